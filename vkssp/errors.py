@@ -1,0 +1,29 @@
+"""The errors that vkssp raises on purpose; each message names what is wrong and what to do about it."""
+
+
+class VksspError(Exception):
+    """Base of every error that vkssp raises on purpose; the command line prints it as one line."""
+
+
+class GraphError(VksspError, ValueError):
+    """A graph, or an argument that describes one, is not valid."""
+
+
+class FormatError(VksspError, ValueError):
+    """A file is not what its reader expects: missing, of another kind, truncated or damaged."""
+
+
+class QueryError(VksspError, ValueError):
+    """A query cannot be asked: a node id out of range, coordinates off the map, an unknown algorithm."""
+
+
+class NoRouteError(VksspError):
+    """There is no path between the two places asked for."""
+
+
+class DistanceOverflowError(VksspError, OverflowError):
+    """A shortest distance does not fit into 32 bits."""
+
+
+class DeviceError(VksspError, RuntimeError):
+    """No usable Vulkan device, or the device failed."""

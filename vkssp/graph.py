@@ -1,0 +1,343 @@
+"""The graph that everything else works on: compressed sparse rows of uint32, checked when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import GraphError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vkssp.order import Order
+    from vkssp.streets import Streets
+
+#: The distance of a node that no path reaches; every real distance and weight is smaller.
+UNREACHABLE = 2**32 - 1
+
+Uint32s = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+
+
+def _uint32s(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s:
+    """Return `values` as one-dimensional uint32s, or say which of them cannot be one."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise GraphError(f"{name} has {array.ndim} dimensions; give a one-dimensional array")
+    if array.size == 0:
+        return np.zeros(0, np.uint32)
+    if array.dtype == np.uint32 and limit >= UNREACHABLE:
+        return array
+    if array.dtype.kind not in "biuf":
+        raise GraphError(f"{name} has dtype {array.dtype}; give integers")
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            at = int(np.flatnonzero(~np.isfinite(array))[0])
+            raise GraphError(f"{name}[{at}] is {array[at]}; give finite {what}")
+        fractional = np.flatnonzero(array != np.trunc(array))
+        if fractional.size:
+            at = int(fractional[0])
+            raise GraphError(f"{name}[{at}] is {array[at]}; scale and round {what} to whole numbers first")
+    low, high = array.min(), array.max()
+    if low < 0:
+        at = int(np.argmin(array))
+        raise GraphError(f"{name}[{at}] is {array[at]}; {what} must not be negative")
+    if high > limit:
+        at = int(np.argmax(array))
+        raise GraphError(f"{name}[{at}] is {array[at]}; the largest of {what} that can be held is {limit}")
+    return array.astype(np.uint32)
+
+
+def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Floats | None]:
+    if (lat is None) != (lon is None):
+        raise GraphError("lat and lon belong together; give both or neither")
+    if lat is None:
+        return None, None
+    pair = []
+    for values, name, bound in ((lat, "lat", 90.0), (lon, "lon", 180.0)):
+        array = np.ascontiguousarray(values, dtype=np.float64)
+        if array.shape != (num_nodes,):
+            raise GraphError(f"{name} has shape {array.shape}; give one per node, ({num_nodes},)")
+        if not (np.abs(array) <= bound).all():  # also catches NaN
+            at = int(np.flatnonzero(~(np.abs(array) <= bound))[0])
+            raise GraphError(f"{name}[{at}] is {array[at]}; give degrees between -{bound:g} and {bound:g}")
+        pair.append(array)
+    return pair[0], pair[1]
+
+
+def rows_of(tail: Uint32s, num_nodes: int) -> tuple[Uint32s, npt.NDArray[np.int64]]:
+    """Return the row offsets of arcs with the given tails, and the stable order that sorts them by tail."""
+    first_out = np.zeros(num_nodes + 1, np.int64)
+    np.cumsum(np.bincount(tail, minlength=num_nodes), out=first_out[1:])
+    # A stable sort keeps parallel arcs, and the heads of a node, in the order in which they were given.
+    return first_out.astype(np.uint32), np.argsort(tail, kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A directed graph with non-negative integer weights, as compressed sparse rows.
+
+    The arcs of node ``u`` are ``first_out[u]`` to ``first_out[u + 1] - 1``. Make one with `from_csr`, `from_edges`,
+    `from_scipy` or `load`; all of them check what they are given. Parallel arcs, loops and zero weights are fine.
+
+    Attributes
+    ----------
+    first_out : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    head : numpy.ndarray
+        Node that each arc leads to, shape (num_arcs,), uint32.
+    weight : numpy.ndarray
+        Weight of each arc, shape (num_arcs,), uint32, at most 2**32 - 2.
+    lat, lon : numpy.ndarray or None
+        Coordinates of the nodes in degrees, shape (num_nodes,), float64.
+    streets : Streets or None
+        Lengths, names and geometry of the arcs of an imported map.
+    """
+
+    first_out: Uint32s
+    head: Uint32s
+    weight: Uint32s
+    lat: Floats | None = None
+    lon: Floats | None = None
+    streets: Streets | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.first_out) - 1
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.head)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the three arrays that a solver works on."""
+        return self.first_out.nbytes + self.head.nbytes + self.weight.nbytes
+
+    @cached_property
+    def tail(self) -> Uint32s:
+        """Node that each arc comes from, shape (num_arcs,), uint32; made when first asked for."""
+        degree = np.diff(self.first_out.astype(np.int64))
+        return np.repeat(np.arange(self.num_nodes, dtype=np.uint32), degree)
+
+    def __repr__(self) -> str:
+        """Return the graph's size in one line."""
+        extras = "".join(f", {name}" for name in ("coordinates", "streets") if getattr(self, _EXTRA[name]) is not None)
+        return f"Graph({self.num_nodes} nodes, {self.num_arcs} arcs{extras})"
+
+    @classmethod
+    def from_csr(
+        cls,
+        first_out: npt.ArrayLike,
+        head: npt.ArrayLike,
+        weight: npt.ArrayLike,
+        *,
+        lat: npt.ArrayLike | None = None,
+        lon: npt.ArrayLike | None = None,
+        streets: Streets | None = None,
+    ) -> Graph:
+        """Make a graph from compressed sparse rows.
+
+        Parameters
+        ----------
+        first_out : array_like
+            Offsets of the nodes' arcs, shape (num_nodes + 1,): starts at 0, never falls, ends at the number of arcs.
+        head : array_like
+            Node ids, shape (num_arcs,).
+        weight : array_like
+            Whole numbers from 0 to 2**32 - 2, shape (num_arcs,).
+        lat, lon : array_like, optional
+            Coordinates of the nodes in degrees, shape (num_nodes,) each.
+        streets : Streets, optional
+            Attributes of the arcs.
+
+        Raises
+        ------
+        GraphError
+            If anything does not hold; the message names the array, the entry and the cure.
+        """
+        first = _uint32s(first_out, "first_out", "offsets", UNREACHABLE)
+        if len(first) == 0:
+            raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
+        heads = _uint32s(head, "head", "node ids", UNREACHABLE)
+        weights = _uint32s(weight, "weight", "weights", UNREACHABLE - 1)
+        num_nodes = len(first) - 1
+        if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
+            raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
+        if len(weights) != len(heads):
+            raise GraphError(f"weight has {len(weights)} entries and head has {len(heads)}; give one weight per arc")
+        if first[0] != 0:
+            raise GraphError(f"first_out[0] is {first[0]}; it must be 0")
+        falls = np.flatnonzero(first[1:] < first[:-1])
+        if falls.size:
+            at = int(falls[0])
+            raise GraphError(f"first_out falls from {first[at]} to {first[at + 1]} at {at + 1}; it must never fall")
+        if int(first[-1]) != len(heads):
+            raise GraphError(f"first_out ends at {first[-1]} but there are {len(heads)} arcs; they must be equal")
+        if len(heads) and int(heads.max()) >= num_nodes:
+            at = int(np.argmax(heads))
+            raise GraphError(f"head[{at}] is {heads[at]}; node ids go from 0 to {num_nodes - 1}")
+        lats, lons = _coordinates(lat, lon, num_nodes)
+        if streets is not None:
+            if lats is None:
+                raise GraphError("streets need lat and lon of the nodes; give them too")
+            streets.check(len(heads))
+        arrays = [np.ascontiguousarray(a) for a in (first, heads, weights)]
+        # Views, so that the caller's own arrays stay writable while nobody can change a graph that was checked.
+        views = [None if a is None else a.view() for a in (*arrays, lats, lons)]
+        for view in views:
+            if view is not None:
+                view.flags.writeable = False
+        return cls(*views, streets)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_edges(
+        cls,
+        tail: npt.ArrayLike,
+        head: npt.ArrayLike,
+        weight: npt.ArrayLike,
+        *,
+        num_nodes: int | None = None,
+        undirected: bool = False,
+        lat: npt.ArrayLike | None = None,
+        lon: npt.ArrayLike | None = None,
+    ) -> Graph:
+        """Make a graph from lists of arcs, in any order; those of one node keep theirs.
+
+        Parameters
+        ----------
+        tail, head : array_like
+            Node ids, shape (num_edges,) each.
+        weight : array_like
+            Whole numbers from 0 to 2**32 - 2, shape (num_edges,).
+        num_nodes : int, optional
+            Number of nodes; by default as many as the ids, or the coordinates, need.
+        undirected : bool
+            Whether each edge stands for an arc in both directions; a loop then becomes one arc.
+        lat, lon : array_like, optional
+            Coordinates of the nodes in degrees, shape (num_nodes,) each.
+
+        Raises
+        ------
+        GraphError
+            If anything does not hold; the message names the array, the entry and the cure.
+        """
+        tails = _uint32s(tail, "tail", "node ids", UNREACHABLE)
+        heads = _uint32s(head, "head", "node ids", UNREACHABLE)
+        weights = _uint32s(weight, "weight", "weights", UNREACHABLE - 1)
+        if not len(tails) == len(heads) == len(weights):
+            raise GraphError(
+                f"tail, head and weight have {len(tails)}, {len(heads)} and {len(weights)} entries; give as many of each"
+            )
+        if num_nodes is None:
+            if lat is not None:
+                num_nodes = int(np.size(np.asarray(lat)))
+            else:
+                num_nodes = max((int(a.max()) + 1 for a in (tails, heads) if len(a)), default=0)
+        if num_nodes < 0 or num_nodes >= UNREACHABLE:
+            raise GraphError(f"num_nodes is {num_nodes}; give 0 to 2**32 - 2")
+        if len(tails) and int(tails.max()) >= num_nodes:
+            at = int(np.argmax(tails))
+            raise GraphError(f"tail[{at}] is {tails[at]}; node ids go from 0 to {num_nodes - 1}")
+        if undirected:
+            both = tails != heads
+            tails, heads, weights = (
+                np.concatenate([tails, heads[both]]),
+                np.concatenate([heads, tails[both]]),
+                np.concatenate([weights, weights[both]]),
+            )
+        first_out, by_tail = rows_of(tails, num_nodes)
+        return cls.from_csr(first_out, heads[by_tail], weights[by_tail], lat=lat, lon=lon)
+
+    @classmethod
+    def from_scipy(
+        cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None
+    ) -> Graph:
+        """Make a graph from a square scipy sparse matrix or array: entry (u, v) is the weight of an arc from u to v.
+
+        Explicitly stored zeros are arcs of weight zero, and entries stored twice are parallel arcs (scipy's own
+        graph functions treat neither so).
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array
+            Shape (num_nodes, num_nodes), any format.
+        lat, lon : array_like, optional
+            Coordinates of the nodes in degrees, shape (num_nodes,) each.
+
+        Raises
+        ------
+        GraphError
+            If it is no sparse matrix, not square, or holds what is no weight.
+        """
+        from scipy import sparse
+
+        if not sparse.issparse(matrix):
+            raise GraphError(f"matrix is a {type(matrix).__name__}; give a scipy sparse matrix or array")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise GraphError(f"matrix has shape {matrix.shape}; give a square one")
+        if matrix.format == "csr":
+            return cls.from_csr(matrix.indptr, matrix.indices, matrix.data, lat=lat, lon=lon)
+        entries = matrix.tocoo()
+        return cls.from_edges(entries.row, entries.col, entries.data, num_nodes=matrix.shape[0], lat=lat, lon=lon)
+
+    def to_scipy(self) -> Any:
+        """Return the weights as a `scipy.sparse.csr_array` of shape (num_nodes, num_nodes), dtype uint32."""
+        from scipy import sparse
+
+        shape = (self.num_nodes, self.num_nodes)
+        return sparse.csr_array((self.weight, self.head, self.first_out), shape=shape)
+
+    def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
+        """Return the graph with every arc turned round, and for each of its arcs the id it has here."""
+        first_out, by_head = rows_of(self.head, self.num_nodes)
+        graph = Graph.from_csr(first_out, self.tail[by_head], self.weight[by_head], lat=self.lat, lon=self.lon)
+        return graph, by_head
+
+    def renumbered(self, order: Order) -> tuple[Graph, npt.NDArray[np.int64]]:
+        """Return the graph with nodes renumbered, and for each of its arcs the id it has here."""
+        rank, node = order.rank, order.node
+        if len(rank) != self.num_nodes:
+            raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
+        first_out, by_tail = rows_of(rank[self.tail], self.num_nodes)
+        graph = Graph.from_csr(
+            first_out,
+            rank[self.head[by_tail]],
+            self.weight[by_tail],
+            lat=None if self.lat is None else self.lat[node],
+            lon=None if self.lon is None else self.lon[node],
+            streets=None if self.streets is None else self.streets.take(by_tail),
+        )
+        return graph, by_tail
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph, and all it knows of coordinates and streets, to one file.
+
+        The file appears only when it is complete.
+        """
+        from vkssp.storage import save_graph
+
+        save_graph(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Graph:
+        """Read a graph that `save` wrote.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, not a saved graph, truncated or damaged.
+        """
+        from vkssp.storage import load_graph
+
+        return load_graph(path)
+
+
+_EXTRA = {"coordinates": "lat", "streets": "streets"}

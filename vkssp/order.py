@@ -1,0 +1,89 @@
+"""Node numberings, Z-order above all: neighbours on the map get neighbouring ids.
+
+Sweeps over a range of ids (seed of `delta_step`) stay short, and the distances that a workgroup touches stay in cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import GraphError
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A renumbering of nodes, kept in both directions.
+
+    Attributes
+    ----------
+    rank : numpy.ndarray
+        New id of each old one, shape (num_nodes,), uint32.
+    node : numpy.ndarray
+        Old id of each new one, shape (num_nodes,), uint32.
+    """
+
+    rank: npt.NDArray[np.uint32]
+    node: npt.NDArray[np.uint32]
+
+    @classmethod
+    def from_nodes(cls, node: npt.ArrayLike) -> Order:
+        """Make an order from the old ids in their new sequence.
+
+        Raises
+        ------
+        GraphError
+            If `node` does not hold every id from 0 on exactly once.
+        """
+        nodes = np.asarray(node).astype(np.int64)
+        rank = np.full(len(nodes), -1, np.int64)
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= len(nodes)):
+            raise GraphError(f"node holds ids outside 0 to {len(nodes) - 1}; give a permutation")
+        rank[nodes] = np.arange(len(nodes))
+        if np.any(rank < 0):
+            raise GraphError(f"node leaves out id {int(np.argmin(rank))}; give a permutation")
+        return cls(rank.astype(np.uint32), nodes.astype(np.uint32))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every node keeps its id."""
+        return bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
+
+
+def _spread(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Move bit i of each 32-bit value to bit 2i."""
+    for shift, mask in (
+        (16, 0x0000FFFF0000FFFF),
+        (8, 0x00FF00FF00FF00FF),
+        (4, 0x0F0F0F0F0F0F0F0F),
+        (2, 0x3333333333333333),
+        (1, 0x5555555555555555),
+    ):
+        values = (values | (values << np.uint64(shift))) & np.uint64(mask)
+    return values
+
+
+def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order:
+    """Return the numbering of points along the Z-order curve (Morton 1966).
+
+    Parameters
+    ----------
+    lat, lon : numpy.ndarray
+        Coordinates in any one unit, shape (num_nodes,) each. The curve is laid over their bounding square, so that
+        its cells are as wide as high.
+
+    Notes
+    -----
+    Points of one cell, equal ones among them, keep their given sequence.
+    """
+    if len(lat) == 0:
+        return Order.from_nodes(np.zeros(0, np.uint32))
+    # A degree of longitude is shorter than one of latitude; without this, cells far north would be thin strips.
+    width = np.cos(np.radians(np.clip((lat.min() + lat.max()) / 2, -89.0, 89.0)))
+    x, y = (lon - lon.min()) * width, lat - lat.min()
+    side = max(float(x.max()), float(y.max())) or 1.0
+    scale = (2**32 - 1) / side
+    key = _spread((x * scale).astype(np.uint64)) | (_spread((y * scale).astype(np.uint64)) << np.uint64(1))
+    return Order.from_nodes(np.argsort(key, kind="stable"))

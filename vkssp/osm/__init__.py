@@ -1,0 +1,1 @@
+"""OpenStreetMap extracts to graphs."""

@@ -1,0 +1,1 @@
+"""From places to routes: snapping, point-to-point queries, GeoJSON and maps."""

@@ -1,0 +1,110 @@
+"""Graphs in one file: an uncompressed .npz archive, so that numpy alone can read it and a checksum guards it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from vkssp.errors import FormatError, GraphError
+from vkssp.graph import Graph
+from vkssp.streets import Streets
+
+_FORMAT = "vkssp graph"
+_VERSION = 1
+_CORE = ("first_out", "head", "weight")
+_COORDINATES = ("lat", "lon")
+
+
+@contextmanager
+def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    temporary = None
+    try:
+        encoding = None if "b" in mode else "utf-8"
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        with os.fdopen(handle, mode, encoding=encoding) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes files that only their owner may read; give what open() would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FormatError(f"cannot write {target}: {reason}; choose a folder that exists and is writable") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def save_graph(graph: Graph, path: str | Path) -> None:
+    """Write a graph to one file; see `Graph.save`."""
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _CORE}
+    header: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+    if graph.lat is not None:
+        arrays.update({name: getattr(graph, name) for name in _COORDINATES})
+    if graph.streets is not None:
+        streets = graph.streets
+        arrays.update({f"streets_{name}": getattr(streets, name) for name in Streets.PER_ARC + Streets.SHARED})
+        # Names in one block of UTF-8, ended by zero bytes, which no OSM tag can hold.
+        text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
+        arrays["streets_names"] = np.frombuffer(text, np.uint8)
+        header["seconds_per_weight"] = streets.seconds_per_weight
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    with atomic_write(path) as stream:
+        np.savez(stream, **arrays)
+
+
+def load_graph(path: str | Path) -> Graph:
+    """Read a graph that `save_graph` wrote; see `Graph.load`."""
+    source = Path(path)
+    try:
+        with np.load(source, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile) or "header" not in archive.files:
+                raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+            header = json.loads(bytes(archive["header"]))
+            if header.get("format") != _FORMAT:
+                raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+            if header.get("version") != _VERSION:
+                raise FormatError(
+                    f"{source} has format version {header.get('version')}, this vkssp reads {_VERSION}; import it again"
+                )
+            arrays = {name: archive[name] for name in archive.files if name != "header"}
+    except FileNotFoundError:
+        raise FormatError(f"{source} does not exist; check the path") from None
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        if isinstance(error, OSError) and error.strerror:
+            raise FormatError(f"cannot read {source}: {error.strerror}") from error
+        raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
+    try:
+        streets = _streets_from(arrays, header) if "streets_length" in arrays else None
+        core = [arrays[name] for name in _CORE]
+        return Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
+    except (GraphError, KeyError, ValueError, TypeError) as error:
+        raise FormatError(f"{source} is damaged ({error}); import it again") from error
+
+
+def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
+    names = bytes(arrays["streets_names"]).decode("utf-8", "surrogateescape").split("\0")[:-1]
+    values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
+    return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

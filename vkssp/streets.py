@@ -1,0 +1,99 @@
+"""What an imported map knows of each arc beside its weight: length, street name, OSM way and geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import GraphError
+
+#: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
+COORDINATE_SCALE = 1e-7
+
+
+@dataclass(frozen=True)
+class Streets:
+    """Attributes of the arcs of an imported road network.
+
+    Both arcs of a two-way street share one polyline, which one of them runs along backward.
+
+    Attributes
+    ----------
+    length : numpy.ndarray
+        Length of each arc in metres, shape (num_arcs,), float32.
+    way : numpy.ndarray
+        OSM way id of each arc, shape (num_arcs,), int64.
+    name : numpy.ndarray
+        Index into `names` for each arc, shape (num_arcs,), uint32.
+    names : tuple of str
+        Street names; entry 0 is the empty string.
+    polyline : numpy.ndarray
+        Index of the polyline that each arc runs along, shape (num_arcs,), uint32.
+    backward : numpy.ndarray
+        Whether the arc runs along its polyline from its end to its start, shape (num_arcs,), bool.
+    polyline_first : numpy.ndarray
+        Offset of each polyline's first point in `points`, shape (num_polylines + 1,), uint32.
+    points : numpy.ndarray
+        Latitude and longitude of the polylines' points, their two ends included, in 1e-7 degrees,
+        shape (num_points, 2), int32.
+    seconds_per_weight : float
+        Seconds that one unit of the graph's weight stands for; 0 where weights are no durations.
+    """
+
+    length: npt.NDArray[np.float32]
+    way: npt.NDArray[np.int64]
+    name: npt.NDArray[np.uint32]
+    names: tuple[str, ...]
+    polyline: npt.NDArray[np.uint32]
+    backward: npt.NDArray[np.bool_]
+    polyline_first: npt.NDArray[np.uint32]
+    points: npt.NDArray[np.int32]
+    seconds_per_weight: float = 0.0
+
+    #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
+    PER_ARC = ("length", "way", "name", "polyline", "backward")
+    #: Arrays that belong to the map as a whole.
+    SHARED = ("polyline_first", "points")
+
+    def check(self, num_arcs: int) -> None:
+        """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs."""
+        for name in self.PER_ARC:
+            array = getattr(self, name)
+            if array.shape != (num_arcs,):
+                raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per arc, {num_arcs}")
+        first, points = self.polyline_first, self.points
+        if points.ndim != 2 or points.shape[1:] != (2,):
+            raise GraphError(f"streets.points has shape {points.shape}; give (number of points, 2)")
+        if first.ndim != 1 or len(first) == 0 or first[0] != 0 or int(first[-1]) != len(points):
+            raise GraphError("streets.polyline_first must start at 0 and end at the number of points")
+        if np.any(np.diff(first.astype(np.int64)) < 2):
+            raise GraphError("streets.polyline_first gives a polyline fewer than two points")
+        if num_arcs and int(self.polyline.max()) >= len(first) - 1:
+            raise GraphError("streets.polyline names a polyline that does not exist")
+        if not self.names or (num_arcs and int(self.name.max()) >= len(self.names)):
+            raise GraphError("streets.name holds an index outside streets.names")
+        if not (np.isfinite(self.length).all() and (self.length >= 0).all()):
+            raise GraphError("streets.length must be finite and not negative")
+
+    def take(self, arcs: npt.NDArray[Any]) -> Streets:
+        """Return the attributes of the given arcs, in their order; the geometry is shared, not copied."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values.update({name: values[name][arcs] for name in self.PER_ARC})
+        return Streets(**values)
+
+    def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
+        """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""
+        first = self.polyline_first
+        return self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE
+
+    def arc_points(self, arc: int) -> npt.NDArray[np.float64]:
+        """Return the points that an arc passes from its tail to its head, in degrees, shape (k, 2)."""
+        points = self.polyline_points(int(self.polyline[arc]))
+        return points[::-1] if self.backward[arc] else points
+
+    def arc_name(self, arc: int) -> str:
+        """Return the street name of an arc, empty where it has none."""
+        return self.names[self.name[arc]]
