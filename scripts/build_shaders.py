@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Compile shaders/*.comp to vkssp/spirv/*.spv with glslangValidator, and check them with spirv-val where it is installed.
+
+Run by the wheel build, and in a checkout by vkssp itself when a shader's source has changed. Only what is out of date
+is compiled: vkssp/spirv/manifest.json holds the digest of the sources that each module was made from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "shaders"
+INCLUDES = SOURCES / "include"
+OUTPUT = ROOT / "vkssp" / "spirv"
+MANIFEST = OUTPUT / "manifest.json"
+TARGET = "vulkan1.2"
+
+
+class ShaderError(Exception):
+    """A shader does not compile, or the compiler is missing."""
+
+
+def digests() -> dict[str, str]:
+    """Return the digest of every shader's source, the included texts among it."""
+    common = hashlib.sha256(TARGET.encode())
+    for path in sorted(INCLUDES.glob("*.glsl")):
+        common.update(path.name.encode() + b"\0" + path.read_bytes())
+    result = {}
+    for path in sorted(SOURCES.glob("*.comp")):
+        digest = common.copy()
+        digest.update(path.read_bytes())
+        result[path.stem] = digest.hexdigest()
+    return result
+
+
+def _built() -> dict[str, str]:
+    try:
+        manifest = json.loads(MANIFEST.read_text())
+    except (OSError, ValueError):
+        return {}
+    return {name: digest for name, digest in manifest.items() if (OUTPUT / f"{name}.spv").exists()}
+
+
+def stale() -> list[str]:
+    """Return the names of the shaders whose module is missing or older than its source."""
+    built = _built()
+    return [name for name, digest in digests().items() if built.get(name) != digest]
+
+
+def _run(command: list[str], name: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ShaderError(f"{name}: {command[0]} failed\n{done.stdout}{done.stderr}".rstrip())
+
+
+def _compile(name: str, folder: Path) -> None:
+    compiler = shutil.which("glslangValidator") or shutil.which("glslang")
+    if compiler is None:
+        raise ShaderError(
+            "glslangValidator is not installed, and the shaders have to be compiled; install it "
+            "(Debian and Ubuntu: apt install glslang-tools; Fedora: glslang; Arch: glslang; macOS: brew install glslang)"
+        )
+    module = folder / f"{name}.spv"
+    source = SOURCES / f"{name}.comp"
+    _run([compiler, "-V", "--quiet", "--target-env", TARGET, f"-I{INCLUDES}", "-o", str(module), str(source)], name)
+    validator = shutil.which("spirv-val")
+    if validator:
+        _run([validator, "--target-env", TARGET, str(module)], name)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(content)
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)
+
+
+def build(*, force: bool = False) -> list[str]:
+    """Compile what is out of date, and return its names.
+
+    Raises
+    ------
+    ShaderError
+        If the compiler is missing or a shader does not compile; nothing has been replaced then.
+    """
+    wanted = digests()
+    if not wanted:
+        raise ShaderError(f"no shaders in {SOURCES}")
+    todo = sorted(wanted) if force else stale()
+    OUTPUT.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in todo:
+            _compile(name, Path(folder))
+        for name in todo:
+            _replace(OUTPUT / f"{name}.spv", (Path(folder) / f"{name}.spv").read_bytes())
+    for module in OUTPUT.glob("*.spv"):
+        if module.stem not in wanted:
+            module.unlink()
+    if todo or _built() != wanted:
+        _replace(MANIFEST, json.dumps(wanted, indent=1).encode())
+    return todo
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--force", action="store_true", help="compile everything, up to date or not")
+    args = parser.parse_args()
+    try:
+        done = build(force=args.force)
+    except ShaderError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"compiled {len(done)} of {len(digests())} shaders into {OUTPUT}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

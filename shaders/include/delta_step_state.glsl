@@ -1,0 +1,25 @@
+// What one sweep of delta_step leaves to the next; the host's twin is STATE in vkssp/solvers/delta_step.py.
+
+// Phases of a bucket.
+const uint FIRST = 0;   // nodes that wait for the bucket, found by their distance
+const uint REPEAT = 1;  // nodes that the last sweep changed, found by their bit
+const uint HEAVY = 2;   // with light_heavy: the heavy arcs of every node that worked in the bucket
+
+struct State {
+    uint ticket;  // workgroups that have finished this sweep
+    uint done;
+    uint phase;
+    uint parity;     // which bitvector this sweep reads; it sets bits in the other
+    uint low, high;  // the bucket: low <= distance < high
+    uint first_node, last_node;  // range of ids to sweep
+    uint delta, light_heavy, num_seeds, num_targets;
+    uint best;            // length of the way to the best target
+    uint overflow;        // a sum did not fit
+    uint sweeps, buckets;
+    // What the sweep folds: ids that changed within the bucket, ids that wait for a later one and the least distance
+    // among those, ids that worked in the bucket (for the heavy sweep), the largest distance seen.
+    uint changed_min, changed_max;
+    uint waiting_min, waiting_max, waiting_distance;
+    uint worked_min, worked_max;
+    uint largest;
+};

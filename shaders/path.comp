@@ -1,0 +1,95 @@
+// Walks a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on one if
+// dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so that
+// every device gives the same path. Arcs of weight zero lie on no cycle here (see vkssp/solvers/prepare.py), so the walk
+// ends. A dispatch goes some steps and the next goes on.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer FirstIn { uint first_in[]; };
+layout(std430, binding = 1) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
+layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 3) buffer Path {
+    uint started, done;
+    uint node;    // where the walk stands
+    uint target;  // index of the target that it started from
+    uint seed;    // index of the seed that it reached
+    uint length;  // arcs so far
+    uint path[];  // places in arcs_in, the last arc first
+};
+#define TERMINALS_BINDING 4
+#include "terminals.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_seeds;
+    uint num_targets;
+    uint steps;
+};
+
+shared uint found;
+
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+    if (done != 0) return;
+    if (started == 0) {
+        barrier();  // nobody may see `started` set who has yet to look at it
+        if (lid == 0) {
+            uint best = best_target(num_seeds, num_targets);
+            for (uint i = num_targets; i-- > 0;) {
+                uvec2 place = terminals[num_seeds + i];
+                if (extend(dist[place.x], place.y) == best) target = i;
+            }
+            node = terminals[num_seeds + target].x;
+            length = 0;
+            started = 1;
+        }
+        memoryBarrierBuffer();
+        barrier();
+    }
+    uint at = node, count = length;
+    for (uint step = 0; step < steps; ++step) {
+        if (lid == 0) found = UNREACHABLE;
+        barrier();
+        uint distance = dist[at];
+        for (uint i = lid; i < num_seeds; i += gl_WorkGroupSize.x) {
+            if (terminals[i].x == at && terminals[i].y == distance) atomicMin(found, i);
+        }
+        barrier();
+        uint reached = found;
+        barrier();
+        if (reached != UNREACHABLE) {
+            if (lid == 0) {
+                seed = reached;
+                done = 1;
+            }
+            break;
+        }
+        uint first = first_in[at], end = first_in[at + 1];
+        // In chunks, since the first arc that fits is wanted and a hub has thousands.
+        for (uint chunk = first; chunk < end; chunk += gl_WorkGroupSize.x) {
+            uint arc = chunk + lid;
+            if (arc < end) {
+                uvec2 tail_weight = arcs_in[arc];
+                if (extend(dist[tail_weight.x], tail_weight.y) == distance) atomicMin(found, arc);
+            }
+            barrier();
+            bool hit = found != UNREACHABLE;
+            barrier();
+            if (hit) break;
+        }
+        uint arc = found;
+        barrier();
+        if (arc == UNREACHABLE) {  // no arc fits: these are no shortest distances
+            if (lid == 0) done = 2;
+            break;
+        }
+        at = arcs_in[arc].x;
+        if (lid == 0) path[count] = arc;
+        count += 1;
+    }
+    if (lid == 0) {
+        node = at;
+        length = count;
+    }
+}

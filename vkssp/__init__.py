@@ -1,0 +1,40 @@
+"""Single-source shortest paths on any GPU that speaks Vulkan, and a router for OpenStreetMap extracts."""
+
+from vkssp.errors import (
+    DeviceError,
+    DistanceOverflowError,
+    FormatError,
+    GraphError,
+    NoRouteError,
+    QueryError,
+    VksspError,
+)
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.order import Order, z_order
+from vkssp.reading import read_graph
+from vkssp.routing.route import Place, Route
+from vkssp.routing.router import Router
+from vkssp.solver import Solver
+from vkssp.streets import Streets
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "UNREACHABLE",
+    "DeviceError",
+    "DistanceOverflowError",
+    "FormatError",
+    "Graph",
+    "GraphError",
+    "NoRouteError",
+    "Order",
+    "Place",
+    "QueryError",
+    "Route",
+    "Router",
+    "Solver",
+    "Streets",
+    "VksspError",
+    "read_graph",
+    "z_order",
+]

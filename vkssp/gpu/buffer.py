@@ -1,0 +1,167 @@
+"""Buffers on the device and transfers to and from them through a staging buffer that the host can see."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import DeviceError
+from vkssp.gpu.ffi import call, constant, create, ffi, lib, struct
+from vkssp.gpu.resource import Resource
+
+if TYPE_CHECKING:
+    from vkssp.gpu.device import Device
+
+#: Bytes of the staging buffer; larger transfers go through it in pieces.
+STAGING_BYTES = 16 << 20
+
+
+class Buffer(Resource):
+    """A storage buffer, in the device's own memory or in memory that the host sees mapped.
+
+    Parameters
+    ----------
+    device : Device
+        Where it lives.
+    nbytes : int
+        Its size; one word more than nothing is allocated for an empty one, as Vulkan has no empty buffers.
+    mapped : bool
+        Whether the host sees its bytes through `view`.
+    name : str
+        What it holds, for error messages.
+    owner : Resource, optional
+        What closes it; by default the device.
+
+    Raises
+    ------
+    DeviceError
+        If it is larger than the device can bind or has memory for; nothing was allocated then.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        nbytes: int,
+        *,
+        mapped: bool = False,
+        name: str = "buffer",
+        owner: Resource | None = None,
+    ) -> None:
+        self.device, self.name = device, name
+        self.nbytes = max(4, nbytes + -nbytes % 4)
+        limit = min(device.limits.storage_range, device.limits.allocation)
+        if self.nbytes > limit:
+            raise DeviceError(
+                f"{name} needs {self.nbytes} bytes, {device.info.name} binds {limit} at most; use another device or "
+                "a smaller graph"
+            )
+        usage = (
+            constant("VK_BUFFER_USAGE_STORAGE_BUFFER_BIT")
+            | constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT")
+            | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
+            | constant("VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT")
+        )
+        info = struct("VkBufferCreateInfo", size=self.nbytes, usage=usage)
+        self.handle = create("vkCreateBuffer", "VkBuffer", device.handle, info, ffi.NULL)
+        self._memory = None
+        super().__init__(owner or device)
+        try:
+            self._allocate(mapped)
+        except BaseException:
+            self.close()
+            raise
+
+    def _allocate(self, mapped: bool) -> None:
+        device = self.device
+        needs = ffi.new("VkMemoryRequirements*")
+        lib.vkGetBufferMemoryRequirements(device.handle, self.handle, needs)
+        local = constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT")
+        visible = constant("VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT") | constant("VK_MEMORY_PROPERTY_HOST_COHERENT_BIT")
+        cached = visible | constant("VK_MEMORY_PROPERTY_HOST_CACHED_BIT")
+        # Reading uncached memory from the host is many times slower than writing it.
+        kind = device.memory_type(needs.memoryTypeBits, *((cached, visible) if mapped else (local, 0)))
+        if kind is None:
+            raise DeviceError(f"{device.info.name} has no memory that fits {self.name}")
+        available = device.available(kind)
+        if needs.size > available:
+            raise DeviceError(
+                f"{self.name} needs {needs.size} bytes and {device.info.name} has {available} available; "
+                "close other programs, or use another device or a smaller graph"
+            )
+        info = struct("VkMemoryAllocateInfo", allocationSize=needs.size, memoryTypeIndex=kind)
+        self._memory = create("vkAllocateMemory", "VkDeviceMemory", device.handle, info, ffi.NULL)
+        call("vkBindBufferMemory", device.handle, self.handle, self._memory, 0)
+        if mapped:
+            self._pointer = create("vkMapMemory", "void*", device.handle, self._memory, 0, self.nbytes, 0)
+
+    def view(self, dtype: npt.DTypeLike = np.uint32) -> npt.NDArray[Any]:
+        """Return a mapped buffer's bytes as an array; it must not be used after the buffer is closed."""
+        return np.frombuffer(ffi.buffer(self._pointer, self.nbytes), dtype)
+
+    def write(self, values: npt.NDArray[Any], offset: int = 0) -> None:
+        """Copy an array to the buffer, from byte `offset` on, and wait until it is there."""
+        data = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
+        stage = staging(self.device)
+        with stage.lock:
+            for start in range(0, len(data), STAGING_BYTES):
+                piece = data[start : start + STAGING_BYTES]
+                stage.bytes[: len(piece)] = piece
+                stage.copy(stage.buffer, self, len(piece), 0, offset + start)
+
+    def read(self, dtype: npt.DTypeLike = np.uint32, count: int = -1, offset: int = 0) -> npt.NDArray[Any]:
+        """Return `count` values from byte `offset` on, by default all that follow, once the queue's work is done."""
+        item = np.dtype(dtype).itemsize
+        count = (self.nbytes - offset) // item if count < 0 else count
+        data = np.empty(count * item, np.uint8)
+        stage = staging(self.device)
+        with stage.lock:
+            for start in range(0, len(data), STAGING_BYTES):
+                size = min(STAGING_BYTES, len(data) - start)
+                stage.copy(self, stage.buffer, size, offset + start, 0)
+                data[start : start + size] = stage.bytes[:size]
+        return data.view(dtype)
+
+    def _release(self) -> None:
+        lib.vkDestroyBuffer(self.device.handle, self.handle, ffi.NULL)
+        if self._memory is not None:
+            lib.vkFreeMemory(self.device.handle, self._memory, ffi.NULL)  # unmaps it too
+
+
+class Staging(Resource):
+    """The mapped buffer that transfers go through, and the command buffer that copies to and from it."""
+
+    def __init__(self, device: Device) -> None:
+        from vkssp.gpu.recording import Recording
+
+        super().__init__(device)
+        self.lock = threading.Lock()
+        self.buffer = Buffer(device, STAGING_BYTES, mapped=True, name="the staging buffer", owner=self)
+        self.bytes = self.buffer.view(np.uint8)
+        self.recording = Recording(device)
+
+    def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int, target_offset: int) -> None:
+        """Copy on the device and wait for it."""
+        recording = self.recording
+        with recording.record():
+            recording.barrier("all", "transfer")
+            recording.copy(source, target, nbytes, source_offset, target_offset)
+            recording.barrier("transfer", "all")
+        recording.submit()
+        recording.wait()
+
+
+def staging(device: Device) -> Staging:
+    """Return the device's staging buffer, made when first asked for."""
+    with device.lock:
+        stage = device.caches.get("staging")
+    if stage is None:
+        made = Staging(device)
+        with device.lock:
+            stage = device.caches.setdefault("staging", made)
+        if stage is not made:
+            made.close()
+    return stage  # type: ignore[no-any-return]
+

@@ -1,0 +1,157 @@
+"""The one door to Vulkan: structs that keep their children alive, and calls whose results are checked.
+
+The `vulkan` package is a thin layer of cffi over the loader. Its Python wrappers cost several microseconds a call, and
+a struct nested in another by value, or in a list, can be freed while the driver still reads it. So only its `ffi`, its
+`lib` and its constants are used here; `struct` and `array` own what they point to, and `call` turns result codes into
+exceptions.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from vkssp.errors import DeviceError
+
+try:
+    import vulkan as vk
+except (OSError, ImportError) as error:  # the loader, libvulkan, is not on this machine
+    _missing: Exception | None = error
+    vk = None
+else:
+    _missing = None
+
+ffi: Any = None if vk is None else vk.ffi
+lib: Any = None if vk is None else vk.lib
+
+#: VK_WHOLE_SIZE; the package has it as -1, which overflows in a struct.
+WHOLE_SIZE = 2**64 - 1
+
+SUCCESS, NOT_READY, TIMEOUT, INCOMPLETE = 0, 1, 2, 5
+DEVICE_LOST = -4
+# The package's own table has some of these with the wrong sign.
+_RESULTS = {
+    1: "VK_NOT_READY",
+    2: "VK_TIMEOUT",
+    5: "VK_INCOMPLETE",
+    -1: "VK_ERROR_OUT_OF_HOST_MEMORY",
+    -2: "VK_ERROR_OUT_OF_DEVICE_MEMORY",
+    -3: "VK_ERROR_INITIALIZATION_FAILED",
+    -4: "VK_ERROR_DEVICE_LOST",
+    -5: "VK_ERROR_MEMORY_MAP_FAILED",
+    -6: "VK_ERROR_LAYER_NOT_PRESENT",
+    -7: "VK_ERROR_EXTENSION_NOT_PRESENT",
+    -8: "VK_ERROR_FEATURE_NOT_PRESENT",
+    -9: "VK_ERROR_INCOMPATIBLE_DRIVER",
+    -10: "VK_ERROR_TOO_MANY_OBJECTS",
+    -12: "VK_ERROR_FRAGMENTED_POOL",
+    -13: "VK_ERROR_UNKNOWN",
+    -1000069000: "VK_ERROR_OUT_OF_POOL_MEMORY",
+    -1000072003: "VK_ERROR_INVALID_EXTERNAL_HANDLE",
+}
+
+# What each struct or array points to, for as long as it lives itself.
+_children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+
+
+class VulkanError(DeviceError):
+    """A Vulkan call failed; `code` is its VkResult."""
+
+    def __init__(self, function: str, code: int) -> None:
+        self.code = code
+        super().__init__(f"{function} failed with {_RESULTS.get(code, f'VkResult {code}')}")
+
+
+def require_loader() -> None:
+    """Raise `DeviceError` if there is no Vulkan loader on this machine."""
+    if vk is None:
+        raise DeviceError(
+            "the Vulkan loader is not installed; install it and a driver (Debian and Ubuntu: apt install libvulkan1 "
+            f"mesa-vulkan-drivers; macOS: brew install molten-vk vulkan-loader) [{_missing}]"
+        )
+
+
+def constant(name: str) -> int:
+    """Return a constant of the Vulkan headers by its full name."""
+    return int(getattr(vk, name))
+
+
+def call(function: str, *args: Any, allow: Sequence[int] = ()) -> int:
+    """Call a Vulkan function that returns a VkResult, and raise unless it succeeds or returns one of `allow`."""
+    code = int(getattr(lib, function)(*args))
+    if code != SUCCESS and code not in allow:
+        raise VulkanError(function, code)
+    return code
+
+
+def create(function: str, ctype: str, *args: Any) -> Any:
+    """Call a vkCreate-like function and return the handle that it writes to its last parameter."""
+    handle = ffi.new(f"{ctype}*")
+    call(function, *args, handle)
+    return handle[0]
+
+
+def _structure_type(ctype: str) -> int:
+    words = re.sub(r"Vulkan(\d)(\d)", r"Vulkan_\1_\2", ctype.removeprefix("Vk"))
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=[0-9])", "_", words)
+    return constant("VK_STRUCTURE_TYPE_" + words.upper())
+
+
+def struct(ctype: str, **values: Any) -> Any:
+    """Return a pointer to a new struct, its sType set; it keeps alive whatever its fields are given.
+
+    A field takes a number, a handle, a pointer, bytes for a string, or a struct made here where the field holds one by
+    value.
+    """
+    pointer = ffi.new(f"{ctype}*")
+    fields = dict(ffi.typeof(ctype).fields)
+    if "sType" in fields and "sType" not in values:
+        pointer.sType = _structure_type(ctype)
+    kept = []
+    for name, value in values.items():
+        if isinstance(value, bytes):
+            value = ffi.new("char[]", value)
+        if isinstance(value, ffi.CData):
+            kept.append(value)
+            if fields[name].type.kind == "struct":
+                value = value[0]  # copied by value: what it points to must outlive the copy, so it is kept too
+        setattr(pointer, name, value)
+    _children[pointer] = kept
+    return pointer
+
+
+def array(ctype: str, items: Sequence[Any]) -> Any:
+    """Return a new array of numbers, handles, structs (by value) or strings that keeps its items alive."""
+    items = [ffi.new("char[]", item) if isinstance(item, bytes) else item for item in items]
+    by_value = ffi.typeof(ctype).kind == "struct"
+    result = ffi.new(f"{ctype}[]", [item[0] if by_value else item for item in items])
+    _children[result] = items
+    return result
+
+
+def enumerate_all(function: str, ctype: str, *args: Any) -> list[Any]:
+    """Call a function that fills an array in two steps, count first, and return its items.
+
+    The items are views into one array; keep the list while they are used.
+    """
+    count = ffi.new("uint32_t*")
+    getattr(lib, function)(*args, count, ffi.NULL)
+    # VK_INCOMPLETE only says that another driver or layer appeared in between; what was filled is valid.
+    items = ffi.new(f"{ctype}[]", max(1, count[0]))
+    code = getattr(lib, function)(*args, count, items)
+    if isinstance(code, int) and code not in (SUCCESS, INCOMPLETE):
+        raise VulkanError(function, code)
+    result = _Items(items[i] for i in range(count[0]))
+    result.owner = items
+    return result
+
+
+class _Items(list[Any]):
+    owner: Any = None
+
+
+def text(characters: Any) -> str:
+    """Return a fixed array of C characters as a string."""
+    return str(ffi.string(characters).decode("utf-8", "replace"))

@@ -1,0 +1,164 @@
+"""Command buffers: recorded once, submitted many times, with barriers, copies and timestamps.
+
+The calls of the recording loop go to the loader's raw functions, at about a microsecond each; whoever records thousands
+of dispatches feels the difference to the package's wrappers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from vkssp.errors import DeviceError
+from vkssp.gpu.ffi import TIMEOUT, array, call, constant, create, ffi, lib, struct
+from vkssp.gpu.resource import Resource
+
+if TYPE_CHECKING:
+    from vkssp.gpu.buffer import Buffer
+    from vkssp.gpu.device import Device
+    from vkssp.gpu.kernel import Bindings
+
+#: Seconds after which a submission is given up; a software device may be slow, a lost one would keep us for ever.
+PATIENCE = 600.0
+_SLICE_NS = 200_000_000  # the GIL returns, and with it Ctrl-C, after every such wait
+_COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
+_SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
+_COMPUTE, _TRANSFER = (_COMPUTE_STAGE, _SHADER_READ_WRITE), (_TRANSFER_STAGE, _TRANSFER_READ_WRITE)
+_HOST = (_HOST_STAGE, _HOST_READ_WRITE)
+_SCOPES = {
+    "compute": _COMPUTE,
+    "transfer": _TRANSFER,
+    "host": _HOST,
+    "all": (_COMPUTE[0] | _TRANSFER[0] | _HOST[0], _COMPUTE[1] | _TRANSFER[1] | _HOST[1]),
+}
+
+
+class Timestamps(Resource):
+    """A few slots in which the device writes the time as it passes."""
+
+    def __init__(self, device: Device, count: int, owner: Resource | None = None) -> None:
+        self.device = device
+        self.period = device.limits.timestamp_period
+        info = struct("VkQueryPoolCreateInfo", queryType=constant("VK_QUERY_TYPE_TIMESTAMP"), queryCount=count)
+        self.handle = create("vkCreateQueryPool", "VkQueryPool", device.handle, info, ffi.NULL)
+        super().__init__(owner or device)
+
+    def read(self, slot: int) -> float:
+        """Return the time in a slot in milliseconds, once it was written; 0 on a device that has no clock."""
+        if not self.period:
+            return 0.0
+        ticks = ffi.new("uint64_t*")
+        flags = constant("VK_QUERY_RESULT_64_BIT")
+        call("vkGetQueryPoolResults", self.device.handle, self.handle, slot, 1, 8, ticks, 8, flags)
+        return float(ticks[0]) * self.period * 1e-6
+
+    def _release(self) -> None:
+        lib.vkDestroyQueryPool(self.device.handle, self.handle, ffi.NULL)
+
+
+class Recording(Resource):
+    """One command buffer and the fence that tells when it has been carried out.
+
+    Inside ``with recording.record():`` its commands are recorded anew; afterwards it may be submitted any number of
+    times, each time after the last submission was waited for.
+    """
+
+    def __init__(self, device: Device, owner: Resource | None = None) -> None:
+        self.device = device
+        pool_info = struct(
+            "VkCommandPoolCreateInfo",
+            flags=constant("VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"),
+            queueFamilyIndex=device.family,
+        )
+        self._pool = create("vkCreateCommandPool", "VkCommandPool", device.handle, pool_info, ffi.NULL)
+        self._fence = create("vkCreateFence", "VkFence", device.handle, struct("VkFenceCreateInfo"), ffi.NULL)
+        super().__init__(owner or device)
+        allocate = struct("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
+        self.handle = create("vkAllocateCommandBuffers", "VkCommandBuffer", device.handle, allocate)
+        buffers = array("VkCommandBuffer", [self.handle])
+        self._submit_info = struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=buffers)
+        self._fences = array("VkFence", [self._fence])
+        self._barrier = struct("VkMemoryBarrier")
+        self.pending = False
+
+    @contextmanager
+    def record(self) -> Iterator[Self]:
+        """Begin to record anew; the recording ends with the block."""
+        self.wait()
+        call("vkBeginCommandBuffer", self.handle, struct("VkCommandBufferBeginInfo"))
+        yield self
+        call("vkEndCommandBuffer", self.handle)
+
+    def bind(self, bindings: Bindings) -> None:
+        """Bind a kernel's pipeline and the buffers it works on."""
+        lib.vkCmdBindPipeline(self.handle, 1, bindings.kernel.pipeline)
+        lib.vkCmdBindDescriptorSets(self.handle, 1, bindings.kernel.layout, 0, 1, bindings.sets, 0, ffi.NULL)
+
+    def push(self, bindings: Bindings, *values: int) -> None:
+        """Set the kernel's push constants, all of them uint32."""
+        kernel = bindings.kernel
+        if 4 * len(values) != kernel.push_bytes:
+            raise ValueError(f"{kernel.name} takes {kernel.push_bytes // 4} push constants, not {len(values)}")
+        data = ffi.new("uint32_t[]", values)
+        lib.vkCmdPushConstants(self.handle, kernel.layout, 0x20, 0, kernel.push_bytes, data)
+
+    def dispatch(self, workgroups: int) -> None:
+        """Run the bound kernel on a number of workgroups."""
+        lib.vkCmdDispatch(self.handle, workgroups, 1, 1)
+
+    def barrier(self, before: str = "compute", after: str = "compute") -> None:
+        """Make what `before` wrote visible to `after`; each is compute, transfer, host or all."""
+        (stages, access), (next_stages, next_access) = _SCOPES[before], _SCOPES[after]
+        self._barrier.srcAccessMask, self._barrier.dstAccessMask = access, next_access
+        lib.vkCmdPipelineBarrier(
+            self.handle, stages, next_stages, 0, 1, self._barrier, 0, ffi.NULL, 0, ffi.NULL
+        )
+
+    def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int = 0, target_offset: int = 0) -> None:
+        """Copy bytes from one buffer to another."""
+        region = struct("VkBufferCopy", srcOffset=source_offset, dstOffset=target_offset, size=nbytes)
+        lib.vkCmdCopyBuffer(self.handle, source.handle, target.handle, 1, region)
+
+    def fill(self, buffer: Buffer, value: int) -> None:
+        """Set every word of a buffer."""
+        lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes, value)
+
+    def timestamp(self, timestamps: Timestamps, slot: int) -> None:
+        """Write the time at which everything recorded so far is done to a slot."""
+        if timestamps.period:
+            lib.vkCmdResetQueryPool(self.handle, timestamps.handle, slot, 1)
+            lib.vkCmdWriteTimestamp(self.handle, 0x2000, timestamps.handle, slot)
+
+    def submit(self) -> None:
+        """Hand the commands to the device's queue, and return at once."""
+        self.wait()
+        with self.device.lock:
+            call("vkQueueSubmit", self.device.queue, 1, self._submit_info, self._fence)
+        self.pending = True
+
+    def wait(self) -> None:
+        """Wait until the last submission has been carried out.
+
+        Raises
+        ------
+        DeviceError
+            If the device is lost or does not answer.
+        """
+        if not self.pending:
+            return
+        handle, deadline = self.device.handle, time.monotonic() + PATIENCE
+        while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
+            if time.monotonic() > deadline:
+                raise DeviceError(f"{self.device.info.name} has not answered for {PATIENCE:.0f} s; it may hang")
+        call("vkResetFences", handle, 1, self._fences)
+        self.pending = False
+
+    def _release(self) -> None:
+        handle = self.device.handle
+        if self.pending:  # an error or Ctrl-C left it running; its buffers must not be freed under it
+            lib.vkWaitForFences(handle, 1, self._fences, 1, int(PATIENCE * 1e9))
+        lib.vkDestroyFence(handle, self._fence, ffi.NULL)
+        lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)
+

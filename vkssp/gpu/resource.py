@@ -1,0 +1,61 @@
+"""Lifetimes: whatever owns a Vulkan object closes once, in good order, and at the latest when it is forgotten."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from types import TracebackType
+from typing import Self
+
+_sequence = itertools.count()
+
+
+class Resource:
+    """Something that must be closed; a context manager whose `close` may be called any number of times.
+
+    An owner holds what was made from it and closes it, the youngest first, before it closes itself. It holds them
+    strongly: weak references are cleared before finalizers run, so a forgotten device could not find its buffers.
+    """
+
+    def __init__(self, owner: Resource | None = None) -> None:
+        self._owner = owner
+        self._owned: dict[int, Resource] = {}
+        self._made = next(_sequence)
+        self._closing = threading.Lock()
+        self.closed = False
+        if owner is not None:
+            owner._owned[self._made] = self
+
+    def close(self) -> None:
+        """Give back what this object holds, after what was made from it; later calls do nothing."""
+        with self._closing:
+            if self.closed:
+                return
+            self.closed = True
+        for made in sorted(self._owned, reverse=True):
+            resource = self._owned.get(made)
+            if resource is not None:
+                resource.close()
+        self._release()
+        if self._owner is not None:
+            self._owner._owned.pop(self._made, None)
+
+    def _release(self) -> None:
+        """Give back what this object itself holds; called once."""
+
+    def __enter__(self) -> Self:
+        """Return the object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the object."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Close what was forgotten."""
+        # An object whose making failed has nothing yet, and at interpreter exit modules may be gone already.
+        with contextlib.suppress(Exception):
+            self.close()

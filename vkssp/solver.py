@@ -1,0 +1,289 @@
+"""The solver: a graph on a device, ready to be asked for distances and routes any number of times."""
+
+from __future__ import annotations
+
+import operator
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
+from vkssp.gpu.device import Device
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.routing.route import Route, along
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import DeviceGraph, Outcome, Terminal, check_parameters
+from vkssp.solvers.path import PathWalker
+from vkssp.solvers.prepare import PreparedGraph
+
+DEFAULT_ALGORITHM = "delta_step"
+
+
+class Solver(Resource):
+    """Single-source shortest paths on one graph and one device.
+
+    Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
+    then take turns; `clone` gives each its own buffers over one copy of the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph; it is uploaded once.
+    algorithm : str
+        Name of an algorithm; see `vkssp.ALGORITHMS`.
+    device : Device, int or str, optional
+        An open device, or the index or a part of the name of one to open; by default what the environment variable
+        VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
+    order : str
+        ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
+        keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
+    **parameters : int
+        Parameters of the algorithm.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph.
+    device : Device
+        The device.
+    algorithm : str
+        Name of the algorithm.
+    last : Outcome or None
+        How the last search went: time on the device and counters.
+
+    Raises
+    ------
+    QueryError
+        If the algorithm, a parameter or the order is not known or out of range.
+    DeviceError
+        If there is no such device, or the graph does not fit on it.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> with Solver(graph) as solver:
+    ...     solver.distances(0).tolist()
+    [0, 4, 7]
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        algorithm: str = DEFAULT_ALGORITHM,
+        device: Device | int | str | None = None,
+        *,
+        order: str = "auto",
+        **parameters: Any,
+    ) -> None:
+        if algorithm not in ALGORITHMS:
+            raise QueryError(f"algorithm is {algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
+        self._parameters = check_parameters(ALGORITHMS[algorithm], parameters)
+        prepared = PreparedGraph(graph, order)
+        opened = device if isinstance(device, Device) else Device(device)
+        try:
+            shared = _Shared(DeviceGraph(opened, prepared), opened if opened is not device else None)
+        except BaseException:
+            if opened is not device:
+                opened.close()
+            raise
+        self._begin(graph, algorithm, shared)
+
+    def _begin(self, graph: Graph, algorithm: str, shared: _Shared) -> None:
+        self.graph, self.algorithm, self._shared = graph, algorithm, shared.hold()
+        self._prepared, self.device = shared.graph.prepared, shared.graph.device
+        self.last: Outcome | None = None
+        self._lock = threading.RLock()
+        self._walker: PathWalker | None = None
+        super().__init__()
+        try:
+            self._search = ALGORITHMS[algorithm](shared.graph, **self._parameters)
+        except BaseException:
+            self.close()
+            raise
+
+    def clone(self) -> Solver:
+        """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
+        self._check_open()
+        solver = object.__new__(Solver)
+        solver._parameters = self._parameters
+        solver._begin(self.graph, self.algorithm, self._shared)
+        return solver
+
+    def distances(self, source: int) -> Uint32s:
+        """Return the distance from a node to every node.
+
+        Parameters
+        ----------
+        source : int
+            Node id.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+        """
+        seeds = [(self._node(source, "source"), 0)]
+        with self._lock:
+            outcome = self._run(seeds, [])
+            found = self._search.distances.read(np.uint32, self._prepared.num_nodes)
+        if outcome.overflow:
+            self._check_overflow(found)
+        return found if self._prepared.is_identity else found[self._prepared.node]
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the distance from one node to another, ending the search early; 2**32 - 1 where there is no path.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        seeds, targets = [(self._node(source, "source"), 0)], [(self._node(target, "target"), 0)]
+        with self._lock:
+            return self._best(seeds, targets)
+
+    def route(self, source: int, target: int) -> Route:
+        """Return a shortest path from one node to another, and what the graph knows of it.
+
+        Where several are shortest, every device returns the same one.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        NoRouteError
+            If no path leads there.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        began = time.perf_counter()
+        found = self.search_path([(source, 0)], [(target, 0)])
+        if found is None:
+            raise NoRouteError(f"no path leads from node {source} to node {target}")
+        weight, _, _, arcs = found
+        nodes = np.concatenate([np.array([source], np.uint32), self.graph.head[arcs]])
+        streets = self.graph.streets
+        timed = streets is not None and streets.seconds_per_weight > 0
+        return Route(
+            nodes=nodes,
+            arcs=arcs,
+            weight=weight,
+            points=along(self.graph, nodes, arcs),
+            distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
+            duration_s=weight * streets.seconds_per_weight if streets is not None and timed else None,
+            origin=None,
+            destination=None,
+            device=self.device.info.name,
+            algorithm=self.algorithm,
+            query_ms=1e3 * (time.perf_counter() - began),
+        )
+
+    def search_path(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    ) -> tuple[int, int, int, Any] | None:
+        """Find the shortest way from any of some seeds to any of some targets.
+
+        Parameters
+        ----------
+        seeds, targets : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant; both weights count.
+
+        Returns
+        -------
+        tuple of (int, int, int, numpy.ndarray) or None
+            The way's weight, the indices of the seed and the target that it joins, and the ids of its arcs, int64;
+            None where there is no way.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        here_seeds = [(self._node(node, "source"), offset) for node, offset in seeds]
+        here_targets = [(self._node(node, "target"), offset) for node, offset in targets]
+        with self._lock:
+            best = self._best(here_seeds, here_targets)
+            if best == UNREACHABLE:
+                return None
+            if self._walker is None:
+                self._walker = PathWalker(self._shared.graph, self._search, owner=self)
+            seed, target, arcs = self._walker.walk(len(seeds), len(targets))
+        return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
+
+    def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
+        outcome = self._run(seeds, targets)
+        if outcome.best == UNREACHABLE and outcome.overflow:
+            self._check_overflow(self._search.distances.read(np.uint32, self._prepared.num_nodes))
+        return outcome.best
+
+    def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
+        self._check_open()
+        self.last = self._search.search(seeds, targets)
+        return self.last
+
+    def _check_overflow(self, found: Uint32s) -> None:
+        # A sum that does not fit matters only where no other path leads.
+        first_out, heads = self._prepared.first_out, self._prepared.arcs[:, 0]
+        tails = np.repeat(np.arange(len(found)), np.diff(first_out.astype(np.int64)))
+        if np.any((found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)):
+            raise DistanceOverflowError(
+                f"a shortest distance passes {UNREACHABLE - 1}, the largest that 32 bits hold; "
+                "divide the weights by a common factor"
+            )
+
+    def _node(self, node: int, name: str) -> int:
+        try:
+            index = operator.index(node)
+        except TypeError:
+            raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
+        if not 0 <= index < self.graph.num_nodes:
+            last = self.graph.num_nodes - 1
+            raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {last}")
+        return int(self._prepared.node[index])
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise QueryError("this solver has been closed; make another")
+
+    def _release(self) -> None:
+        search = getattr(self, "_search", None)
+        if search is not None:
+            search.close()
+        self._shared.release()
+
+
+class _Shared:
+    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go."""
+
+    def __init__(self, graph: DeviceGraph, device: Device | None) -> None:
+        self.graph, self._device = graph, device
+        self._lock, self._holders = threading.Lock(), 0
+
+    def hold(self) -> _Shared:
+        with self._lock:
+            self._holders += 1
+        return self
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            last = self._holders == 0
+        if last:
+            self.graph.close()
+            if self._device is not None:
+                self._device.close()

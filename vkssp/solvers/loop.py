@@ -1,0 +1,104 @@
+"""Iterations on the device: recorded once in batches, submitted until a word of the state says that it is done.
+
+The host does not sit inside the loop. It submits the next batch before the last has ended, and then looks at a copy of
+the state in mapped memory; what a batch holds beyond the end returns at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.gpu.resource import Resource
+
+#: Iterations of the first batches; the last two sizes alternate. Small ones first, so that a short search does not
+#: wait for hundreds of empty dispatches.
+BATCHES = (8, 16, 32, 64, 128, 256, 256)
+
+
+class Loop(Resource):
+    """Runs an iteration until a state on the device says that it is done.
+
+    Parameters
+    ----------
+    device : Device
+        Where it runs.
+    state : Buffer
+        The state on the device.
+    dtype : numpy.dtype
+        Its layout; the field ``done`` is 0 while there is more to do.
+    iterate : callable
+        Records the iteration that it is given a number of times, a barrier after each.
+    owner : Resource
+        What closes it.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        state: Buffer,
+        dtype: np.dtype[Any],
+        iterate: Callable[[Recording, int], None],
+        owner: Resource,
+    ) -> None:
+        super().__init__(owner)
+        self._device, self._state, self._dtype, self._iterate = device, state, dtype, iterate
+        # Every batch has its own slot, for the device may write the next one's while the host reads this one's.
+        self._slot_bytes = dtype.itemsize
+        size = len(BATCHES) * self._slot_bytes
+        self._mapped = Buffer(device, size, mapped=True, name="the mapped state", owner=self)
+        self._slots = self._mapped.view(dtype)
+        self._timestamps = Timestamps(device, len(BATCHES) + 1, owner=self)
+        self._start = Recording(device, owner=self)
+        self._batches: list[Recording] = []
+
+    def _batch(self, number: int) -> tuple[int, Recording]:
+        slot = number if number < len(BATCHES) else len(BATCHES) - 2 + (number - len(BATCHES)) % 2
+        if slot == len(self._batches):
+            batch = Recording(self._device, owner=self)
+            with batch.record():
+                self._iterate(batch, BATCHES[slot])
+                batch.timestamp(self._timestamps, slot + 1)
+                batch.barrier("compute", "transfer")
+                batch.copy(self._state, self._mapped, self._slot_bytes, 0, slot * self._slot_bytes)
+                # The next batch goes on where this one ends, and the host reads the copy.
+                batch.barrier("all", "all")
+            self._batches.append(batch)
+        return slot, self._batches[slot]
+
+    def run(self, begin: Callable[[Recording], None]) -> tuple[Any, float]:
+        """Carry out what `begin` records, and then the iteration until it is done.
+
+        Returns
+        -------
+        state : numpy.void
+            A copy of the state at the end.
+        milliseconds : float
+            Time on the device from the first command to the end of the batch that saw the end.
+        """
+        with self._start.record():
+            self._start.barrier("all", "all")
+            self._start.timestamp(self._timestamps, 0)
+            begin(self._start)
+        self._start.submit()
+        number = 0
+        slot, running = self._batch(number)
+        running.submit()
+        while True:
+            number += 1
+            following_slot, following = self._batch(number)
+            following.submit()
+            running.wait()
+            if self._slots[slot]["done"]:
+                state = self._slots[slot].copy()
+                following.wait()
+                break
+            slot, running = following_slot, following
+        self._start.wait()
+        began, ended = self._timestamps.read(0), self._timestamps.read(slot + 1)
+        return state, ended - began

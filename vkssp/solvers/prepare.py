@@ -1,0 +1,198 @@
+"""A graph made ready for the device: numbered along the Z-order curve, and free of cycles of weight zero.
+
+Nodes on a cycle whose arcs all weigh nothing are equally far from everywhere; they become one node, so that a walk back
+along distances cannot go round in circles, and no solver has to know. Results are always in the caller's ids.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.graph import Graph, rows_of
+from vkssp.order import z_order
+
+ORDERS = ("auto", "natural", "z")
+
+
+class PreparedGraph:
+    """The arrays that solvers upload, and the way back to the caller's ids.
+
+    Parameters
+    ----------
+    graph : Graph
+        The caller's graph.
+    order : str
+        ``"z"`` numbers nodes along the Z-order curve of their coordinates, ``"natural"`` keeps the caller's numbering,
+        ``"auto"`` takes the first where there are coordinates.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
+    arc : numpy.ndarray
+        The caller's id of each arc here, shape (num_arcs,), int64.
+    first_out : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc, shape (num_arcs, 2), uint32.
+    """
+
+    def __init__(self, graph: Graph, order: str = "auto") -> None:
+        if order not in ORDERS:
+            raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
+        if order == "z" and graph.lat is None:
+            raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'natural'")
+        self.graph = graph
+        rank: npt.NDArray[np.uint32] | None = None
+        if order != "natural" and graph.lat is not None and graph.lon is not None:
+            numbering = z_order(graph.lat, graph.lon)
+            if not numbering.is_identity:
+                rank = numbering.rank
+        group, keep = _zero_cycles(graph)
+        if group is not None:
+            # A cycle's nodes take the place of the first of them in the numbering.
+            place = np.arange(graph.num_nodes, dtype=np.uint32) if rank is None else rank
+            least = np.full(int(group.max()) + 1, graph.num_nodes, np.int64)
+            np.minimum.at(least, group, place)
+            new_id = np.empty(len(least), np.uint32)
+            new_id[np.argsort(least)] = np.arange(len(least), dtype=np.uint32)
+            rank = new_id[group]
+        self.contracted = group is not None
+        self.num_nodes = graph.num_nodes if group is None else int(group.max()) + 1
+        if rank is None:
+            self.node = np.arange(graph.num_nodes, dtype=np.uint32)
+            self.arc: npt.NDArray[np.int64] = np.arange(graph.num_arcs, dtype=np.int64)
+            self.first_out, heads, weights = graph.first_out, graph.head, graph.weight
+        else:
+            self.node = rank
+            kept = np.arange(graph.num_arcs, dtype=np.int64) if keep is None else np.flatnonzero(keep)
+            self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
+            self.arc = kept[by_tail]
+            heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
+        self.arcs = np.stack([heads, weights], axis=1)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.arcs)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether nodes have the caller's ids."""
+        return not self.contracted and bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
+
+    def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+        """Return the arcs by head.
+
+        Returns
+        -------
+        first_in : numpy.ndarray
+            Offset of each node's first incoming arc, shape (num_nodes + 1,), uint32.
+        arcs_in : numpy.ndarray
+            Tail and weight of each, shape (num_arcs, 2), uint32.
+        arc_in : numpy.ndarray
+            The caller's id of each, shape (num_arcs,), int64.
+        """
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.uint32), np.diff(self.first_out.astype(np.int64)))
+        first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
+        return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
+
+    def complete(self, arcs: npt.NDArray[np.int64], source: int, target: int) -> npt.NDArray[np.int64]:
+        """Fill the gaps that contracted cycles leave in a path between two of the caller's nodes.
+
+        Parameters
+        ----------
+        arcs : numpy.ndarray
+            The caller's ids of the arcs between groups, in order, shape (k,), int64.
+        source, target : int
+            The caller's nodes that the path joins.
+
+        Returns
+        -------
+        numpy.ndarray
+            The caller's ids of all arcs of the path, int64.
+        """
+        if not self.contracted:
+            return arcs
+        graph, result, at = self.graph, [], source
+        for arc in arcs.tolist():
+            result += self._zero_trees.walk(at, int(graph.tail[arc]))
+            result.append(arc)
+            at = int(graph.head[arc])
+        result += self._zero_trees.walk(at, target)
+        return np.array(result, np.int64)
+
+    @cached_property
+    def _zero_trees(self) -> _ZeroTrees:
+        return _ZeroTrees(self.graph, self.node)
+
+
+def _zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.bool_] | None]:
+    """Return the group of each node and which arcs lie between groups; nothing where all groups are single nodes."""
+    zero = graph.weight == 0
+    if not zero.any():
+        return None, None
+    tail, head = graph.tail, graph.head
+    zero &= tail != head
+    if not zero.any():
+        return None, None
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    ones = np.ones(int(zero.sum()), np.bool_)
+    links = sparse.csr_array((ones, (tail[zero], head[zero])), shape=(graph.num_nodes, graph.num_nodes))
+    count, group = csgraph.connected_components(links, directed=True, connection="strong")
+    if count == graph.num_nodes:
+        return None, None
+    group = group.astype(np.int64)
+    return group, group[tail] != group[head]
+
+
+class _ZeroTrees:
+    """Ways of weight zero inside each group, through the group's root: one tree towards it and one away from it."""
+
+    def __init__(self, graph: Graph, group: npt.NDArray[np.uint32]) -> None:
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
+        self._graph = graph
+        n, tail, head = graph.num_nodes, graph.tail, graph.head
+        inside = (graph.weight == 0) & (group[tail] == group[head]) & (tail != head)
+        _, roots = np.unique(group, return_index=True)
+        # One more node, linked to all roots, makes one search of what would be thousands.
+        hub = np.full(len(roots), n)
+        ones = np.ones(int(inside.sum()) + len(roots), np.bool_)
+
+        def tree(tails: Any, heads: Any) -> Any:
+            ends = (np.concatenate([tails[inside], hub]), np.concatenate([heads[inside], roots]))
+            links = sparse.csr_array((ones, ends), shape=(n + 1, n + 1))
+            return csgraph.breadth_first_order(links, n, return_predecessors=True)[1]
+
+        self._before = tree(tail, head)  # on the way from the root to a node, the node before it
+        self._after = tree(head, tail)  # on the way from a node to the root, the node after it
+
+    def walk(self, start: int, end: int) -> list[int]:
+        """Return the arcs of a way of weight zero between two nodes of one group."""
+        if start == end:
+            return []
+        hub = self._graph.num_nodes
+        up, down = [start], [end]
+        while self._after[up[-1]] != hub:
+            up.append(int(self._after[up[-1]]))
+        while self._before[down[-1]] != hub:
+            down.append(int(self._before[down[-1]]))
+        # Where the two meet before the root, the rest of both is a detour.
+        place = {node: i for i, node in enumerate(up)}
+        meet = next(i for i, node in enumerate(down) if node in place)
+        nodes = up[: place[down[meet]] + 1] + down[:meet][::-1]
+        return [self._arc(u, v) for u, v in zip(nodes, nodes[1:], strict=False)]
+
+    def _arc(self, tail: int, head: int) -> int:
+        first, end = int(self._graph.first_out[tail]), int(self._graph.first_out[tail + 1])
+        fits = (self._graph.head[first:end] == head) & (self._graph.weight[first:end] == 0)
+        return first + int(np.argmax(fits))
