@@ -16,7 +16,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import DeviceGraph, Outcome, Terminal, check_parameters
+from vkssp.solvers.base import MAX_TERMINALS, DeviceGraph, Outcome, Terminal, check_parameters
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -191,6 +191,13 @@ class Solver(Resource):
             query_ms=1e3 * (time.perf_counter() - began),
         )
 
+    def prepare_routes(self) -> None:
+        """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
+        with self._lock:
+            self._check_open()
+            if self._walker is None:
+                self._walker = PathWalker(self._shared.graph, self._search, owner=self)
+
     def search_path(
         self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
     ) -> tuple[int, int, int, Any] | None:
@@ -216,12 +223,14 @@ class Solver(Resource):
         """
         here_seeds = [(self._node(node, "source"), offset) for node, offset in seeds]
         here_targets = [(self._node(node, "target"), offset) for node, offset in targets]
+        if not (0 < len(seeds) <= MAX_TERMINALS and 0 < len(targets) <= MAX_TERMINALS):
+            raise QueryError(f"{len(seeds)} seeds and {len(targets)} targets; give 1 to {MAX_TERMINALS} of each")
         with self._lock:
             best = self._best(here_seeds, here_targets)
             if best == UNREACHABLE:
                 return None
-            if self._walker is None:
-                self._walker = PathWalker(self._shared.graph, self._search, owner=self)
+            self.prepare_routes()
+            assert self._walker is not None
             seed, target, arcs = self._walker.walk(len(seeds), len(targets))
         return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
 

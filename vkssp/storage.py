@@ -55,6 +55,17 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             Path(temporary).unlink(missing_ok=True)
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there."""
+    target = Path(path)
+    if target.is_dir():
+        raise FormatError(f"cannot write {target}: it is a folder; give a file name in it")
+    if not target.parent.is_dir():
+        raise FormatError(f"cannot write {target}: {target.parent} is no folder; make it first")
+    if not os.access(target.parent, os.W_OK):
+        raise FormatError(f"cannot write {target}: {target.parent} is not writable; choose another folder")
+
+
 def save_graph(graph: Graph, path: str | Path) -> None:
     """Write a graph to one file; see `Graph.save`."""
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in _CORE}

@@ -268,7 +268,7 @@ class Device(Resource):
 
     def __init__(self, selector: int | str | None = None) -> None:
         if selector is None:
-            selector = os.environ.get(DEVICE_VARIABLE)
+            selector = self.selected()
         self._instance = _Instance()
         try:
             listed = [_describe(index, physical) for index, physical in enumerate(self._instance.devices)]
@@ -288,6 +288,11 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
+
+    @staticmethod
+    def selected() -> str | None:
+        """Return what the environment variable VKSSP_DEVICE selects, None where it is not set."""
+        return os.environ.get(DEVICE_VARIABLE)
 
     def _create(self) -> Any:
         offered = enumerate_all("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties", self.physical, ffi.NULL)

@@ -15,6 +15,8 @@ from vkssp.solvers.prepare import PreparedGraph
 
 #: A node and what it takes to get there from the place that is meant, or from there to it.
 Terminal = tuple[int, int]
+#: Seeds and targets that one search may have, each.
+MAX_TERMINALS = 64
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE
-from vkssp.solvers.base import DeviceGraph, Outcome, Parameter, Terminal
+from vkssp.solvers.base import MAX_TERMINALS, DeviceGraph, Outcome, Parameter, Terminal
 from vkssp.solvers.loop import Loop
 
 #: The twin of State in shaders/include/delta_step_state.glsl.
@@ -34,8 +34,6 @@ STATE = np.dtype(
     ]
 )
 
-#: Seeds and targets that one search may have, each.
-MAX_TERMINALS = 64
 # A tile takes this many bytes of shared memory per invocation.
 _SHARED_PER_INVOCATION = 128
 _SHARED_BESIDES = 64
@@ -97,7 +95,7 @@ class DeltaStep(Resource):
         self._num_nodes = graph.num_nodes
         # More workgroups than tiles would only take tickets.
         tiles = max(1, -(-self._num_nodes // (32 * size)))
-        wanted = workgroups or (64 if device.info.kind == "cpu" else 512)
+        wanted = workgroups or (64 if device.info.kind == "cpu" else 256)
         self._workgroups = min(tiles, wanted, limits.workgroups)
         try:
             self.distances = Buffer(device, 4 * self._num_nodes, name="the distances", owner=self)

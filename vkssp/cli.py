@@ -1,0 +1,142 @@
+"""The command line: ``vkssp devices | import | info | route | distances``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from vkssp import __version__
+from vkssp.commands import COMMANDS
+from vkssp.errors import VksspError
+from vkssp.solver import DEFAULT_ALGORITHM
+from vkssp.solvers import ALGORITHMS
+
+_NUMBER = re.compile(r"-\d|-\.\d")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+
+
+def latlon(text: str) -> tuple[float, float]:
+    """Return the latitude and longitude in ``LAT,LON``."""
+    try:
+        lat, lon = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LAT,LON in degrees, such as 42.5075,1.5218") from None
+    return lat, lon
+
+
+def setting(text: str) -> tuple[str, int]:
+    """Return the name and the value in ``NAME=INTEGER``."""
+    name, _, value = text.partition("=")
+    try:
+        return name.replace("-", "_"), int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=INTEGER, such as delta=1000") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="vkssp", description="Shortest paths on any GPU that speaks Vulkan.")
+    parser.add_argument("--version", action="version", version=f"vkssp {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        sub.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+        return sub
+
+    def with_graph(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("graph", metavar="GRAPH", help="a saved graph, or an OpenStreetMap extract")
+        sub.add_argument("--profile", default="car", help="who travels, where GRAPH is an extract (default: car)")
+
+    def with_solver(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+        names = ", ".join(ALGORITHMS)
+        sub.add_argument(
+            "--algorithm", default=DEFAULT_ALGORITHM, metavar="NAME", help=f"{names} (default: {DEFAULT_ALGORITHM})"
+        )
+        sub.add_argument(
+            "--set",
+            type=setting,
+            action="append",
+            default=[],
+            metavar="NAME=N",
+            help="a parameter of the algorithm, such as delta=1000; may be repeated",
+        )
+
+    command("devices", "list the Vulkan devices of this machine")
+
+    sub = command("import", "make a graph from an OpenStreetMap extract, and save it")
+    sub.add_argument("extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2")
+    sub.add_argument("output", metavar="OUT", help="the graph file to write")
+    sub.add_argument("--profile", default="car", help="who travels (default: car)")
+
+    sub = command("info", "say what a graph holds")
+    with_graph(sub)
+
+    sub = command("route", "find the best route between two places")
+    with_graph(sub)
+    sub.add_argument("--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="where it begins")
+    sub.add_argument("--to", dest="destination", type=latlon, required=True, metavar="LAT,LON", help="where it ends")
+    sub.add_argument("--output", metavar="R.geojson", help="write the route as GeoJSON")
+    sub.add_argument("--map", metavar="R.html", help="write a map that opens without a network")
+    with_solver(sub)
+
+    sub = command("distances", "find the distances from one node to all")
+    with_graph(sub)
+    sub.add_argument("--source", type=int, required=True, metavar="N", help="node id")
+    sub.add_argument(
+        "--output", metavar="D.npy", help="write them as a NumPy array of uint32; 4294967295 where no path leads"
+    )
+    with_solver(sub)
+    return parser
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Join options to values that begin with a minus, which argparse would take for options: places in the south."""
+    result: list[str] = []
+    for argument in arguments:
+        if result and result[-1] in ("--from", "--to", "--source") and _NUMBER.match(argument):
+            result[-1] += f"={argument}"
+        else:
+            result.append(argument)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return 0, or 2 after a line that says what to do about an error."""
+    args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    try:
+        result, lines = COMMANDS[args.command](args)
+        _print(json.dumps(result, allow_nan=False) if args.json else "\n".join(lines))
+        return 0
+    except VksspError as error:
+        message = " ".join(str(error).split())
+    except MemoryError:
+        message = "there is not enough memory for this graph; use a smaller one, or a machine with more"
+    except KeyboardInterrupt:
+        return 130
+    print(f"vkssp: {message}", file=sys.stderr)
+    return 2
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stdout = None  # type: ignore[assignment]
+    except UnicodeEncodeError:  # a terminal that does not know the letters of a street name
+        encoding: Any = sys.stdout.encoding
+        print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""What each subcommand does: from parsed arguments to a result for programs and lines for people."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.reading import read_graph
+
+#: What a command returns: an object for JSON, and lines for a terminal.
+Result = tuple[dict[str, Any], list[str]]
+
+
+def devices(args: argparse.Namespace) -> Result:
+    """List the Vulkan devices."""
+    from vkssp.gpu.device import Device, choose, list_devices
+
+    found = list_devices()
+    default = choose(found, Device.selected()).index if any(not d.unusable for d in found) else -1
+    lines = []
+    for device in found:
+        mark = "*" if device.index == default else " "
+        lines.append(f"{mark} {device.index}  {device.name}  ({device.kind}, {device.memory / 2**30:.1f} GiB)")
+        lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
+        if device.unusable:
+            lines.append(f"     cannot be used: {device.unusable}")
+    if default >= 0:
+        lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
+    return {"devices": [dataclasses.asdict(d) for d in found], "default": default}, lines
+
+
+def import_graph(args: argparse.Namespace) -> Result:
+    """Import an extract and save the graph."""
+    from vkssp.osm import import_extract
+    from vkssp.storage import check_writable
+
+    check_writable(args.output)
+    graph, report = import_extract(args.extract, profile=args.profile, progress=not args.json)
+    graph.save(args.output)
+    return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
+
+
+def info(args: argparse.Namespace) -> Result:
+    """Say what a graph holds."""
+    graph = _graph(args)
+    degree = np.diff(graph.first_out.astype(np.int64))
+    result: dict[str, Any] = {
+        "nodes": graph.num_nodes,
+        "arcs": graph.num_arcs,
+        "largest_degree": int(degree.max(initial=0)),
+        "weight": None,
+        "bounds": None,
+        "streets": None,
+    }
+    lines = [f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs, at most {result['largest_degree']:,} from one node"]
+    if graph.num_arcs:
+        weight = graph.weight
+        stats = {"least": int(weight.min()), "mean": float(weight.mean()), "largest": int(weight.max())}
+        result["weight"] = stats
+        lines.append(f"weights {stats['least']:,} to {stats['largest']:,}, {stats['mean']:,.1f} on average")
+    if graph.lat is not None and graph.lon is not None and graph.num_nodes:
+        south, north = float(graph.lat.min()), float(graph.lat.max())
+        west, east = float(graph.lon.min()), float(graph.lon.max())
+        result["bounds"] = {"south": south, "west": west, "north": north, "east": east}
+        lines.append(f"from LAT,LON {south:.5f},{west:.5f} to {north:.5f},{east:.5f}")
+    streets = graph.streets
+    if streets is not None:
+        named = int(np.count_nonzero(streets.name))
+        kilometres = float(streets.length.sum(dtype=np.float64)) / 1000
+        result["streets"] = {
+            "arc_kilometres": kilometres,
+            "polylines": len(streets.polyline_first) - 1,
+            "points": len(streets.points),
+            "names": len(streets.names) - 1,
+            "named_arcs": named,
+            "seconds_per_weight": streets.seconds_per_weight,
+        }
+        lines.append(
+            f"{kilometres:,.0f} km of arcs along {len(streets.polyline_first) - 1:,} streets with "
+            f"{len(streets.points):,} points; {len(streets.names) - 1:,} names"
+        )
+    return result, lines
+
+
+def route(args: argparse.Namespace) -> Result:
+    """Find a route and write it where asked."""
+    from vkssp.routing.geojson import write_geojson
+    from vkssp.routing.map import format_distance, format_duration, write_map
+    from vkssp.routing.router import Router
+    from vkssp.storage import check_writable
+
+    for path in (args.output, args.map):
+        if path:
+            check_writable(path)
+    graph = _graph(args)
+    with Router(graph, args.algorithm, args.device, **dict(args.set)) as router:
+        found = router.route(args.origin, args.destination)
+        driver = router.solver.device.info.driver
+    places = {"from": found.origin, "to": found.destination}
+    result: dict[str, Any] = {
+        "distance_m": found.distance_m,
+        "duration_s": found.duration_s,
+        "weight": found.weight,
+        "arcs": len(found.arcs),
+        "device": found.device,
+        "driver": driver,
+        "algorithm": found.algorithm,
+        "query_ms": found.query_ms,
+    }
+    lines = []
+    for name, place in places.items():
+        assert place is not None
+        result[name] = {
+            "lat": place.lat,
+            "lon": place.lon,
+            "snapped_lat": place.snapped_lat,
+            "snapped_lon": place.snapped_lon,
+            "snapped_m": place.snapped_m,
+            "name": place.name,
+        }
+        street = f" on {place.name}" if place.name else ""
+        lines.append(f"{name:9} {place.lat:.5f},{place.lon:.5f}{street}, {place.snapped_m:.0f} m from the road")
+    assert found.distance_m is not None
+    lines.append(f"distance  {format_distance(found.distance_m)}")
+    if found.duration_s is None:
+        lines.append(f"weight    {found.weight:,}")
+    else:
+        lines.append(f"duration  {format_duration(found.duration_s)}")
+    lines.append(f"device    {found.device}")
+    lines.append(f"query     {found.query_ms:.1f} ms with {found.algorithm}")
+    if args.output:
+        write_geojson(args.output, found)
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    if args.map:
+        write_map(args.map, graph, found)
+        result["map"] = args.map
+        lines.append(f"wrote     {args.map}")
+    return result, lines
+
+
+def distances(args: argparse.Namespace) -> Result:
+    """Find the distances from one node."""
+    from vkssp.solver import Solver
+    from vkssp.storage import atomic_write, check_writable
+
+    if args.output:
+        check_writable(args.output)
+    graph = _graph(args)
+    with Solver(graph, args.algorithm, args.device, **dict(args.set)) as solver:
+        began = time.perf_counter()
+        found = solver.distances(args.source)
+        milliseconds = 1e3 * (time.perf_counter() - began)
+        device, outcome = solver.device.info, solver.last
+    assert outcome is not None
+    reached = found[found != UNREACHABLE]
+    result: dict[str, Any] = {
+        "source": args.source,
+        "reached": len(reached),
+        "nodes": graph.num_nodes,
+        "largest": int(reached.max()),
+        "device": device.name,
+        "driver": device.driver,
+        "algorithm": args.algorithm,
+        "query_ms": milliseconds,
+        "device_ms": outcome.device_ms,
+        "counters": outcome.counters,
+    }
+    lines = [
+        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at {reached.max():,}",
+        f"device    {device.name}",
+        f"query     {milliseconds:.1f} ms with {args.algorithm}, {outcome.device_ms:.1f} of them on the device",
+    ]
+    if args.output:
+        with atomic_write(args.output) as stream:
+            np.save(stream, found, allow_pickle=False)
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    return result, lines
+
+
+def _graph(args: argparse.Namespace) -> Graph:
+    return read_graph(args.graph, profile=args.profile, progress=not args.json)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
+    "devices": devices,
+    "import": import_graph,
+    "info": info,
+    "route": route,
+    "distances": distances,
+}

@@ -1,0 +1,239 @@
+"""Routes between places on a map: snap both, search once with all arcs that they lie on, put the pieces together."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import NoRouteError, QueryError
+from vkssp.gpu.device import Device
+from vkssp.gpu.resource import Resource
+from vkssp.graph import Graph
+from vkssp.routing.route import Place, Route, along
+from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
+from vkssp.solver import DEFAULT_ALGORITHM, Solver
+
+#: Latitude and longitude in degrees.
+LatLon = tuple[float, float]
+
+
+class Router(Resource):
+    """Routes between coordinates on one graph and one device.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph with coordinates, such as `read_graph` makes of an OpenStreetMap extract.
+    algorithm : str
+        Name of an algorithm; see `vkssp.ALGORITHMS`.
+    device : Device, int or str, optional
+        See `Solver`.
+    **parameters : int
+        Parameters of the algorithm.
+
+    Raises
+    ------
+    QueryError
+        If the graph has no coordinates or no arcs, or a parameter is not valid.
+    DeviceError
+        If there is no such device.
+
+    Examples
+    --------
+    >>> with Router(read_graph("andorra.osm.pbf")) as router:  # doctest: +SKIP
+    ...     route = router.route((42.5075, 1.5218), (42.5430, 1.7340))
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        algorithm: str = DEFAULT_ALGORITHM,
+        device: Device | int | str | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__()
+        self.graph = graph
+        self.index = StreetIndex(graph)
+        self.solver = Solver(graph, algorithm, device, **parameters)
+        # Now rather than in the first query.
+        self.solver.prepare_routes()
+        self.index.prepare()
+
+    def _release(self) -> None:
+        solver = getattr(self, "solver", None)
+        if solver is not None:
+            solver.close()
+
+    def route(self, origin: LatLon, destination: LatLon) -> Route:
+        """Return the best route from one place to another.
+
+        Both are snapped to the nearest point on a street. Where that street lies on an island of the network, or leads
+        nowhere, the nearest street that does is taken instead.
+
+        Parameters
+        ----------
+        origin, destination : tuple of (float, float)
+            Latitude and longitude in degrees.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map.
+        NoRouteError
+            If no route leads there.
+        """
+        began = time.perf_counter()
+        for place, name in ((origin, "from"), (destination, "to")):
+            self._check(place, name)
+        for start, end in self._candidates(origin, destination):
+            found = self._between(start, end)
+            if found is not None:
+                weight, arcs, part_first, part_last = found
+                return self._route(origin, destination, start, end, weight, arcs, (part_first, part_last), began)
+        raise NoRouteError(
+            f"no route leads from {_text(origin)} to {_text(destination)}; the two may lie on separate islands, "
+            "or a one-way street leads out of the map"
+        )
+
+    def _check(self, place: LatLon, name: str) -> None:
+        lat, lon = place
+        if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
+            raise QueryError(f"{name} is {_text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
+        index = self.index
+        margin = MAX_SNAP_M / 111_000
+        wide = margin / max(math.cos(math.radians(lat)), 0.01)
+
+        def inside(lat: float, lon: float) -> bool:
+            return (
+                index.south - margin <= lat <= index.north + margin and index.west - wide <= lon <= index.east + wide
+            )
+
+        if not inside(lat, lon):
+            hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""
+            raise QueryError(
+                f"{name} is {_text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
+                f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
+            )
+
+    def _candidates(self, origin: LatLon, destination: LatLon) -> list[tuple[Snap, Snap]]:
+        index = self.index
+        start, end = index.nearest(*origin), index.nearest(*destination)
+        for snap, place, name in ((start, origin, "from"), (end, destination, "to")):
+            if snap is None:
+                raise QueryError(f"{name} is {_text(place)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+        assert start is not None and end is not None
+        pairs = []
+        same_part = index.part(start) == index.part(end)
+        if same_part:
+            pairs.append((start, end))
+        # A real island with no way off it is an answer; a few stray nodes are not.
+        other_start = index.nearest(*origin, leaving=True) if same_part or index.on_island(start) else start
+        other_end = index.nearest(*destination, reached=True) if same_part or index.on_island(end) else end
+        if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
+            pairs.append((other_start, other_end))
+        return pairs
+
+    def _between(self, start: Snap, end: Snap) -> tuple[int, npt.NDArray[np.int64], float, float] | None:
+        """Return weight, arcs, and the travelled fractions of the first and the last arc of the best way; None if none.
+
+        A way that stays on one arc has that arc alone, and where on it the way begins and ends.
+        """
+        graph = self.graph
+        first_arcs, last_arcs = self.index.arcs(start.polyline), self.index.arcs(end.polyline)
+        seeds, targets = [], []
+        for arc in first_arcs.tolist():
+            seeds.append((int(graph.head[arc]), self._part(arc, 1.0 - self._at(arc, start))))
+        for arc in last_arcs.tolist():
+            targets.append((int(graph.tail[arc]), self._part(arc, self._at(arc, end))))
+        best: tuple[int, npt.NDArray[np.int64], float, float] | None = None
+        if start.polyline == end.polyline:
+            for arc in first_arcs.tolist():
+                here, there = self._at(arc, start), self._at(arc, end)
+                weight = self._part(arc, there - here)
+                if here <= there and (best is None or weight < best[0]):
+                    best = weight, np.array([arc], np.int64), here, there
+        found = self.solver.search_path(seeds, targets)
+        if found is not None and (best is None or found[0] < best[0]):
+            weight, seed, target, arcs = found
+            first, last = int(first_arcs[seed]), int(last_arcs[target])
+            whole = np.concatenate([[first], arcs, [last]]).astype(np.int64)
+            best = weight, whole, self._at(first, start), self._at(last, end)
+        return best
+
+    def _at(self, arc: int, snap: Snap) -> float:
+        return 1.0 - snap.fraction if self.index.backward[arc] else snap.fraction
+
+    def _part(self, arc: int, fraction: float) -> int:
+        return round(fraction * int(self.graph.weight[arc]))
+
+    def _route(
+        self,
+        origin: LatLon,
+        destination: LatLon,
+        start: Snap,
+        end: Snap,
+        weight: int,
+        arcs: npt.NDArray[np.int64],
+        parts: tuple[float, float],
+        began: float,
+    ) -> Route:
+        graph, index, (here, there) = self.graph, self.index, parts
+        if len(arcs) == 1:
+            nodes = np.zeros(0, np.uint32)
+            points = self._piece(int(arcs[0]), start, end)
+            metres = (there - here) * index.length(int(arcs[0]))
+        else:
+            first, inner, last = int(arcs[0]), arcs[1:-1], int(arcs[-1])
+            nodes = np.concatenate([graph.head[arcs[:1]], graph.head[inner]])
+            middle = along(graph, nodes, inner)
+            assert middle is not None
+            points = np.concatenate([self._piece(first, start, None), middle, self._piece(last, None, end)])
+            metres = (1.0 - here) * index.length(first) + there * index.length(last)
+            metres += sum(index.length(int(arc)) for arc in inner)
+        # Pieces meet in points that both have.
+        keep = np.ones(len(points), np.bool_)
+        keep[1:] = (points[1:] != points[:-1]).any(axis=1)
+        streets = graph.streets
+        timed = streets is not None and streets.seconds_per_weight > 0
+        return Route(
+            nodes=nodes,
+            arcs=arcs,
+            weight=weight,
+            points=points[keep],
+            distance_m=metres,
+            duration_s=weight * streets.seconds_per_weight if streets is not None and timed else None,
+            origin=self._place(origin, start),
+            destination=self._place(destination, end),
+            device=self.solver.device.info.name,
+            algorithm=self.solver.algorithm,
+            query_ms=1e3 * (time.perf_counter() - began),
+        )
+
+    def _piece(self, arc: int, start: Snap | None, end: Snap | None) -> npt.NDArray[np.float64]:
+        """Return the points of an arc from a snapped point, or its tail, to another, or its head."""
+        points = self.index.polyline_points(int(self.index.polyline_of[arc]))
+        if self.index.backward[arc]:
+            points = points[::-1]
+        low, high = 0, len(points)
+        before, after = np.zeros((0, 2)), np.zeros((0, 2))
+        pieces = len(points) - 1
+        if start is not None:
+            segment = pieces - 1 - start.segment if self.index.backward[arc] else start.segment
+            low, before = segment + 1, np.array([[start.lat, start.lon]])
+        if end is not None:
+            segment = pieces - 1 - end.segment if self.index.backward[arc] else end.segment
+            high, after = segment + 1, np.array([[end.lat, end.lon]])
+        return np.concatenate([before, points[low:high], after])
+
+    def _place(self, place: LatLon, snap: Snap) -> Place:
+        streets = self.graph.streets
+        name = "" if streets is None else streets.arc_name(int(self.index.arcs(snap.polyline)[0]))
+        return Place(place[0], place[1], snap.lat, snap.lon, snap.metres, name)
+
+
+def _text(place: LatLon) -> str:
+    return f"{place[0]:.6g},{place[1]:.6g}" if max(map(abs, place)) >= 1000 else f"{place[0]:.5f},{place[1]:.5f}"

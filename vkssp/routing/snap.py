@@ -1,0 +1,230 @@
+"""Snapping: the nearest point of the road network to a place, on an arc and not only at a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.geo import METRES_PER_DEGREE, haversine
+from vkssp.graph import Graph
+from vkssp.streets import COORDINATE_SCALE
+
+#: A place farther than this from every road, in metres, is not on the map.
+MAX_SNAP_M = 20_000.0
+_FIRST_RADIUS_M = 200.0
+#: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
+#: pits, clipped ends, car parks cut off by bad data. Real islands have more.
+ISLAND_NODES = 1000
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Snap:
+    """A point on the road network.
+
+    Attributes
+    ----------
+    polyline : int
+        The polyline that it lies on.
+    fraction : float
+        Where: 0 at the polyline's start, 1 at its end, by length.
+    segment : int
+        The piece of the polyline that it lies on, counted from its start.
+    lat, lon : float
+        The point, in degrees.
+    metres : float
+        Distance from the place that was snapped.
+    """
+
+    polyline: int
+    fraction: float
+    segment: int
+    lat: float
+    lon: float
+    metres: float
+
+
+class StreetIndex:
+    """The streets of a graph in a spatial index, and which of them can be left or reached.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+
+    Raises
+    ------
+    QueryError
+        If it has no coordinates, or no arcs.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        if graph.lat is None or graph.lon is None:
+            raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
+        if graph.num_arcs == 0:
+            raise QueryError("the graph has no arcs, so there is nowhere to go")
+        self.graph = graph
+        streets = graph.streets
+        if streets is not None:
+            self.first = streets.polyline_first.astype(np.int64)
+            self.points: npt.NDArray[np.float64] = streets.points * COORDINATE_SCALE
+            self.polyline_of: npt.NDArray[Any] = streets.polyline
+            self.backward: Bools = streets.backward
+        else:
+            ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
+            self.first = np.arange(0, len(ends) + 1, 2)
+            self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
+            self.polyline_of = np.arange(graph.num_arcs)
+            self.backward = np.zeros(graph.num_arcs, np.bool_)
+        self._by_polyline = np.argsort(self.polyline_of, kind="stable")
+        self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
+        self.south, self.west = self.points.min(axis=0)
+        self.north, self.east = self.points.max(axis=0)
+
+    @property
+    def num_polylines(self) -> int:
+        """Number of polylines."""
+        return len(self.first) - 1
+
+    def arcs(self, polyline: int) -> npt.NDArray[np.int64]:
+        """Return the ids of the arcs that run along a polyline, either way."""
+        return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
+
+    def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
+        """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
+        return self.points[self.first[polyline] : self.first[polyline + 1]]
+
+    def length(self, arc: int) -> float:
+        """Return an arc's length in metres; along the straight line where the graph has no streets."""
+        if self.graph.streets is not None:
+            return float(self.graph.streets.length[arc])
+        (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
+        return float(haversine(lat0, lon0, lat1, lon1))
+
+    @cached_property
+    def _tree(self) -> Any:
+        import shapely
+
+        index = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
+        return shapely.STRtree(shapely.linestrings(self.points[:, ::-1], indices=index))
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        """The weakly connected part of each polyline, and each part's number of nodes."""
+        from scipy.sparse import csgraph
+
+        _, part = csgraph.connected_components(self.graph.to_scipy().astype(np.bool_), directed=False)
+        of_polyline = np.zeros(self.num_polylines, np.int64)
+        of_polyline[self.polyline_of] = part[self.graph.tail]
+        return of_polyline, np.bincount(part)
+
+    @cached_property
+    def _useful(self) -> tuple[Bools, Bools]:
+        """For each polyline, whether the network's core can be reached from it, and whether it can be from the core."""
+        from scipy.sparse import csgraph
+
+        links = self.graph.to_scipy().astype(np.bool_)
+        _, strong = csgraph.connected_components(links, directed=True, connection="strong")
+        core = int(np.argmax(strong == np.argmax(np.bincount(strong))))
+        result = []
+        for matrix, end in ((links.T.tocsr(), self.graph.head), (links, self.graph.tail)):
+            reached = np.zeros(self.graph.num_nodes, np.bool_)
+            reached[csgraph.breadth_first_order(matrix, core, return_predecessors=False)] = True
+            useful = np.zeros(self.num_polylines, np.bool_)
+            np.logical_or.at(useful, self.polyline_of, reached[end])
+            result.append(useful)
+        return result[0], result[1]
+
+    def prepare(self) -> None:
+        """Build what queries need; otherwise the first ones do."""
+        _ = self._tree, self._parts, self._useful
+
+    def part(self, snap: Snap) -> int:
+        """Return the connected part of the network that a point lies in."""
+        return int(self._parts[0][snap.polyline])
+
+    def on_island(self, snap: Snap) -> bool:
+        """Return whether a point lies in a part of the network that is too small to be meant."""
+        sizes = self._parts[1]
+        size = sizes[self.part(snap)]
+        return bool(size < ISLAND_NODES and 20 * size < sizes.max())
+
+    def leaves(self, snap: Snap) -> bool:
+        """Return whether the network's core can be reached from a point."""
+        return bool(self._useful[0][snap.polyline])
+
+    def is_reached(self, snap: Snap) -> bool:
+        """Return whether a point can be reached from the network's core."""
+        return bool(self._useful[1][snap.polyline])
+
+    def nearest(self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False) -> Snap | None:
+        """Return the nearest point on a street to a place.
+
+        Parameters
+        ----------
+        lat, lon : float
+            The place, in degrees.
+        leaving : bool
+            Take only streets from which the network's core can be reached.
+        reached : bool
+            Take only streets that can be reached from the core.
+
+        Returns
+        -------
+        Snap or None
+            None if there is no such street within `MAX_SNAP_M`.
+        """
+        radius = _FIRST_RADIUS_M
+        while True:
+            snap = self._within(lat, lon, radius, leaving, reached)
+            if snap is not None or radius >= MAX_SNAP_M:
+                return snap
+            radius = min(4 * radius, MAX_SNAP_M)
+
+    def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool) -> Snap | None:
+        import shapely
+
+        width = max(np.cos(np.radians(lat)), 1e-3)
+        high = radius / METRES_PER_DEGREE
+        found = self._tree.query(shapely.box(lon - high / width, lat - high, lon + high / width, lat + high))
+        if leaving:
+            found = found[self._useful[0][found]]
+        if reached:
+            found = found[self._useful[1][found]]
+        if len(found) == 0:
+            return None
+        found = np.sort(found)  # so that ties fall the same way everywhere
+        # The pieces of all candidates, each from point `at` to the next one.
+        pieces = self.first[found + 1] - self.first[found] - 1
+        piece = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        at = np.repeat(self.first[found], pieces) + piece
+        # Metres on a plane that touches the Earth at the place: exact enough at the distances that matter.
+        scale = METRES_PER_DEGREE * np.array([1.0, width])
+        start = (self.points[at] - (lat, lon)) * scale
+        step = (self.points[at + 1] - self.points[at]) * scale
+        squared = (step**2).sum(axis=1)
+        along = np.clip(-(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0), 0.0, 1.0)
+        metres = np.hypot(*(start + along[:, None] * step).T)
+        best = int(np.argmin(metres))
+        if metres[best] > radius:
+            return None
+        polyline = int(np.repeat(found, pieces)[best])
+        points = self.polyline_points(polyline)
+        lengths = haversine(points[:-1, 0], points[:-1, 1], points[1:, 0], points[1:, 1])
+        total = float(lengths.sum())
+        passed = float(lengths[: piece[best]].sum() + along[best] * lengths[piece[best]])
+        point = self.points[at[best]] + along[best] * (self.points[at[best] + 1] - self.points[at[best]])
+        return Snap(
+            polyline=polyline,
+            fraction=passed / total if total > 0 else 0.0,
+            segment=int(piece[best]),
+            lat=float(point[0]),
+            lon=float(point[1]),
+            metres=float(haversine(lat, lon, point[0], point[1])),
+        )
