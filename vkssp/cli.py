@@ -132,7 +132,7 @@ def _print(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
     except UnicodeEncodeError:  # a terminal that does not know the letters of a street name
         encoding: Any = sys.stdout.encoding
         print(text.encode(encoding, "replace").decode(encoding), flush=True)

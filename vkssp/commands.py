@@ -49,7 +49,7 @@ def import_graph(args: argparse.Namespace) -> Result:
 def info(args: argparse.Namespace) -> Result:
     """Say what a graph holds."""
     graph = _graph(args)
-    degree = np.diff(graph.first_out.astype(np.int64))
+    degree = graph.first_out[1:] - graph.first_out[:-1]
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "arcs": graph.num_arcs,

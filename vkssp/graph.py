@@ -70,12 +70,25 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
     return pair[0], pair[1]
 
 
+def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    # A view, so that the caller's own array stays writable while nobody changes a graph that was checked.
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def rows_of(tail: Uint32s, num_nodes: int) -> tuple[Uint32s, npt.NDArray[np.int64]]:
     """Return the row offsets of arcs with the given tails, and the stable order that sorts them by tail."""
     first_out = np.zeros(num_nodes + 1, np.int64)
     np.cumsum(np.bincount(tail, minlength=num_nodes), out=first_out[1:])
     # A stable sort keeps parallel arcs, and the heads of a node, in the order in which they were given.
     return first_out.astype(np.uint32), np.argsort(tail, kind="stable")
+
+
+def tails_of(first_out: Uint32s) -> Uint32s:
+    """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
+    degree = first_out[1:] - first_out[:-1]
+    return np.repeat(np.arange(len(degree), dtype=np.uint32), degree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +137,7 @@ class Graph:
     @cached_property
     def tail(self) -> Uint32s:
         """Node that each arc comes from, shape (num_arcs,), uint32; made when first asked for."""
-        degree = np.diff(self.first_out.astype(np.int64))
-        return np.repeat(np.arange(self.num_nodes, dtype=np.uint32), degree)
+        return tails_of(self.first_out)
 
     def __repr__(self) -> str:
         """Return the graph's size in one line."""
@@ -189,13 +201,9 @@ class Graph:
             if lats is None:
                 raise GraphError("streets need lat and lon of the nodes; give them too")
             streets.check(len(heads))
-        arrays = [np.ascontiguousarray(a) for a in (first, heads, weights)]
-        # Views, so that the caller's own arrays stay writable while nobody can change a graph that was checked.
-        views = [None if a is None else a.view() for a in (*arrays, lats, lons)]
-        for view in views:
-            if view is not None:
-                view.flags.writeable = False
-        return cls(*views, streets)  # type: ignore[arg-type]
+        first, heads, weights = (_fixed(array) for array in (first, heads, weights))
+        lats, lons = (None if array is None else _fixed(array) for array in (lats, lons))
+        return cls(first, heads, weights, lats, lons, streets)
 
     @classmethod
     def from_edges(
@@ -234,7 +242,7 @@ class Graph:
         weights = _uint32s(weight, "weight", "weights", UNREACHABLE - 1)
         if not len(tails) == len(heads) == len(weights):
             raise GraphError(
-                f"tail, head and weight have {len(tails)}, {len(heads)} and {len(weights)} entries; give as many of each"
+                f"tail, head and weight have {len(tails)}, {len(heads)}, {len(weights)} entries; give as many of each"
             )
         if num_nodes is None:
             if lat is not None:
@@ -257,9 +265,7 @@ class Graph:
         return cls.from_csr(first_out, heads[by_tail], weights[by_tail], lat=lat, lon=lon)
 
     @classmethod
-    def from_scipy(
-        cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None
-    ) -> Graph:
+    def from_scipy(cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None) -> Graph:
         """Make a graph from a square scipy sparse matrix or array: entry (u, v) is the weight of an arc from u to v.
 
         Explicitly stored zeros are arcs of weight zero, and entries stored twice are parallel arcs (scipy's own

@@ -13,7 +13,7 @@ import numpy as np
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s, tails_of
 from vkssp.routing.route import Route, along
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import MAX_TERMINALS, DeviceGraph, Outcome, Terminal, check_parameters
@@ -198,9 +198,7 @@ class Solver(Resource):
             if self._walker is None:
                 self._walker = PathWalker(self._shared.graph, self._search, owner=self)
 
-    def search_path(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
-    ) -> tuple[int, int, int, Any] | None:
+    def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
 
         Parameters
@@ -247,8 +245,7 @@ class Solver(Resource):
 
     def _check_overflow(self, found: Uint32s) -> None:
         # A sum that does not fit matters only where no other path leads.
-        first_out, heads = self._prepared.first_out, self._prepared.arcs[:, 0]
-        tails = np.repeat(np.arange(len(found)), np.diff(first_out.astype(np.int64)))
+        tails, heads = tails_of(self._prepared.first_out), self._prepared.arcs[:, 0]
         if np.any((found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)):
             raise DistanceOverflowError(
                 f"a shortest distance passes {UNREACHABLE - 1}, the largest that 32 bits hold; "

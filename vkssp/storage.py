@@ -88,24 +88,19 @@ def load_graph(path: str | Path) -> Graph:
     """Read a graph that `save_graph` wrote; see `Graph.load`."""
     source = Path(path)
     try:
-        with np.load(source, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile) or "header" not in archive.files:
-                raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
-            header = json.loads(bytes(archive["header"]))
-            if header.get("format") != _FORMAT:
-                raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
-            if header.get("version") != _VERSION:
-                raise FormatError(
-                    f"{source} has format version {header.get('version')}, this vkssp reads {_VERSION}; import it again"
-                )
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
+        with source.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise FormatError(f"{source} is not a saved graph, or truncated; make one with 'vkssp import'")
+            stream.seek(0)
+            arrays, header = _unpack(stream, source)
+    except FormatError:
+        raise
     except FileNotFoundError:
         raise FormatError(f"{source} does not exist; check the path") from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        if isinstance(error, OSError) and error.strerror:
-            raise FormatError(f"cannot read {source}: {error.strerror}") from error
+    except OSError as error:
+        raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
+    # Whatever zipfile, numpy and json make of damaged bytes.
+    except Exception as error:
         raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
     try:
         streets = _streets_from(arrays, header) if "streets_length" in arrays else None
@@ -113,6 +108,18 @@ def load_graph(path: str | Path) -> Graph:
         return Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
     except (GraphError, KeyError, ValueError, TypeError) as error:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
+
+
+def _unpack(stream: IO[bytes], source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays and the header of an archive; each array's checksum is verified as it is read."""
+    with np.load(stream, allow_pickle=False) as archive:
+        header = json.loads(bytes(archive["header"])) if "header" in archive.files else {}
+        if header.get("format") != _FORMAT:
+            raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+        if header.get("version") != _VERSION:
+            version = header.get("version")
+            raise FormatError(f"{source} has format version {version}, this vkssp reads {_VERSION}; import it again")
+        return {name: archive[name] for name in archive.files if name != "header"}, header
 
 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:

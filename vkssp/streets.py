@@ -87,7 +87,7 @@ class Streets:
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""
         first = self.polyline_first
-        return self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE
+        return np.asarray(self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE, np.float64)
 
     def arc_points(self, arc: int) -> npt.NDArray[np.float64]:
         """Return the points that an arc passes from its tail to its head, in degrees, shape (k, 2)."""
@@ -96,4 +96,4 @@ class Streets:
 
     def arc_name(self, arc: int) -> str:
         """Return the street name of an arc, empty where it has none."""
-        return self.names[self.name[arc]]
+        return self.names[int(self.name[arc])]

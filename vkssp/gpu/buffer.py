@@ -163,5 +163,4 @@ def staging(device: Device) -> Staging:
             stage = device.caches.setdefault("staging", made)
         if stage is not made:
             made.close()
-    return stage  # type: ignore[no-any-return]
-
+    return stage

@@ -295,8 +295,8 @@ class Device(Resource):
         return os.environ.get(DEVICE_VARIABLE)
 
     def _create(self) -> Any:
-        offered = enumerate_all("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties", self.physical, ffi.NULL)
-        names = {text(p.extensionName) for p in offered}
+        kind = ("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties")
+        names = {text(p.extensionName) for p in enumerate_all(*kind, self.physical, ffi.NULL)}
         self.has_memory_budget = "VK_EXT_memory_budget" in names
         # The specification asks that this one be enabled wherever it is offered (MoltenVK).
         extensions = [b"VK_KHR_portability_subset"] if "VK_KHR_portability_subset" in names else []

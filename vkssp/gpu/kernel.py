@@ -77,7 +77,7 @@ class Kernel(Resource):
             (shared_bytes, limits.shared_memory, "bytes of shared memory"),
         ):
             if needed > limit:
-                raise DeviceError(f"{name} needs {needed} {what}, {device.info.name} has {limit}; choose a smaller size")
+                raise DeviceError(f"{name} needs {needed} {what}, {device.info.name} has {limit}; choose fewer")
         super().__init__(owner or device)
         self._destroy: list[tuple[str, object]] = []
         try:
@@ -258,4 +258,4 @@ def pipeline_cache(device: Device) -> PipelineCache:
         cache = device.caches.get("pipelines")
         if cache is None:
             cache = device.caches["pipelines"] = PipelineCache(device)
-    return cache  # type: ignore[no-any-return]
+    return cache

@@ -112,9 +112,7 @@ class Recording(Resource):
         """Make what `before` wrote visible to `after`; each is compute, transfer, host or all."""
         (stages, access), (next_stages, next_access) = _SCOPES[before], _SCOPES[after]
         self._barrier.srcAccessMask, self._barrier.dstAccessMask = access, next_access
-        lib.vkCmdPipelineBarrier(
-            self.handle, stages, next_stages, 0, 1, self._barrier, 0, ffi.NULL, 0, ffi.NULL
-        )
+        lib.vkCmdPipelineBarrier(self.handle, stages, next_stages, 0, 1, self._barrier, 0, ffi.NULL, 0, ffi.NULL)
 
     def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int = 0, target_offset: int = 0) -> None:
         """Copy bytes from one buffer to another."""
@@ -161,4 +159,3 @@ class Recording(Resource):
             lib.vkWaitForFences(handle, 1, self._fences, 1, int(PATIENCE * 1e9))
         lib.vkDestroyFence(handle, self._fence, ffi.NULL)
         lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)
-

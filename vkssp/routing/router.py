@@ -108,7 +108,7 @@ class Router(Resource):
         wide = margin / max(math.cos(math.radians(lat)), 0.01)
 
         def inside(lat: float, lon: float) -> bool:
-            return (
+            return bool(
                 index.south - margin <= lat <= index.north + margin and index.west - wide <= lon <= index.east + wide
             )
 

@@ -73,7 +73,7 @@ class StreetIndex:
         streets = graph.streets
         if streets is not None:
             self.first = streets.polyline_first.astype(np.int64)
-            self.points: npt.NDArray[np.float64] = streets.points * COORDINATE_SCALE
+            self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
             self.polyline_of: npt.NDArray[Any] = streets.polyline
             self.backward: Bools = streets.backward
         else:

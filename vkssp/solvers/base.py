@@ -153,7 +153,7 @@ class Algorithm(Protocol):
         """Allocate buffers and make pipelines."""
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Find the distances from the nearest of the seeds to every node, or to the best target and all nearer nodes."""
+        """Find distances from the nearest seed to every node, or to the best target and all nodes that are nearer."""
 
     def close(self) -> None:
         """Give back the buffers."""

@@ -2,8 +2,8 @@
 
 A node works if its distance lies in the current bucket of width delta and it changed in the last sweep; it relaxes its
 arcs, sets the bits of the nodes that it improved, and their ids widen the range that the next sweep covers. A bucket is
-swept until nothing changes in it. It depends on a numbering in which neighbours have near ids (Z-order). After Meyer and
-Sanders (2003), whose split into light and heavy arcs is there but off, since a single pass is faster on a GPU.
+swept until nothing changes in it. It depends on a numbering in which neighbours have near ids (Z-order). After Meyer
+and Sanders (2003), whose split into light and heavy arcs is there but off: a single pass is faster on a GPU.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Kernel
@@ -39,7 +40,7 @@ _SHARED_PER_INVOCATION = 128
 _SHARED_BESIDES = 64
 
 
-def default_delta(weight: np.ndarray) -> int:  # type: ignore[type-arg]
+def default_delta(weight: npt.NDArray[np.uint32]) -> int:
     """Return a bucket width for a graph's weights.
 
     Wide buckets relax some arcs more than once but need fewer sweeps, and on a road network the time goes into the

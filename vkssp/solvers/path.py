@@ -73,6 +73,6 @@ class PathWalker(Resource):
             if header["done"]:
                 break
         if header["done"] != 1:
-            raise DeviceError("the distances on the device are not those of a finished search; the driver may be at fault")
+            raise DeviceError("the distances on the device contradict each other; the driver may be at fault")
         places = self._path.read(np.uint32, int(header["length"]), HEADER.itemsize)[::-1]
         return int(header["seed"]), int(header["target"]), self._arc_in[places]

@@ -7,13 +7,14 @@ along distances cannot go round in circles, and no solver has to know. Results a
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.graph import Graph, rows_of
+from vkssp.graph import Graph, rows_of, tails_of
 from vkssp.order import z_order
 
 ORDERS = ("auto", "natural", "z")
@@ -98,7 +99,7 @@ class PreparedGraph:
         arc_in : numpy.ndarray
             The caller's id of each, shape (num_arcs,), int64.
         """
-        tails = np.repeat(np.arange(self.num_nodes, dtype=np.uint32), np.diff(self.first_out.astype(np.int64)))
+        tails = tails_of(self.first_out)
         first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
         return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
 
@@ -190,7 +191,7 @@ class _ZeroTrees:
         place = {node: i for i, node in enumerate(up)}
         meet = next(i for i, node in enumerate(down) if node in place)
         nodes = up[: place[down[meet]] + 1] + down[:meet][::-1]
-        return [self._arc(u, v) for u, v in zip(nodes, nodes[1:], strict=False)]
+        return [self._arc(u, v) for u, v in pairwise(nodes)]
 
     def _arc(self, tail: int, head: int) -> int:
         first, end = int(self._graph.first_out[tail]), int(self._graph.first_out[tail + 1])

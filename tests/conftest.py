@@ -1,0 +1,60 @@
+"""What all tests share: the device, the real data where it is there, and how much hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from vkssp.gpu.device import Device
+
+DATA = Path(__file__).parent / "data"
+#: Larger real graphs and extracts, not part of the repository.
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+settings.register_profile(
+    "vkssp",
+    max_examples=int(os.environ.get("VKSSP_TEST_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("vkssp")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+
+
+@pytest.fixture(scope="session")
+def device() -> Iterator[Device]:
+    with Device() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _gpu_only(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("gpu") and request.getfixturevalue("device").info.kind == "cpu":
+        pytest.skip("needs a hardware GPU")
+
+
+@pytest.fixture(scope="session")
+def andorra_path() -> Path:
+    return DATA / "andorra.osm.pbf"
+
+
+def shared_data(name: str) -> Path:
+    """Return the path of a file of the larger data, skipping the test where it is not there."""
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"{name} is not on this machine")
+    return path

@@ -1,0 +1,397 @@
+"""The map page: nothing in it needs a network, what it holds is the map, and names cannot break out of it."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+
+from vkssp.errors import FormatError, QueryError
+from vkssp.graph import Graph
+from vkssp.routing import map as maps
+from vkssp.routing.map import encode, encode_points, network_of, page, write_map
+from vkssp.routing.route import Place, Route
+from vkssp.streets import Streets
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "osm"
+METRES = 111_195.0
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+def grid(side: int, *, shape_points: int = 3, names: tuple[str, ...] = ("", "Rúa “A” <&> 'ß'")) -> Graph:
+    """Return a crooked grid of two-way streets; those along rows are twice as fast as those along columns."""
+    random = np.random.default_rng(1)
+    lat = 46.0 + np.repeat(np.arange(side), side) * 0.002
+    lon = 7.0 + np.tile(np.arange(side), side) * 0.003
+    node = np.arange(side * side).reshape(side, side)
+    rows, columns = (node[:, :-1], node[:, 1:]), (node[:-1], node[1:])
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()], 1) for a, b in (rows, columns)])
+    count = len(pairs)
+    along = np.arange(count) < count // 2
+    ends = np.stack([lat, lon], 1)[pairs]
+    share = np.linspace(0, 1, shape_points + 2)[None, :, None]
+    lines = ends[:, :1] * (1 - share) + ends[:, 1:] * share
+    lines[:, 1:-1] += random.normal(0, 1e-4, lines[:, 1:-1].shape)
+    points = np.rint(lines * 1e7).astype(np.int32)
+    steps = np.diff(lines, axis=1) * METRES * [1, np.cos(np.radians(46))]
+    length = np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1)
+    weight = np.rint(length / np.where(along, 60, 30) * 3.6 * 10).astype(np.int64)
+    # Both directions of each, sorted by tail.
+    tail, head = np.concatenate([pairs[:, 0], pairs[:, 1]]), np.concatenate([pairs[:, 1], pairs[:, 0]])
+    by_tail = np.argsort(tail, kind="stable")
+    line = np.tile(np.arange(count), 2)[by_tail]
+    first_out = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=side * side))])
+    streets = Streets(
+        length=length[line].astype(np.float32),
+        way=line.astype(np.int64) + 100,
+        name=(line % len(names)).astype(np.uint32),
+        names=names,
+        polyline=line.astype(np.uint32),
+        backward=(np.arange(2 * count) >= count)[by_tail],
+        polyline_first=(np.arange(count + 1) * (shape_points + 2)).astype(np.uint32),
+        points=points.reshape(-1, 2),
+        seconds_per_weight=0.1,
+    )
+    return Graph.from_csr(first_out, head[by_tail], weight[line], lat=lat, lon=lon, streets=streets)
+
+
+def a_route(graph: Graph, **changes: Any) -> Route:
+    assert graph.lat is not None and graph.lon is not None
+    last = graph.num_nodes - 1
+    points = np.stack([graph.lat[[0, 1, last]], graph.lon[[0, 1, last]]], 1)
+    start, end = (Place(lat, lon, lat, lon, 3.0) for lat, lon in points[[0, -1]].tolist())
+    values = {
+        "points": points,
+        "arcs": np.arange(2),
+        "nodes": np.array([0, 1, last], np.uint32),
+        "weight": 49_800,
+        "distance_m": 27_412.0,
+        "duration_s": 4980.0,
+        "origin": replace(start, name="Début"),
+        "destination": end,
+        "query_ms": 0.8431,
+    }
+    return Route(**{"device": "llvmpipe (LLVM 15)", "algorithm": "delta_step", **values, **changes})
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements, their attributes, the text of the panel and the scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.unbalanced: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+    def payload(self) -> Any:
+        ids = [attributes.get("id") for tag, attributes in self.elements if tag == "script"]
+        return json.loads(self.texts["script"][ids.index("payload")])
+
+
+def decode(text: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Read the integers one by one, as the format is described."""
+    values, value, shift = [], 0, 0
+    for byte in base64.b64decode(text):
+        value |= (byte & 127) << shift
+        shift += 7
+        if not byte & 128:
+            values.append(value)
+            value = shift = 0
+    return np.array(values, np.int64)
+
+
+def decode_points(text: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    steps = decode(text).reshape(-1, 2)
+    return np.cumsum((steps >> 1) ^ -(steps & 1), axis=0)
+
+
+def lines_of(payload: Any) -> list[Any]:
+    """Return the page's roads as lines in degrees."""
+    points = decode_points(payload["points"]) / payload["scale"]
+    counts = decode(payload["counts"])
+    assert counts.sum() == len(points)
+    return [shapely.LineString(part) for part in np.split(points, np.cumsum(counts)[:-1])]
+
+
+def street_lines(graph: Graph) -> Any:
+    assert graph.streets is not None
+    return [shapely.LineString(graph.streets.polyline_points(k)) for k in np.unique(graph.streets.polyline)]
+
+
+def test_what_was_encoded_comes_back() -> None:
+    values = np.array([0, 1, 127, 128, 16383, 16384, 2**21 - 1, 2**21, 2**28, 2**35 - 1])
+    assert decode(encode(values)).tolist() == values.tolist()
+    assert base64.b64decode(encode([300])) == bytes([0b1010_1100, 0b10])
+    assert encode([]) == ""
+    points = np.array([[-90, 180], [90, -180], [90, -180], [0, 0], [0, 1]]) * maps.PAGE_SCALE
+    assert decode_points(encode_points(points)).tolist() == points.tolist()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node, to run the page's own decoder")
+def test_the_page_decodes_what_was_encoded() -> None:
+    points = np.array([[-90, 180], [90, -180], [-33.456789, 151.000001]])
+    numbers = [0, 127, 128, 2**35 - 1]
+    script = re.search(r'<script id="decode">(.*?)</script>', page(grid(2), a_route(grid(2))), re.S)
+    assert script is not None
+    encoded = encode_points(np.rint(points * maps.PAGE_SCALE).astype(np.int64))
+    calls = f"decode('{encode(numbers)}'), decodePoints('{encoded}', {maps.PAGE_SCALE})"
+    program = f"{script[1]}\nconsole.log(JSON.stringify([{calls}].map((values) => Array.from(values))))"
+    answer = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True, timeout=60)
+    values, degrees = json.loads(answer.stdout)
+    assert values == numbers
+    np.testing.assert_allclose(np.reshape(degrees, (-1, 2)), points, rtol=0, atol=1e-9)
+
+
+def test_the_page_holds_the_roads_and_the_route() -> None:
+    graph = grid(12)
+    route = a_route(graph)
+    payload = Page(page(graph, route)).payload()
+    points = decode_points(payload["route"]) / payload["scale"]
+    np.testing.assert_allclose(points, route.points, rtol=0, atol=6e-7)
+    drawn, real = shapely.union_all(lines_of(payload)), shapely.union_all(street_lines(graph))
+    assert shapely.hausdorff_distance(drawn, real) < 2 / maps.PAGE_SCALE
+    # Each road is there once: twice, and the sum of lengths would be twice what it is.
+    total = sum(line.length for line in lines_of(payload))
+    assert total == pytest.approx(sum(line.length for line in street_lines(graph)), rel=1e-3)
+
+
+def test_pieces_of_a_street_are_joined() -> None:
+    graph = grid(5, names=("",))
+    network = network_of(graph, a_route(graph).points)
+    # Rows are fast and columns slow: five whole streets of each, where the graph has forty pieces.
+    assert graph.streets is not None and len(np.unique(graph.streets.polyline)) == 40
+    assert np.bincount(network.speed_class).tolist() == [0, 5, 0, 5]
+
+
+def changed(graph: Graph, weight: Any = None, **streets: Any) -> Graph:
+    """Return a graph with another weight or other attributes of its streets."""
+    assert graph.streets is not None
+    return Graph.from_csr(
+        graph.first_out,
+        graph.head,
+        graph.weight if weight is None else weight,
+        lat=graph.lat,
+        lon=graph.lon,
+        streets=replace(graph.streets, **streets),
+    )
+
+
+def test_speed_classes_are_of_the_way_not_of_the_arc() -> None:
+    graph = grid(4, names=("",))
+    assert graph.streets is not None
+    # One arc of the fast way takes ten seconds longer, as for a signal.
+    weight = np.array(graph.weight)
+    weight[0] += 100
+    assert classes_of(changed(graph, weight, way=graph.streets.way)) == {1, 2, 3}
+    assert classes_of(changed(graph, weight, way=np.where(graph.streets.way < 100 + 12, 1, 2))) == {1, 3}
+
+
+def classes_of(graph: Graph) -> set[int]:
+    return set(network_of(graph, a_route(graph).points).speed_class.tolist())
+
+
+def test_speed_classes_need_durations() -> None:
+    assert classes_of(changed(grid(4))) == {1, 3}
+    assert classes_of(changed(grid(4), seconds_per_weight=0.05)) == {3, 4}
+    assert classes_of(changed(grid(4), seconds_per_weight=0.0)) == {1}
+    # On a map for walkers the fastest roads are drawn as streets.
+    assert classes_of(changed(grid(4), seconds_per_weight=1.0)) == {1}
+
+
+def test_zero_weights_have_a_speed() -> None:
+    assert classes_of(changed(grid(3), np.zeros(grid(3).num_arcs))) == {len(maps.CLASS_KMH)}
+
+
+def test_large_networks_are_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(8, shape_points=40)
+    route = a_route(graph)
+    whole = network_of(graph, route.points)
+    monkeypatch.setattr(maps, "SIMPLIFY_ABOVE", 100)
+    monkeypatch.setattr(maps, "TOLERANCE_M", 5.0)
+    payload = Page(page(graph, route)).payload()
+    assert decode(payload["counts"]).sum() < 0.9 * len(whole.points)
+    scale = np.array([1, np.cos(np.radians(46))]) * METRES
+    drawn, real = (
+        shapely.transform(shapely.union_all(lines), lambda points: points * scale)
+        for lines in (lines_of(payload), street_lines(graph))
+    )
+    assert 0.5 < shapely.hausdorff_distance(drawn, real) < 5.3
+
+
+def test_what_is_too_large_keeps_the_roads_around_the_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(60, names=tuple(["", *map(str, range(5000))]))
+    route = a_route(graph, points=np.array([[46.0, 7.0], [46.002, 7.003]]))
+    whole = network_of(graph, route.points)
+    monkeypatch.setattr(maps, "MAX_POINTS", 4 * len(whole.points) // 10)
+    part = network_of(graph, route.points)
+    assert 0.39 * len(whole.points) < len(part.points) <= 0.4 * len(whole.points)
+    near = [46.004 * maps.PAGE_SCALE, 7.006 * maps.PAGE_SCALE]
+    assert (part.points < near).all(axis=1).sum() == (whole.points < near).all(axis=1).sum()
+    # Elsewhere the slow roads, half of all, are the first to go.
+    _, slow, _, fast = np.bincount(part.speed_class, minlength=4)
+    assert 0 < slow < 0.05 * fast
+
+
+def test_a_graph_without_streets_is_drawn_straight() -> None:
+    graph = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 2], [1, 1, 1, 1], lat=[1, 2, -3], lon=[4, 5, 6])
+    nowhere = {"duration_s": None, "distance_m": None, "origin": None, "destination": None}
+    found = Page(page(graph, a_route(graph, **nowhere)))
+    payload = found.payload()
+    assert "".join(found.texts["title"]) == "1.0000, 4.0000 → -3.0000, 6.0000"
+    assert [end["at"] for end in payload["ends"]] == [[1, 4], [-3, 6]]
+    lines = [np.asarray(line.coords).tolist() for line in lines_of(payload)]
+    assert lines == [[[1, 4], [2, 5]], [[2, 5], [-3, 6]]]
+    assert payload["attribution"] == ""
+
+
+def test_a_graph_of_one_place(tmp_path: Path) -> None:
+    graph = Graph.from_csr([0, 0], [], [], lat=[1.0], lon=[2.0])
+    here = {"points": np.array([[1.0, 2.0]]), "weight": 0, "distance_m": 0.0, "duration_s": 0.0}
+    write_map(tmp_path / "map.html", graph, a_route(grid(2), **here, origin=None, destination=None))
+    payload = Page((tmp_path / "map.html").read_text("utf-8")).payload()
+    assert payload["points"] == "" and payload["classes"] == [0] * 5
+
+
+def test_what_cannot_be_drawn_or_written(tmp_path: Path) -> None:
+    graph = grid(2)
+    with pytest.raises(QueryError, match="graph has no coordinates"):
+        page(Graph.from_edges([0], [1], [1]), a_route(graph, points=None))
+    with pytest.raises(QueryError, match="route has no points"):
+        page(graph, a_route(graph, points=None))
+    with pytest.raises(QueryError, match=r"route\.points"):
+        page(graph, a_route(graph, points=np.zeros((0, 2))))
+    with pytest.raises(FormatError, match="cannot write"):
+        write_map(tmp_path / "missing" / "map.html", graph, a_route(graph))
+
+
+def test_the_page_loads_nothing() -> None:
+    text = page(grid(3), a_route(grid(3)))
+    found = Page(text)
+    for tag, attributes in found.elements:
+        assert "src" not in attributes and "srcset" not in attributes, tag
+        if tag == "link":
+            assert (attributes["href"] or "").startswith("data:")
+    style = re.sub(r"(?s)/\*.*?\*/", "", "".join(found.texts["style"]))
+    assert not re.search(r"url\((?!data:)|@import|//", style)
+    scripts = "".join(found.texts["script"])
+    loaders = r"\bfetch\s*\(|XMLHttpRequest|\bimport\s*\(|sourceMappingURL|WebSocket|sendBeacon|EventSource"
+    assert not re.search(loaders, scripts)
+    # Addresses are there to be followed by a reader, or name a namespace; nothing else is.
+    addresses = set(re.findall(r"(?:https?:)?//[\w-]+(?:\.[\w-]+)+[\w/-]*", scripts))
+    allowed = {
+        "https://leafletjs.com",
+        "https://www.openstreetmap.org/copyright",
+        "http://www.w3.org/2000/svg",
+    }
+    assert addresses == allowed
+    equivalents = {attributes.get("http-equiv"): attributes.get("content") for _, attributes in found.elements}
+    policy = equivalents["Content-Security-Policy"] or ""
+    assert "default-src 'none'" in policy and "http" not in policy
+
+
+def test_the_page_is_well_formed() -> None:
+    text = page(grid(3), a_route(grid(3)))
+    found = Page(text)
+    assert text.startswith("<!DOCTYPE html>")
+    assert found.unbalanced == [] and found.open == []
+    assert ("html", {"lang": "en"}) in found.elements
+    assert any(a.get("name") == "viewport" for _, a in found.elements)
+    assert "{{" not in re.sub(r"(?s)<script>.*?</script>", "", text)
+
+
+def test_the_panel_says_what_there_is_to_say() -> None:
+    panel = page(grid(3), a_route(grid(3))).split('<aside id="panel">')[1].split("</aside>")[0]
+    text = re.sub(r"<[^>]+>", " ", panel)
+    for words in ("Début → 46.0040, 7.0060", "46.00000, 7.00000", "1 h 23 min", "27.4 km", "0.84 ms"):
+        assert words in text
+    assert "llvmpipe (LLVM 15)" in text and "delta_step" in text
+    assert "weight 49,800" in page(grid(3), a_route(grid(3), duration_s=None))
+    assert "OpenStreetMap contributors" in Page(page(grid(3), a_route(grid(3)))).payload()["attribution"]
+
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&{{device}}\u2028"
+
+
+def test_names_stay_text() -> None:
+    graph = grid(3, names=("", EVIL, "Þórsgata"))
+    place = Place(46.0, 7.0, 46.0, 7.0, 3.0, EVIL)
+    route = a_route(graph, device=EVIL, algorithm=EVIL, origin=place, destination=place)
+    plain = Page(page(grid(3), a_route(grid(3))))
+    for title in (None, EVIL):
+        found = Page(page(graph, route, title=title))
+        extra = len(found.elements) - len(plain.elements)
+        # The destination's name comes with its coordinates below it.
+        assert extra == 1 and found.unbalanced == []
+        assert EVIL in "".join(found.texts["title"])
+        payload = found.payload()
+        assert payload["names"] == ["", EVIL, "Þórsgata"]
+        assert payload["ends"][0]["name"] == EVIL
+        assert "".join(found.texts["b"]).count(EVIL) == 2
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    graph = grid(2, names=("", b"caf\xe9".decode("utf-8", "surrogateescape")))
+    write_map(tmp_path / "map.html", graph, a_route(graph))
+    assert "caf?" in Page((tmp_path / "map.html").read_text("utf-8")).payload()["names"]
+
+
+def test_only_names_that_are_seen_travel() -> None:
+    graph = grid(3, names=("", "one", *[f"unseen {k}" for k in range(50)]))
+    payload = Page(page(graph, a_route(graph))).payload()
+    labels = decode(payload["labels"])
+    assert len(labels) == sum(payload["classes"])
+    assert set(labels.tolist()) | {0} == set(range(len(payload["names"])))
+    assert len(payload["names"]) == 12
+
+
+def test_figures_read_as_people_say_them() -> None:
+    metres = [0, 640.4, 999.7, 27_412, 1_234_567]
+    assert [maps.format_distance(m) for m in metres] == ["0 m", "640 m", "1.0 km", "27.4 km", "1,235 km"]
+    seconds = [0, 35, 59.6, 2580, 3599, 4980]
+    words = ["0 s", "35 s", "1 min", "43 min", "1 h 0 min", "1 h 23 min"]
+    assert [maps.format_duration(s) for s in seconds] == words
+
+
+def test_a_city_fits_into_a_small_page() -> None:
+    graph = grid(120, shape_points=2)
+    assert graph.streets is not None and len(graph.streets.points) > 100_000
+    assert len(page(graph, a_route(graph)).encode()) < 1_200_000
+
+
+def test_a_country_fits_into_a_small_page(tmp_path: Path) -> None:
+    extract = DATA / "andorra-gh.osm.pbf"
+    if not extract.exists():
+        pytest.skip("the extract of Andorra is not beside the checkout")
+    from vkssp.osm import read_extract
+
+    graph = read_extract(extract)
+    write_map(tmp_path / "map.html", graph, a_route(graph))
+    assert (tmp_path / "map.html").stat().st_size < 600_000
+    payload = Page((tmp_path / "map.html").read_text("utf-8")).payload()
+    drawn, real = shapely.union_all(lines_of(payload)), shapely.union_all(street_lines(graph))
+    assert shapely.hausdorff_distance(drawn, real) * METRES < 1.5 * maps.TOLERANCE_M
+    assert len(set(payload["names"])) > 100 and sum(count > 0 for count in payload["classes"]) >= 3

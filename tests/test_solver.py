@@ -1,0 +1,291 @@
+"""The solver suite: every algorithm against independent references. Also run under other drivers, see test_drivers.py."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import shared_data
+from tests.graphs import check_path, grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from vkssp.gpu.device import Device
+from vkssp.solvers import ALGORITHMS
+
+algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+def check(graph: Graph, device: Device, algorithm: str, sources: list[int], **parameters: object) -> None:
+    """Compare all distances, and the paths to some targets, with the reference."""
+    with Solver(graph, algorithm, device, **parameters) as solver:  # type: ignore[arg-type]
+        for source in sources:
+            expected = heap_dijkstra(graph, source) if graph.num_arcs < 5000 else scipy_dijkstra(graph, source)
+            assert np.array_equal(solver.distances(source), expected)
+            rng = np.random.default_rng(source)
+            for target in {source, *rng.integers(0, graph.num_nodes, 4).tolist()}:
+                check_target(solver, source, target, int(expected[target]))
+
+
+def check_target(solver: Solver, source: int, target: int, expected: int) -> None:
+    assert solver.distance(source, target) == expected
+    if expected == UNREACHABLE:
+        with pytest.raises(NoRouteError, match=f"from node {source} to node {target}"):
+            solver.route(source, target)
+    else:
+        check_path(solver.graph, solver.route(source, target), source, target, expected)
+
+
+@given(graph=random_graphs(), data=st.data())
+def test_delta_step_on_random_graphs(device: Device, graph: Graph, data: st.DataObject) -> None:
+    delta = data.draw(st.one_of(st.none(), st.sampled_from([1, 2, 1000, 2**32 - 2]), st.integers(1, 2**25)))
+    check(
+        graph,
+        device,
+        "delta_step",
+        [data.draw(st.integers(0, graph.num_nodes - 1))],
+        delta=delta,
+        light_heavy=data.draw(st.integers(0, 1)),
+        workgroup_size=data.draw(st.sampled_from([None, 1, 4, 8, 33, 64])),
+        workgroups=data.draw(st.sampled_from([None, 1, 3])),
+        order=data.draw(st.sampled_from(["auto", "natural"])),
+    )
+
+
+@given(graph=random_graphs(max_nodes=400, zeros=False), source=st.integers(0, 10**6))
+def test_delta_step_against_scipy(device: Device, graph: Graph, source: int) -> None:
+    source %= graph.num_nodes
+    with Solver(graph, "delta_step", device) as solver:
+        assert np.array_equal(solver.distances(source), scipy_dijkstra(graph, source))
+
+
+@algorithms
+@pytest.mark.parametrize(("side", "high"), [(40, 1), (70, 100), (150, 10000)])
+def test_grids(device: Device, algorithm: str, side: int, high: int) -> None:
+    graph = grid(side, seed=side, high=high)
+    check(graph, device, algorithm, [0, side * side // 2])
+
+
+@algorithms
+def test_one_node(device: Device, algorithm: str) -> None:
+    check(Graph.from_edges([], [], [], num_nodes=1), device, algorithm, [0])
+    check(Graph.from_edges([0, 0], [0, 0], [0, 5]), device, algorithm, [0])
+
+
+@algorithms
+def test_no_arcs_and_unreachable_targets(device: Device, algorithm: str) -> None:
+    check(Graph.from_edges([], [], [], num_nodes=70), device, algorithm, [0, 69])
+    check(Graph.from_edges([0, 2], [1, 1], [5, 5]), device, algorithm, [0, 1, 2])
+
+
+@algorithms
+def test_loops_and_parallel_arcs(device: Device, algorithm: str) -> None:
+    graph = Graph.from_edges([0, 0, 0, 0, 1, 1], [0, 1, 1, 1, 1, 2], [0, 9, 3, 3, 7, 1])
+    check(graph, device, algorithm, [0, 1])
+    with Solver(graph, algorithm, device) as solver:
+        assert solver.route(0, 2).arcs.tolist() == [2, 5], "the first of equal arcs, on every device"
+
+
+@algorithms
+def test_a_star(device: Device, algorithm: str) -> None:
+    """A node with 65 000 arcs, once outward and once both ways."""
+    leaves = np.arange(1, 65001)
+    weight = np.random.default_rng(5).integers(1, 1000, len(leaves))
+    check(Graph.from_edges(np.zeros(len(leaves), int), leaves, weight), device, algorithm, [0])
+    check(Graph.from_edges(np.zeros(len(leaves), int), leaves, weight, undirected=True), device, algorithm, [0, 7])
+
+
+@algorithms
+def test_a_long_path(device: Device, algorithm: str) -> None:
+    nodes = np.arange(100_000)
+    weight = np.random.default_rng(6).integers(0, 30, len(nodes) - 1)
+    graph = Graph.from_edges(nodes[:-1], nodes[1:], weight)
+    with Solver(graph, algorithm, device) as solver:
+        found = solver.distances(0)
+        assert np.array_equal(found, np.concatenate([[0], np.cumsum(weight)]))
+        check_path(graph, solver.route(0, 99_999), 0, 99_999, int(weight.sum()))
+
+
+@algorithms
+@pytest.mark.parametrize("undirected", [False, True])
+def test_zero_weights_everywhere(device: Device, algorithm: str, undirected: bool) -> None:
+    rng = np.random.default_rng(8)
+    tail, head = rng.integers(0, 500, (2, 1500))
+    check(Graph.from_edges(tail, head, np.zeros(1500, int), undirected=undirected), device, algorithm, [0, 3, 77])
+
+
+@algorithms
+def test_cycles_of_zero_weight_inside_a_path(device: Device, algorithm: str) -> None:
+    """Two rings of zero weight with ways in and out, and one more that is no cycle."""
+    tail = [0, 1, 2, 3, 4, 5, 6, 7, 5, 8, 9, 9]
+    head = [1, 2, 3, 1, 5, 6, 7, 5, 8, 9, 8, 4]
+    weight = [4, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0]
+    tail, head, weight = [*tail, 3], [*head, 4], [*weight, 1]
+    check(Graph.from_edges(tail, head, weight), device, algorithm, list(range(10)))
+
+
+@algorithms
+def test_a_long_path_of_zero_weight_both_ways(device: Device, algorithm: str) -> None:
+    nodes = np.arange(20_000)
+    graph = Graph.from_edges(nodes[:-1], nodes[1:], np.zeros(len(nodes) - 1, int), undirected=True)
+    with Solver(graph, algorithm, device) as solver:
+        assert not solver.distances(123).any()
+        check_path(graph, solver.route(19_999, 0), 19_999, 0, 0)
+
+
+@algorithms
+def test_weights_near_the_largest(device: Device, algorithm: str) -> None:
+    largest = 2**32 - 2
+    check(Graph.from_edges([0, 1], [1, 0], [largest, largest]), device, algorithm, [0, 1])
+    check(Graph.from_edges([0, 1, 2], [1, 2, 3], [largest - 5, 3, 2]), device, algorithm, [0])
+    # The way over node 1 does not fit into 32 bits, but it is not the shortest.
+    graph = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [largest, largest, 7, largest - 7])
+    check(graph, device, algorithm, [0])
+
+
+@algorithms
+def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str) -> None:
+    largest = 2**32 - 2
+    for weights in ([largest, 1], [largest, largest], [2**31, 2**31]):
+        with Solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
+            with pytest.raises(DistanceOverflowError, match="divide the weights"):
+                solver.distances(0)
+            for query in (solver.distance, solver.route):
+                with pytest.raises(DistanceOverflowError, match="divide the weights"):
+                    query(0, 2)
+            assert solver.distance(0, 1) == weights[0]
+            assert solver.distances(1).tolist() == [UNREACHABLE, 0, weights[1]]
+
+
+@algorithms
+def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str) -> None:
+    graph = grid(100, low=50)
+    with Solver(graph, algorithm, device, delta=100) as solver:
+        whole = solver.distances(0)
+        assert solver.last is not None
+        all_sweeps = solver.last.counters["sweeps"]
+        for target in (1, 100, 305):
+            assert solver.distance(0, target) == whole[target]
+            assert solver.last.counters["sweeps"] < all_sweeps / 4
+
+
+@algorithms
+def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
+    graph = grid(30, seed=4)
+    rng = np.random.default_rng(2)
+    with Solver(graph, algorithm, device) as solver:
+        for _ in range(10):
+            seeds = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 3), rng.integers(0, 500, 3), strict=True)]
+            targets = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 4), rng.integers(0, 500, 4), strict=True)]
+            ways = {
+                (i, j): offset + int(heap_dijkstra(graph, seed)[target]) + more
+                for i, (seed, offset) in enumerate(seeds)
+                for j, (target, more) in enumerate(targets)
+            }
+            found = solver.search_path(seeds, targets)
+            assert found is not None
+            weight, i, j, arcs = found
+            assert weight == min(ways.values()) == ways[i, j]
+            assert seeds[i][1] + int(graph.weight[arcs].sum()) + targets[j][1] == weight
+
+
+@algorithms
+def test_many_queries_give_the_same_as_the_first(device: Device, algorithm: str) -> None:
+    graph = grid(40, seed=9)
+    with Solver(graph, algorithm, device) as solver:
+        expected = {source: solver.distances(source) for source in range(0, 1600, 100)}
+        owned = len(device._owned)
+        for source, distances in list(expected.items()) * 3:
+            assert solver.distance(source, 1599) == distances[1599]
+            assert np.array_equal(solver.distances(source), distances)
+        assert len(device._owned) == owned, "a query allocates nothing"
+
+
+@algorithms
+def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
+    graph = grid(60, seed=10)
+    expected = {source: scipy_dijkstra(graph, source) for source in range(8)}
+    wrong: list[int] = []
+
+    def work(solver: Solver) -> None:
+        with solver:
+            for source in list(expected) * 3:
+                if not np.array_equal(solver.distances(source), expected[source]):
+                    wrong.append(source)
+
+    with Solver(graph, algorithm, device) as solver:
+        threads = [threading.Thread(target=work, args=(solver.clone(),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert np.array_equal(solver.distances(0), expected[0]), "the original outlives its clones"
+
+
+def test_one_solver_may_be_shared_by_threads(device: Device) -> None:
+    graph = grid(40, seed=11)
+    expected = [scipy_dijkstra(graph, source) for source in range(4)]
+    results: dict[int, np.ndarray] = {}
+    with Solver(graph, device=device) as solver:
+
+        def work(source: int) -> None:
+            results[source] = solver.distances(source)
+
+        threads = [threading.Thread(target=work, args=(source,)) for source in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(np.array_equal(results[source], expected[source]) for source in range(4))
+
+
+def test_clones_outlive_the_solver_that_opened_the_device() -> None:
+    solver = Solver(grid(5))
+    clone = solver.clone()
+    solver.close()
+    assert clone.distance(0, 24) == heap_dijkstra(grid(5), 0)[24]
+    clone.close()
+    assert clone.device.closed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of delta_step"),
+        ({"delta": 0}, "delta is 0; delta_step takes 1 to 4294967294"),
+        ({"delta": 2.5}, "delta is 2.5"),
+        ({"light_heavy": 2}, "light_heavy is 2"),
+        ({"gamma": 2}, "delta_step has no parameter 'gamma'; it takes delta"),
+        ({"order": "z"}, "the graph has no coordinates"),
+        ({"order": "random"}, "order is 'random'"),
+    ],
+)
+def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        Solver(Graph.from_edges([0], [1], [1]), device=device, **arguments)  # type: ignore[arg-type]
+
+
+def test_wrong_nodes(device: Device) -> None:
+    with Solver(Graph.from_edges([0], [1], [1]), device=device) as solver:
+        for node, words in ((2, "source is 2; node ids of this graph go from 0 to 1"), (-1, "source is -1"), (0.5, "0.5")):
+            with pytest.raises(QueryError, match=words):
+                solver.distances(node)  # type: ignore[arg-type]
+        with pytest.raises(QueryError, match="target is 7"):
+            solver.route(0, 7)
+        solver.close()
+        with pytest.raises(QueryError, match="has been closed"):
+            solver.distances(0)
+
+
+@pytest.mark.parametrize("light_heavy", [0, 1])
+def test_real_road_network_in_both_numberings(device: Device, light_heavy: int) -> None:
+    """Rome, whose file has no coordinates: by its own numbering and by a random one."""
+    lines = shared_data("dimacs9/rome99.gr").read_text().splitlines()
+    arcs = np.array([line.split()[1:] for line in lines if line.startswith("a")], np.int64)
+    for seed in (None, 1):
+        name = np.arange(3353) if seed is None else np.random.default_rng(seed).permutation(3353)
+        graph = Graph.from_edges(name[arcs[:, 0] - 1], name[arcs[:, 1] - 1], arcs[:, 2])
+        check(graph, device, "delta_step", [0, 1000, 3352], light_heavy=light_heavy)

@@ -1,0 +1,139 @@
+"""Routes as GeoJSON (RFC 7946): the line that was travelled and its two ends."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.routing.route import Place
+from vkssp.storage import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vkssp.routing.route import Route
+
+#: 1e-7 degrees is a centimetre, and as fine as OpenStreetMap is.
+_DECIMALS = 7
+
+
+def _position(lat: float, lon: float) -> list[float]:
+    # Adding zero turns -0.0 into 0.0.
+    return [round(float(lon), _DECIMALS) + 0.0, round(float(lat), _DECIMALS) + 0.0]
+
+
+def _number(value: float | None) -> float | None:
+    """Return a float that JSON can hold: it knows neither NaN nor infinity."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def points_of(route: Route) -> npt.NDArray[np.float64]:
+    """Return the points of a route that can be drawn, shape (k, 2), latitude and longitude in degrees.
+
+    Raises
+    ------
+    QueryError
+        If the route has no points, or one that is not finite.
+    """
+    if route.points is None:
+        raise QueryError("route has no points, as its graph has no coordinates; give the graph lat and lon")
+    points = np.asarray(route.points, np.float64)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0 or not np.isfinite(points).all():
+        raise QueryError(f"route.points has shape {points.shape}; give one finite (lat, lon) or more")
+    return points
+
+
+def ends_of(route: Route) -> tuple[Place, Place]:
+    """Return the places that a route joins; of one between nodes they are its own ends."""
+    points = points_of(route)
+    first, last = (Place(lat, lon, lat, lon, 0.0) for lat, lon in points[[0, -1]].tolist())
+    return route.origin or first, route.destination or last
+
+
+def _point(place: Place, role: str) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "properties": {
+            "role": role,
+            "name": place.name,
+            "snapped": _position(place.snapped_lat, place.snapped_lon),
+            "snapped_m": _number(place.snapped_m),
+        },
+        "geometry": {"type": "Point", "coordinates": _position(place.lat, place.lon)},
+    }
+
+
+def route_geojson(route: Route) -> dict[str, Any]:
+    """Return a route as a GeoJSON FeatureCollection.
+
+    Parameters
+    ----------
+    route : Route
+        The route; its points are latitude and longitude, which GeoJSON turns round.
+
+    Returns
+    -------
+    dict
+        Three features: the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`, and
+        the places asked for, with `role` ("from" or "to"), `name`, and in `snapped` and `snapped_m` the
+        position on the road that each was moved to and how many metres away that is. Positions are longitude
+        and latitude in degrees with seven decimals; `bbox` is west, south, east, north. A figure that is not
+        known is None.
+
+    Raises
+    ------
+    QueryError
+        If the route has no points, or one that is not finite.
+    """
+    line = [_position(lat, lon) for lat, lon in points_of(route).tolist()]
+    if len(line) == 1:
+        # A route that ends where it starts is still a line to GeoJSON, which wants two positions.
+        line *= 2
+    ends = [_point(place, role) for place, role in zip(ends_of(route), ("from", "to"), strict=True)]
+    everything = np.array(line + [end["geometry"]["coordinates"] for end in ends])
+    return {
+        "type": "FeatureCollection",
+        "bbox": [*everything.min(axis=0).tolist(), *everything.max(axis=0).tolist()],
+        "features": [
+            {
+                "type": "Feature",
+                "properties": {
+                    "distance_m": _number(route.distance_m),
+                    "duration_s": _number(route.duration_s),
+                    "device": route.device,
+                    "algorithm": route.algorithm,
+                    "query_ms": _number(route.query_ms),
+                },
+                "geometry": {"type": "LineString", "coordinates": line},
+            },
+            *ends,
+        ],
+    }
+
+
+def write_geojson(path: str | Path, route: Route) -> None:
+    """Write a route to a GeoJSON file, which appears only when it is complete.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write.
+    route : Route
+        The route; see `route_geojson` for what of it is written.
+
+    Raises
+    ------
+    QueryError
+        If the route has no points, or one that is not finite.
+    FormatError
+        If the file cannot be written.
+    """
+    # ASCII only: names may hold bytes that are no UTF-8, and \u escapes carry them through any reader.
+    text = json.dumps(route_geojson(route), allow_nan=False, separators=(",", ":"))
+    with atomic_write(path) as stream:
+        stream.write(text.encode("ascii") + b"\n")
