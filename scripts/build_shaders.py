@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compile shaders/*.comp to vkssp/spirv/*.spv with glslangValidator, and check them with spirv-val where it is installed.
+"""Compile shaders/*.comp to vkssp/spirv/*.spv with glslangValidator; check them with spirv-val where there is one.
 
 Run by the wheel build, and in a checkout by vkssp itself when a shader's source has changed. Only what is out of date
 is compiled: vkssp/spirv/manifest.json holds the digest of the sources that each module was made from.
@@ -67,7 +67,7 @@ def _compile(name: str, folder: Path) -> None:
     if compiler is None:
         raise ShaderError(
             "glslangValidator is not installed, and the shaders have to be compiled; install it "
-            "(Debian and Ubuntu: apt install glslang-tools; Fedora: glslang; Arch: glslang; macOS: brew install glslang)"
+            "(Debian and Ubuntu: apt install glslang-tools; Fedora and Arch: glslang; macOS: brew install glslang)"
         )
     module = folder / f"{name}.spv"
     source = SOURCES / f"{name}.comp"

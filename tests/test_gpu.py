@@ -139,9 +139,7 @@ def test_timestamps_go_forward(device: Device) -> None:
 
 def test_structs_keep_what_they_point_to() -> None:
     kept = [
-        struct(
-            "VkDeviceQueueCreateInfo", queueCount=1, pQueuePriorities=array("float", [0.25 + 0.5 * (number % 2)])
-        )
+        struct("VkDeviceQueueCreateInfo", queueCount=1, pQueuePriorities=array("float", [0.25 + 0.5 * (number % 2)]))
         for number in range(200)
     ]
     gc.collect()

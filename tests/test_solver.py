@@ -270,7 +270,11 @@ def test_wrong_parameters(device: Device, arguments: dict[str, object], words: s
 
 def test_wrong_nodes(device: Device) -> None:
     with Solver(Graph.from_edges([0], [1], [1]), device=device) as solver:
-        for node, words in ((2, "source is 2; node ids of this graph go from 0 to 1"), (-1, "source is -1"), (0.5, "0.5")):
+        for node, words in (
+            (2, "source is 2; node ids of this graph go from 0 to 1"),
+            (-1, "source is -1"),
+            (0.5, "0.5"),
+        ):
             with pytest.raises(QueryError, match=words):
                 solver.distances(node)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="target is 7"):

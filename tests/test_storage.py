@@ -27,9 +27,7 @@ def with_streets() -> Graph:
         points=np.array([[0, 0], [0, 10**7], [0, 10**7], [5, 5], [10**7, 10**7]], np.int32),
         seconds_per_weight=0.1,
     )
-    return Graph.from_csr(
-        graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets
-    )
+    return Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
 
 
 def same(one: Graph, other: Graph) -> bool:

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.graphs import grid, heap_dijkstra
+from vkssp import UNREACHABLE, Graph, __version__
+from vkssp.cli import main
+from vkssp.gpu.device import Device
+
+FROM, TO = "42.5073,1.5342", "42.5430,1.7350"
+
+
+@pytest.fixture(scope="module")
+def andorra_graph(andorra_path: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("andorra") / "andorra.graph"
+    assert main(["import", str(andorra_path), str(path)]) == 0
+    return str(path)
+
+
+@pytest.fixture
+def plain_graph(tmp_path: Path) -> str:
+    graph = grid(20, seed=2)
+    graph.save(tmp_path / "plain.graph")
+    return str(tmp_path / "plain.graph")
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert isinstance(result, dict)
+    return result
+
+
+def test_devices(capsys: pytest.CaptureFixture[str], device: Device) -> None:
+    assert main(["devices"]) == 0
+    assert f"* {device.info.index}  {device.info.name}" in capsys.readouterr().out
+    result = as_json(capsys, "devices")
+    assert result["default"] == device.info.index
+    assert result["devices"][device.info.index]["name"] == device.info.name
+
+
+def test_import_reports_and_info_describes(
+    capsys: pytest.CaptureFixture[str], andorra_path: Path, tmp_path: Path
+) -> None:
+    result = as_json(capsys, "import", str(andorra_path), str(tmp_path / "g"))
+    graph = Graph.load(tmp_path / "g")
+    assert (result["nodes"], result["arcs"]) == (graph.num_nodes, graph.num_arcs)
+    saved = as_json(capsys, "info", str(tmp_path / "g"))
+    direct = as_json(capsys, "info", str(andorra_path))
+    assert saved == direct
+    assert saved["nodes"] == graph.num_nodes and saved["streets"]["names"] > 100
+    assert main(["info", str(tmp_path / "g")]) == 0
+    assert f"{graph.num_nodes:,} nodes" in capsys.readouterr().out
+
+
+def test_route_from_a_saved_graph_and_from_the_extract(
+    capsys: pytest.CaptureFixture[str], andorra_graph: str, andorra_path: Path, tmp_path: Path, device: Device
+) -> None:
+    files = ["--output", str(tmp_path / "r.geojson"), "--map", str(tmp_path / "r.html")]
+    result = as_json(capsys, "route", andorra_graph, "--from", FROM, "--to", TO, *files)
+    assert 25_000 < result["distance_m"] < 40_000
+    assert 20 * 60 < result["duration_s"] < 60 * 60
+    assert result["device"] == device.info.name and result["algorithm"] == "delta_step"
+    assert result["query_ms"] > 0
+    assert result["from"]["lat"] == 42.5073 and result["from"]["lon"] == 1.5342
+    assert 0 <= result["from"]["snapped_m"] < 50 and 0 <= result["to"]["snapped_m"] < 300
+    line = json.loads((tmp_path / "r.geojson").read_text())["features"][0]
+    assert line["geometry"]["type"] == "LineString"
+    assert line["properties"]["distance_m"] == pytest.approx(result["distance_m"])
+    assert "<html" in (tmp_path / "r.html").read_text()
+    other = as_json(capsys, "route", str(andorra_path), "--from", FROM, "--to", TO)
+    assert (other["distance_m"], other["duration_s"]) == (result["distance_m"], result["duration_s"])
+    assert main(["route", andorra_graph, "--from", FROM, "--to", TO]) == 0
+    text = capsys.readouterr().out
+    assert "distance  " in text and device.info.name in text
+
+
+def test_distances_are_in_the_callers_ids(capsys: pytest.CaptureFixture[str], plain_graph: str, tmp_path: Path) -> None:
+    output = str(tmp_path / "d.npy")
+    result = as_json(capsys, "distances", plain_graph, "--source", "37", "--output", output)
+    expected = heap_dijkstra(grid(20, seed=2), 37)
+    found = np.load(output)
+    assert found.dtype == np.uint32 and np.array_equal(found, expected)
+    assert result["reached"] == 400 and result["largest"] == expected.max()
+    assert result["counters"]["sweeps"] > 0
+    assert main(["distances", plain_graph, "--source", "0", "--set", "delta=5", "--set", "light_heavy=1"]) == 0
+    assert "400 of 400 nodes reached from 0" in capsys.readouterr().out
+
+
+def test_unreachable_nodes_have_the_largest_number(tmp_path: Path) -> None:
+    Graph.from_edges([0], [1], [5], num_nodes=3).save(tmp_path / "g")
+    assert main(["distances", str(tmp_path / "g"), "--source", "0", "--output", str(tmp_path / "d.npy")]) == 0
+    assert np.load(tmp_path / "d.npy").tolist() == [0, 5, UNREACHABLE] == [0, 5, 4294967295]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the one line that a command which must fail prints."""
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:  # argparse's own
+        code = stop.code  # type: ignore[assignment]
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert captured.err.endswith("\n") and captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["info"], "required: GRAPH"),
+        (["info", "none.graph"], "none.graph does not exist; check the path"),
+        (["info", "none.osm.pbf"], "none.osm.pbf does not exist"),
+        (["info", "."], ". is a folder; give a file"),
+        (["route", "GRAPH", "--from", FROM], "required: --to"),
+        (["route", "GRAPH", "--from", "Paris", "--to", TO], "'Paris' is not LAT,LON in degrees"),
+        (["route", "GRAPH", "--from", "42.5", "--to", TO], "'42.5' is not LAT,LON"),
+        (["route", "GRAPH", "--from", "1.5342,42.5073", "--to", TO], "latitude and longitude are swapped"),
+        (["route", "GRAPH", "--from", "52.5,13.4", "--to", TO], "from is 52.50000,13.40000, which is not on this map"),
+        (["route", "GRAPH", "--from", FROM, "--to", "-33.9,18.4"], "to is -33.90000,18.40000, which is not on"),
+        (["route", "GRAPH", "--from", FROM, "--to", "nan,1"], "give LAT,LON in degrees"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--device", "Voodoo"], "no device's name contains 'Voodoo'"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--device", "99"], "there is no device 99; there are 0: "),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--algorithm", "magic"], "algorithm is 'magic'; choose one"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "no/r.geojson"], "no is no folder; make it first"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "."], "it is a folder"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta"], "'delta' is not NAME=INTEGER"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=0"], "delta is 0; delta_step takes 1 to"),
+        (["distances", "GRAPH", "--source", "99999999"], "source is 99999999; node ids of this graph go from 0 to"),
+        (["distances", "GRAPH", "--source", "-1"], "source is -1; node ids of this graph go from 0 to"),
+        (["distances", "GRAPH", "--source", "x"], "invalid int value: 'x'"),
+        (["distances", "GRAPH", "--source", "0", "--output", "no/d.npy"], "no is no folder; make it first"),
+        (["import", "GRAPH", "out.graph"], "not named like an OpenStreetMap extract"),
+        (["import", "EXTRACT", "no/out.graph"], "no is no folder; make it first"),
+        (["import", "EXTRACT", "out.graph", "--profile", "submarine"], "submarine"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str],
+    andorra_graph: str,
+    andorra_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {"GRAPH": andorra_graph, "EXTRACT": str(andorra_path)}
+    capsys.readouterr()
+    assert words in refused(capsys, *(named.get(a, a) for a in arguments))
+    assert os.listdir(tmp_path) == [], "nothing is left behind"
+
+
+@pytest.mark.parametrize("content", [b"", b"this is no protocol buffer at all", bytes(5000)])
+@pytest.mark.parametrize("name", ["a.osm.pbf", "a.osm", "a.osm.gz", "a.osm.bz2", "a.graph"])
+def test_files_that_are_not_what_their_name_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, content: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert str(path) in refused(capsys, "info", str(path))
+
+
+def test_a_truncated_extract(capsys: pytest.CaptureFixture[str], tmp_path: Path, andorra_path: Path) -> None:
+    path = tmp_path / "cut.osm.pbf"
+    path.write_bytes(andorra_path.read_bytes()[:300_000])
+    assert str(path) in refused(capsys, "import", str(path), str(tmp_path / "g"))
+    assert os.listdir(tmp_path) == ["cut.osm.pbf"]
+
+
+def test_negative_weights_in_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    header = np.frombuffer(json.dumps({"format": "vkssp graph", "version": 1}).encode(), np.uint8)
+    arrays = {"first_out": np.array([0, 1]), "head": np.array([0]), "weight": np.array([-4])}
+    np.savez(tmp_path / "g.npz", header=header, **arrays)
+    assert "weights must not be negative" in refused(capsys, "info", str(tmp_path / "g.npz"))
+
+
+def in_a_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vkssp.cli", *arguments],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_any_driver(tmp_path: Path, plain_graph: str) -> None:
+    nothing = str(tmp_path / "none.json")
+    done = in_a_process("distances", plain_graph, "--source", "0", VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "no Vulkan driver found; install" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:
+    (tmp_path / "vulkan.py").write_text("raise OSError('cannot load library libvulkan.so.1')")
+    root = Path(__file__).parent.parent
+    done = in_a_process("distances", plain_graph, "--source", "0", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "the Vulkan loader is not installed; install it and a driver" in done.stderr
+    assert in_a_process("info", plain_graph, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}").returncode == 0
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in ((["--version"], __version__), (["--help"], "route"), (["route", "--help"], "LAT,LON")):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 0
+        assert words in capsys.readouterr().out
+
+
+def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
+    command = f"{sys.executable} -m vkssp.cli info {plain_graph} | true; echo ${{PIPESTATUS[0]}}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+    assert done.stderr == ""

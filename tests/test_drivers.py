@@ -1,0 +1,78 @@
+"""The solver suite once more: under the validation layers, and on a second driver."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vkssp.gpu.ffi import enumerate_all, text
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYER = "VK_LAYER_KHRONOS_validation"
+#: Where scripts/test has put SwiftShader, a software driver with small subgroups and workgroups.
+SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
+COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
+
+
+def run(arguments: list[str], **environment: str) -> str:
+    """Run Python in another process, and return all that it and the layers print."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "VKSSP_TEST_EXAMPLES": "15", **environment},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
+
+
+def suite(**environment: str) -> str:
+    # Without -s pytest would keep what the layers print of passing tests to itself.
+    output = run(["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests/test_solver.py"], **environment)
+    assert re.search(r"\d+ passed", output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def validation() -> dict[str, str]:
+    layers = {text(p.layerName) for p in enumerate_all("vkEnumerateInstanceLayerProperties", "VkLayerProperties")}
+    if LAYER not in layers:
+        assert "CI" not in os.environ, "the validation layers must be there in CI"
+        pytest.skip("the validation layers are not installed (Debian and Ubuntu: vulkan-validationlayers)")
+    return {
+        "VK_INSTANCE_LAYERS": LAYER,
+        "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
+    }
+
+
+def test_the_layers_see_a_missing_barrier(validation: dict[str, str]) -> None:
+    """Without this, a suite that prints nothing might only mean that nobody looks."""
+    program = """
+from tests.graphs import grid
+from vkssp import Solver
+from vkssp.gpu.recording import Recording
+Recording.barrier = lambda self, before="", after="": None
+Solver(grid(5)).route(0, 24)
+"""
+    assert "SYNC-HAZARD" in run(["-c", program], **validation)
+
+
+def test_the_suite_is_clean_under_the_validation_layers(validation: dict[str, str]) -> None:
+    output = suite(**validation)
+    assert not COMPLAINT.search(output), output[:6000]
+
+
+def test_the_suite_passes_on_swiftshader() -> None:
+    if not SWIFTSHADER:
+        pytest.skip("SwiftShader is not there; scripts/test fetches it on Debian")
+    # The first name is the newer one; older loaders know only the second.
+    driver = {"VK_DRIVER_FILES": SWIFTSHADER, "VK_ICD_FILENAMES": SWIFTSHADER, "VKSSP_DEVICE": "SwiftShader"}
+    suite(**driver)
