@@ -1,0 +1,103 @@
+"""Hand-written maps for the importer's tests, and what to ask the graphs made of them."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from vkssp.graph import Graph
+from vkssp.osm import read_extract
+from vkssp.osm.segments import EARTH_RADIUS
+from vkssp.streets import Streets
+
+#: Real extracts, where the checkout has them beside it.
+EXTRACTS = Path(__file__).parents[2] / "shared" / "data" / "osm"
+ANDORRA = Path(__file__).parent / "data" / "andorra.osm.pbf"
+
+Nodes = Mapping[int, tuple[float, float] | tuple[float, float, Mapping[str, str]]]
+Way = tuple[int, Sequence[int], Mapping[str, str]]
+
+ROAD = {"highway": "residential"}
+
+#: A street along the equator: places a thousandth of a degree, some 111 m, apart.
+LINE = {node: (0.0, node / 1000) for node in range(1, 8)}
+STEP = math.radians(0.001) * EARTH_RADIUS
+#: Weight of a step at 25 km/h.
+RESIDENTIAL = round(STEP * 3.6 / 25 * 10)
+
+
+def osm_xml(nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> str:
+    """Return a map as OSM XML; a way may name nodes that `nodes` lacks."""
+
+    def tags(values: Mapping[str, str]) -> str:
+        return "".join(f"<tag k={quoteattr(k)} v={quoteattr(v)}/>" for k, v in values.items())
+
+    def node(key: int, lat: float, lon: float, values: Mapping[str, str] | None = None) -> str:
+        return f'<node id="{key}" version="1" lat="{lat}" lon="{lon}">{tags(values or {})}</node>'
+
+    def way(key: int, refs: Sequence[int], values: Mapping[str, str]) -> str:
+        references = "".join(f'<nd ref="{ref}"/>' for ref in refs)
+        return f'<way id="{key}" version="1">{references}{tags(values)}</way>'
+
+    places = [node(key, *place) for key, place in nodes.items()]
+    roads = [way(*road) for road in ways]
+    parts = roads + places if ways_first else places + roads
+    return "\n".join(['<osm version="0.6">', *parts, "</osm>"])
+
+
+def write_osm(path: Path, nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> Path:
+    """Write a map as OSM XML."""
+    path.write_text(osm_xml(nodes, ways, ways_first=ways_first), encoding="utf-8")
+    return path
+
+
+def graph_of(tmp_path: Path, nodes: Nodes, ways: Iterable[Way]) -> Graph:
+    """Write a map and return the graph of it."""
+    return read_extract(write_osm(tmp_path / "map.osm", nodes, ways))
+
+
+def streets_of(graph: Graph) -> Streets:
+    """Return the streets of a graph that has them."""
+    assert graph.streets is not None
+    return graph.streets
+
+
+def at(graph: Graph, place: Sequence[float]) -> list[int]:
+    """Return all nodes of the graph at a place, in degrees."""
+    assert graph.lat is not None and graph.lon is not None
+    near = (np.abs(graph.lat - place[0]) < 1e-8) & (np.abs(graph.lon - place[1]) < 1e-8)
+    return np.flatnonzero(near).tolist()
+
+
+def arcs(graph: Graph) -> list[tuple[tuple[float, float], tuple[float, float], int]]:
+    """Return the arcs as coordinates of tail and head, and weight, sorted."""
+    assert graph.lat is not None and graph.lon is not None
+    where = [(round(y, 7), round(x, 7)) for y, x in zip(graph.lat.tolist(), graph.lon.tolist(), strict=True)]
+    ends = zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True)
+    return sorted((where[u], where[v], weight) for u, v, weight in ends)
+
+
+def distances(graph: Graph, sources: Iterable[int]) -> dict[int, int]:
+    """Return the distance of every node that can be reached from the nearest of the sources (Dijkstra)."""
+    first, head, weight = graph.first_out.tolist(), graph.head.tolist(), graph.weight.tolist()
+    found: dict[int, int] = {}
+    queue = [(0, node) for node in sources]
+    while queue:
+        distance, node = heapq.heappop(queue)
+        if node in found:
+            continue
+        found[node] = distance
+        for arc in range(first[node], first[node + 1]):
+            heapq.heappush(queue, (distance + weight[arc], head[arc]))
+    return found
+
+
+def trip(graph: Graph, start: Sequence[float], goal: Sequence[float]) -> int | None:
+    """Return the distance between two places, from and to any copy of their nodes; None if there is no way."""
+    found = distances(graph, at(graph, start))
+    return min((found[node] for node in at(graph, goal) if node in found), default=None)

@@ -1,0 +1,130 @@
+"""Opening an extract: its format by its name, its objects one by one, its failures as `FormatError`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import osmium
+from osmium.osm import NODE, WAY
+
+from vkssp.errors import FormatError
+
+#: Endings of file names, and what pyosmium calls the format.
+_FORMATS = {
+    ".pbf": "pbf",
+    ".osm": "osm",
+    ".osm.xml": "osm",
+    ".osm.gz": "osm.gz",
+    ".osm.xml.gz": "osm.gz",
+    ".osm.bz2": "osm.bz2",
+    ".osm.xml.bz2": "osm.bz2",
+}
+
+
+def is_extract(path: str | Path) -> bool:
+    """Return whether a file's name is that of an OpenStreetMap extract, such as ``iceland.osm.pbf``."""
+    return _format_of(path) is not None
+
+
+def _format_of(path: str | Path) -> str | None:
+    name = Path(path).name.lower()
+    return next((kind for ending, kind in _FORMATS.items() if name.endswith(ending)), None)
+
+
+class Extract:
+    """The ways and nodes of a file that have a tag that matters, in the file's order, read once.
+
+    Parameters
+    ----------
+    source : Path
+        The file.
+    way_keys, node_keys : tuple of str
+        Ways and nodes without a tag of these keys are left out, in C++ and so at no cost.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing or not named like an extract; while iterating, if it is none, is truncated or
+        damaged, or holds several versions of its objects.
+    """
+
+    def __init__(self, source: Path, way_keys: tuple[str, ...], node_keys: tuple[str, ...]) -> None:
+        kind = _format_of(source)
+        if kind is None:
+            endings = ", ".join(_FORMATS)
+            raise FormatError(f"{source} is not named like an OpenStreetMap extract, which end in {endings}")
+        if not source.exists():
+            raise FormatError(f"{source} does not exist; check the path")
+        if not source.is_file():
+            raise FormatError(f"{source} is not a file; give the path of an extract")
+        self._source = source
+        self._processor = osmium.FileProcessor(osmium.io.File(str(source), kind), NODE | WAY).with_locations()
+        for entity, keys in ((WAY, way_keys), (NODE, node_keys)):
+            wanted = osmium.filter.KeyFilter(*keys)
+            wanted.enable_for(entity)
+            self._processor.with_filter(wanted)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield pyosmium's objects; each is gone when the next comes."""
+        # The try blocks hold what pyosmium does and nothing else: no mistake of ours may pass for a bad file.
+        try:
+            history = self._processor.header.has_multiple_object_versions
+            objects = iter(self._processor)
+        except (RuntimeError, OSError) as error:
+            raise self._unreadable(error) from error
+        if history:
+            raise FormatError(
+                f"{self._source} holds the history of its objects; cut one moment out of it with 'osmium time-filter'"
+            )
+        while True:
+            try:
+                item = next(objects)
+            except StopIteration:
+                return
+            except (RuntimeError, OSError) as error:
+                raise self._unreadable(error) from error
+            yield item
+
+    def location(self, node: int) -> Any | None:
+        """Return where a node is, if the part of the file read so far holds it."""
+        storage = self._processor.node_location_storage
+        assert storage is not None
+        try:
+            return storage.get(node)
+        except KeyError:
+            return None
+
+    def _unreadable(self, error: Exception) -> FormatError:
+        reason = " ".join(str(error).split())
+        return FormatError(f"{self._source} is no OpenStreetMap extract, or a truncated one ({reason}); get it again")
+
+
+class BrokenTags(Mapping[str, str]):
+    """The tags of an object some of which are not UTF-8; what cannot be read in them shows as U+FFFD.
+
+    pyosmium cannot iterate past a broken tag, but finds every one by its key.
+    """
+
+    def __init__(self, item: Any) -> None:
+        self._tags = item.tags
+
+    def __getitem__(self, key: str) -> str:
+        """Return the value of a tag."""
+        try:
+            return str(self._tags[key])
+        except UnicodeDecodeError as error:
+            return error.object.decode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys before the first broken tag."""
+        try:
+            for tag in self._tags:
+                yield tag.k
+        except UnicodeDecodeError:
+            return
+
+    def __len__(self) -> int:
+        """Return the number of tags, broken ones among them."""
+        return len(self._tags)

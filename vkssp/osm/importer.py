@@ -1,0 +1,142 @@
+"""From an extract to a graph: read the ways, cut them at junctions, weigh the pieces, number the nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from vkssp.errors import FormatError
+from vkssp.graph import Graph, rows_of
+from vkssp.order import z_order
+from vkssp.osm.layers import split_layers
+from vkssp.osm.profile import Profile, profile_named
+from vkssp.osm.reader import RawRoads, read_roads
+from vkssp.osm.report import ImportReport
+from vkssp.osm.segments import Floats, Segments, cut_ways
+from vkssp.streets import COORDINATE_SCALE, Streets
+
+#: Seconds that one unit of weight stands for.
+SECONDS_PER_WEIGHT = 0.1
+
+
+def import_extract(path: str | Path, *, profile: str = "car", progress: bool = False) -> tuple[Graph, ImportReport]:
+    """Make a graph of an OpenStreetMap extract.
+
+    Nodes are junctions and ends of streets, numbered in Z-order; weights are travel times in tenths of a
+    second, at least 1. Streets that serve only the ends of a trip are in the graph more than once (see
+    `vkssp.osm.layers`).
+
+    Parameters
+    ----------
+    path : str or Path
+        The extract: .osm.pbf, .osm, .osm.gz or .osm.bz2.
+    profile : str
+        The vehicle; one of `vkssp.osm.profile.PROFILES`.
+    progress : bool
+        Whether to show a progress bar on stderr once it takes over a second.
+
+    Returns
+    -------
+    graph : Graph
+        The streets, with coordinates and `Streets`.
+    report : ImportReport
+        What was found, used and left out.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
+    QueryError
+        If there is no such profile.
+    """
+    vehicle = profile_named(profile)
+    report = ImportReport(source=str(path), profile=profile)
+    started = perf_counter()
+    roads = read_roads(path, vehicle, report, progress=progress)
+    read = perf_counter()
+    if len(roads.way) == 0:
+        raise _no_road(path, vehicle)
+    segments = cut_ways(roads, report)
+    if len(segments.way) == 0:
+        raise _no_road(path, vehicle)
+    cut = perf_counter()
+    graph = _assemble(roads, segments, report)
+    done = perf_counter()
+    report.seconds = done - started
+    report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
+    return graph, report
+
+
+def read_extract(path: str | Path, *, profile: str = "car", progress: bool = False) -> Graph:
+    """Make a graph of an OpenStreetMap extract; `import_extract` without the report."""
+    return import_extract(path, profile=profile, progress=progress)[0]
+
+
+def _no_road(path: str | Path, profile: Profile) -> FormatError:
+    return FormatError(f"no road in {path} that {profile.vehicle} may use; take an extract that holds streets")
+
+
+def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
+    """Return the seconds that each segment takes along its way and back, infinite where not allowed.
+
+    Where a tag tells the duration of a whole way, its segments share it by length.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (num_segments, 2), float64.
+    """
+    way, length = segments.way, segments.length
+    speed = roads.speed[way]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = length[:, None] * 3.6 / speed
+        way_length = np.bincount(way, weights=length, minlength=len(roads.way))
+        share = np.where(way_length[way] > 0, length / way_length[way], 0.0)
+    whole = roads.duration[way] * share
+    seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait
+    return np.where(speed > 0, seconds, np.inf)
+
+
+def _assemble(roads: RawRoads, segments: Segments, report: ImportReport) -> Graph:
+    seconds = travel_seconds(roads, segments)
+    forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))
+    segment = np.concatenate([forward, backward])
+    direction = np.repeat([0, 1], [len(forward), len(backward)])
+    tail = np.concatenate([segments.tail[forward], segments.head[backward]])
+    head = np.concatenate([segments.head[forward], segments.tail[backward]])
+    restricted = roads.restricted[segments.way[segment], direction]
+
+    layered = split_layers(tail, head, restricted, len(segments.lat))
+    segment, direction = segment[layered.arc], direction[layered.arc]
+    weight = np.maximum(np.rint(seconds[segment, direction] / SECONDS_PER_WEIGHT), 1.0)
+    way = segments.way[segment]
+    streets = Streets(
+        length=segments.length[segment].astype(np.float32),
+        way=roads.way[way],
+        name=roads.name[way],
+        names=roads.names,
+        polyline=segment.astype(np.uint32),
+        backward=direction.astype(np.bool_),
+        polyline_first=segments.polyline_first,
+        points=segments.points,
+        seconds_per_weight=SECONDS_PER_WEIGHT,
+    )
+    first_out, by_tail = rows_of(layered.tail.astype(np.uint32), len(layered.node))
+    graph = Graph.from_csr(
+        first_out,
+        layered.head[by_tail],
+        weight[by_tail],
+        lat=segments.lat[layered.node] * COORDINATE_SCALE,
+        lon=segments.lon[layered.node] * COORDINATE_SCALE,
+        streets=streets.take(by_tail),
+    )
+    assert graph.lat is not None and graph.lon is not None
+    graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
+
+    report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
+    report.polylines, report.points = len(segments.way), len(segments.points)
+    report.kilometres = float(segments.length.sum()) / 1000
+    report.restricted = int(roads.restricted[segments.way].any(axis=1).sum())
+    return graph

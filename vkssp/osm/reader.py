@@ -1,0 +1,211 @@
+"""Reading an extract: the ways that a vehicle may use, their nodes, and what stands in the way, in one pass.
+
+pyosmium decodes the file and filters it by key in C++; Python sees only what has a tag that matters.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from vkssp.errors import FormatError
+from vkssp.osm.extract import BrokenTags, Extract
+from vkssp.osm.nodes import node_attributes
+from vkssp.osm.profile import Profile
+from vkssp.osm.report import ImportReport
+from vkssp.osm.ways import Tags, WayAttributes, way_attributes
+
+#: Ways without one of these are none that anybody travels on.
+_WAY_KEYS = ("highway", "route")
+
+#: The coordinate that pyosmium gives a node that the file does not hold.
+_UNKNOWN = 2**31 - 1
+
+#: The pole and the date line in 1e-7 degrees.
+_LAST_LAT, _LAST_LON = 900_000_000, 1_800_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RawRoads:
+    """The ways that a vehicle may use, as the file holds them.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        OSM ids of the ways' nodes, one way after the other, shape (num_references,), int64.
+    lat, lon : numpy.ndarray
+        Their coordinates in 1e-7 degrees, shape (num_references,), int32.
+    known : numpy.ndarray
+        Whether the file holds the node, shape (num_references,), bool.
+    first : numpy.ndarray
+        Offset of each way's first node, shape (num_ways + 1,), int64.
+    way : numpy.ndarray
+        OSM ids of the ways, shape (num_ways,), int64.
+    speed : numpy.ndarray
+        Speed in km/h along each way and against it, 0 where not allowed, shape (num_ways, 2), float64.
+    restricted : numpy.ndarray
+        Whether each direction serves only the ends of a trip, shape (num_ways, 2), bool.
+    duration : numpy.ndarray
+        Seconds that each way takes from end to end, NaN where its speed tells, shape (num_ways,), float64.
+    name : numpy.ndarray
+        Index into `names` of each way, shape (num_ways,), uint32.
+    names : tuple of str
+        Street names; entry 0 is the empty string.
+    blocked : numpy.ndarray
+        OSM ids of the nodes that cannot be passed, shape (num_blocked,), int64.
+    slow : numpy.ndarray
+        OSM ids of the nodes that take time to pass, shape (num_slow,), int64.
+    slow_seconds : numpy.ndarray
+        How long each of them takes, shape (num_slow,), float64.
+    """
+
+    node: npt.NDArray[np.int64]
+    lat: npt.NDArray[np.int32]
+    lon: npt.NDArray[np.int32]
+    known: npt.NDArray[np.bool_]
+    first: npt.NDArray[np.int64]
+    way: npt.NDArray[np.int64]
+    speed: npt.NDArray[np.float64]
+    restricted: npt.NDArray[np.bool_]
+    duration: npt.NDArray[np.float64]
+    name: npt.NDArray[np.uint32]
+    names: tuple[str, ...]
+    blocked: npt.NDArray[np.int64]
+    slow: npt.NDArray[np.int64]
+    slow_seconds: npt.NDArray[np.float64]
+
+
+def read_roads(path: str | Path, profile: Profile, report: ImportReport, *, progress: bool = False) -> RawRoads:
+    """Read the ways that a vehicle may use.
+
+    Parameters
+    ----------
+    path : str or Path
+        The extract: .osm.pbf, .osm, .osm.gz or .osm.bz2.
+    profile : Profile
+        The vehicle.
+    report : ImportReport
+        Takes what is counted on the way.
+    progress : bool
+        Whether to show a progress bar on stderr once it takes over a second.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, no extract, truncated or damaged, or holds several versions of its objects.
+    """
+    source = Path(path)
+    extract = Extract(source, _WAY_KEYS, ("barrier", *profile.access_keys))
+    roads = _Collector(profile, report)
+    title = f"Reading {source.name}"
+    with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
+        for item in bar:
+            if item.is_way():
+                roads.add_way(item)
+            else:
+                roads.add_node(item)
+    return roads.finish(source, extract)
+
+
+class _Collector:
+    """Gathers ways and nodes in flat arrays, 16 bytes per reference to a node."""
+
+    def __init__(self, profile: Profile, report: ImportReport) -> None:
+        self._profile, self._report = profile, report
+        self._node, self._lat, self._lon = array("q"), array("i"), array("i")
+        self._first, self._way, self._name = array("q", [0]), array("q"), array("q")
+        self._attributes: list[WayAttributes] = []
+        self._names: dict[str, int] = {"": 0}
+        self._blocked, self._slow, self._slow_seconds = array("q"), array("q"), array("d")
+        self._nonsense: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+
+    def _tags(self, item: Any) -> Tags:
+        try:
+            return dict(item.tags)
+        except UnicodeDecodeError:
+            self._nonsense["text that is not UTF-8"] += 1
+            return BrokenTags(item)
+
+    def add_node(self, item: Any) -> None:
+        attributes = node_attributes(self._tags(item), self._profile)
+        self._nonsense.update(attributes.nonsense)
+        if attributes.blocked:
+            self._blocked.append(item.id)
+        elif attributes.seconds:
+            self._slow.append(item.id)
+            self._slow_seconds.append(attributes.seconds)
+
+    def add_way(self, item: Any) -> None:
+        self._report.ways_read += 1
+        tags = self._tags(item)
+        attributes = way_attributes(tags, self._profile)
+        self._nonsense.update(attributes.nonsense)
+        if attributes.skipped:
+            self._skipped[attributes.skipped] += 1
+            return
+        for reference in item.nodes:
+            location = reference.location
+            self._node.append(reference.ref)
+            self._lat.append(location.y)
+            self._lon.append(location.x)
+        self._first.append(len(self._node))
+        self._way.append(item.id)
+        # Motorways and many country roads have a number and no name.
+        name = tags.get("name") or tags.get("ref", "")
+        self._name.append(self._names.setdefault(name, len(self._names)))
+        self._attributes.append(attributes)
+
+    def finish(self, source: Path, extract: Extract) -> RawRoads:
+        report, attributes = self._report, self._attributes
+        report.nonsense = dict(self._nonsense.most_common())
+        report.ways_skipped = dict(self._skipped.most_common())
+        node = np.array(self._node, np.int64)
+        lat, lon = np.array(self._lat, np.int32), np.array(self._lon, np.int32)
+        self._look_again(source, extract, node, lat, lon)
+        known = (lat >= -_LAST_LAT) & (lat <= _LAST_LAT) & (lon >= -_LAST_LON) & (lon <= _LAST_LON)
+        report.missing_nodes = len(np.unique(node[~known]))
+        return RawRoads(
+            node=node,
+            lat=lat,
+            lon=lon,
+            known=known,
+            first=np.array(self._first, np.int64),
+            way=np.array(self._way, np.int64),
+            speed=np.array([(a.forward, a.backward) for a in attributes], np.float64).reshape(-1, 2),
+            restricted=np.array([(a.restricted_forward, a.restricted_backward) for a in attributes], np.bool_).reshape(
+                -1, 2
+            ),
+            duration=np.array([np.nan if a.duration is None else a.duration for a in attributes], np.float64),
+            name=np.array(self._name, np.uint32),
+            names=tuple(self._names),
+            blocked=np.array(self._blocked, np.int64),
+            slow=np.array(self._slow, np.int64),
+            slow_seconds=np.array(self._slow_seconds, np.float64),
+        )
+
+    @staticmethod
+    def _look_again(
+        source: Path,
+        extract: Extract,
+        node: npt.NDArray[np.int64],
+        lat: npt.NDArray[np.int32],
+        lon: npt.NDArray[np.int32],
+    ) -> None:
+        """Fill in the coordinates of nodes that come after their ways, as they may."""
+        unknown = np.flatnonzero(lat == _UNKNOWN)
+        if np.any(node[unknown] < 0):
+            raise FormatError(
+                f"{source} numbers nodes below zero, as editors do before an upload; run 'osmium renumber' on it first"
+            )
+        for at in unknown.tolist():
+            location = extract.location(int(node[at]))
+            if location is not None:
+                lat[at], lon[at] = location.y, location.x

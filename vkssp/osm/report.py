@@ -1,0 +1,96 @@
+"""What an import found, used and left out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class ImportReport:
+    """Counts of an import, for people (`lines`) and programs (`as_dict`).
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    profile : str
+        The name of the profile.
+    ways_read : int
+        Ways with a ``highway`` or ``route`` tag.
+    ways_used : int
+        Ways that the graph holds.
+    ways_skipped : dict of str to int
+        Ways left out, by reason.
+    nodes, arcs, polylines : int
+        Size of the graph. Nodes in areas that serve only the ends of a trip count more than once.
+    points : int
+        Points of the polylines, their ends included.
+    kilometres : float
+        Length of the streets, each counted once.
+    restricted : int
+        Polylines that serve only the ends of a trip in a direction.
+    barriers : int
+        Nodes that cut a street.
+    missing_nodes : int
+        Nodes that the file names but does not hold, or holds at impossible coordinates; ways are split there.
+    repeated_nodes : int
+        Nodes named twice running by a way; one of each was left out.
+    nonsense : dict of str to int
+        Tags whose values were not understood, by key; they were taken for absent.
+    seconds : float
+        Time that the import took.
+    stages : dict of str to float
+        The same by stage, in seconds.
+    """
+
+    source: str
+    profile: str
+    ways_read: int = 0
+    ways_used: int = 0
+    ways_skipped: dict[str, int] = field(default_factory=dict)
+    nodes: int = 0
+    arcs: int = 0
+    polylines: int = 0
+    points: int = 0
+    kilometres: float = 0.0
+    restricted: int = 0
+    barriers: int = 0
+    missing_nodes: int = 0
+    repeated_nodes: int = 0
+    nonsense: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    stages: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values that JSON can hold."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """Return what a person wants to know, line by line."""
+        lines = [
+            f"{self.nodes:,} nodes and {self.arcs:,} arcs for profile {self.profile!r} in {self.seconds:.1f} s",
+            f"{self.kilometres:,.0f} km of streets: {self.ways_used:,} of {self.ways_read:,} ways, "
+            f"{self.polylines:,} polylines with {self.points:,} points",
+        ]
+        if self.ways_skipped:
+            lines.append(f"left out: {_listed(self.ways_skipped)}")
+        if self.barriers or self.restricted:
+            lines.append(
+                f"{self.barriers:,} barriers cut a street; {self.restricted:,} polylines serve only the ends of a trip"
+            )
+        if self.missing_nodes or self.repeated_nodes:
+            lines.append(f"{self.missing_nodes:,} nodes missing, {self.repeated_nodes:,} repeated")
+        if self.nonsense:
+            lines.append(f"not understood: {_listed(self.nonsense)}")
+        return lines
+
+    def __str__(self) -> str:
+        """Return the lines as one text."""
+        return "\n".join(self.lines())
+
+
+def _listed(counts: dict[str, int], most: int = 8) -> str:
+    items = sorted(counts.items(), key=lambda item: -item[1])
+    text = ", ".join(f"{name} {count:,}" for name, count in items[:most])
+    return text + (f" and {len(items) - most} more" if len(items) > most else "")

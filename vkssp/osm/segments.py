@@ -1,0 +1,164 @@
+"""Cutting ways into the pieces between junctions, which become the arcs of the graph.
+
+A node of the graph is where two ways meet, where one meets itself, and where one ends; all other nodes of a
+way only give the street its shape. A barrier cuts the street: every piece that ends there gets a node of its
+own, so that both sides can be reached and nothing gets through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.osm.reader import RawRoads
+from vkssp.osm.report import ImportReport
+from vkssp.streets import COORDINATE_SCALE
+
+#: The Earth's mean radius in metres (IUGG).
+EARTH_RADIUS = 6371008.8
+
+Indices = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The pieces of ways between junctions.
+
+    Attributes
+    ----------
+    way : numpy.ndarray
+        Index of each segment's way, shape (num_segments,), int64.
+    tail, head : numpy.ndarray
+        Nodes at which each segment starts and ends along its way, shape (num_segments,), int64.
+    lat, lon : numpy.ndarray
+        Coordinates of the nodes in 1e-7 degrees, shape (num_nodes,), int32.
+    length : numpy.ndarray
+        Length of each segment in metres, shape (num_segments,), float64.
+    wait : numpy.ndarray
+        Seconds spent at gates on the way along each segment and back, shape (num_segments, 2), float64.
+    polyline_first : numpy.ndarray
+        Offset of each segment's first point, shape (num_segments + 1,), uint32.
+    points : numpy.ndarray
+        Latitude and longitude of the segments' points in 1e-7 degrees, shape (num_points, 2), int32.
+    """
+
+    way: Indices
+    tail: Indices
+    head: Indices
+    lat: npt.NDArray[np.int32]
+    lon: npt.NDArray[np.int32]
+    length: Floats
+    wait: Floats
+    polyline_first: npt.NDArray[np.uint32]
+    points: npt.NDArray[np.int32]
+
+
+def haversine(lat1: npt.NDArray[Any], lon1: npt.NDArray[Any], lat2: npt.NDArray[Any], lon2: npt.NDArray[Any]) -> Floats:
+    """Return great-circle distances in metres between points given in degrees, all of one shape."""
+    phi1, phi2 = np.radians(lat1), np.radians(lat2)
+    half_lat, half_lon = (phi2 - phi1) / 2, np.radians(lon2 - lon1) / 2
+    chord = np.sin(half_lat) ** 2 + np.cos(phi1) * np.cos(phi2) * np.sin(half_lon) ** 2
+    distance: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+    return distance
+
+
+def cut_ways(roads: RawRoads, report: ImportReport) -> Segments:
+    """Return the segments of the given ways.
+
+    Parameters
+    ----------
+    roads : RawRoads
+        The ways.
+    report : ImportReport
+        Takes the counts of ways used, barriers and repeated nodes.
+    """
+    way, at, start, end = _pieces(roads, report)
+    node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
+    unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
+    blocked = np.isin(unique, roads.blocked)[index]
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked)
+    goes_on = ~end[stops]
+    begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
+
+    # A node per junction, and one for every end of a segment at a barrier.
+    both = np.concatenate([begins, ends])
+    own = blocked[both]
+    junctions, ids = np.unique(index[both][~own], return_inverse=True)
+    node_of = np.empty(len(both), np.int64)
+    node_of[~own] = ids
+    node_of[own] = len(junctions) + np.arange(int(own.sum()))
+    position = first_seen[np.concatenate([junctions, index[both][own]])]
+
+    degrees_lat, degrees_lon = lat * COORDINATE_SCALE, lon * COORDINATE_SCALE
+    step = haversine(degrees_lat[:-1], degrees_lon[:-1], degrees_lat[1:], degrees_lon[1:])
+    # Without the leaps from one piece to the next, which no segment spans, the sums stay small and so exact.
+    travelled = _running_sum(np.where(end[:-1], 0.0, step))
+    size = ends - begins + 1
+    polyline_first = np.concatenate([[0], np.cumsum(size)])
+    shape = np.arange(polyline_first[-1]) + np.repeat(begins - polyline_first[:-1], size)
+
+    report.barriers = len(np.unique(index[blocked]))
+    report.ways_used = len(np.unique(way))
+    return Segments(
+        way=way[begins],
+        tail=node_of[: len(begins)],
+        head=node_of[len(begins) :],
+        lat=lat[position],
+        lon=lon[position],
+        length=travelled[ends] - travelled[begins],
+        wait=_waits(roads, node, begins, ends),
+        polyline_first=polyline_first.astype(np.uint32),
+        points=np.column_stack([lat[shape], lon[shape]]),
+    )
+
+
+def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, npt.NDArray[Any], npt.NDArray[Any]]:
+    """Split ways where nodes are missing; drop nodes named twice running, and what is left with one node.
+
+    Returns the way and the position in `roads.node` of each reference that stays, and whether it starts or
+    ends a piece.
+    """
+    at = np.flatnonzero(roads.known)
+    way = np.repeat(np.arange(len(roads.way)), np.diff(roads.first))[at]
+    start = np.ones(len(at), np.bool_)
+    start[1:] = (np.diff(way) != 0) | (np.diff(at) > 1)
+    again = ~start
+    again[1:] &= roads.node[at][1:] == roads.node[at][:-1]
+    report.repeated_nodes = int(again.sum())
+    at, way, start = at[~again], way[~again], start[~again]
+    piece = np.cumsum(start) - 1
+    stays = np.bincount(piece, minlength=1)[piece] > 1
+    at, way, start = at[stays], way[stays], start[stays]
+    end = np.ones(len(at), np.bool_)
+    end[:-1] = start[1:]
+    lone = len(roads.way) - len(np.unique(way))
+    if lone:
+        report.ways_skipped["fewer than two nodes"] = lone
+    return way, at, start, end
+
+
+def _waits(roads: RawRoads, node: Indices, begins: Indices, ends: Indices) -> Floats:
+    """Return the seconds spent at gates along each segment and back.
+
+    A gate counts for the arc that arrives at it, so that whoever goes through one pays once, wherever ways
+    are split.
+    """
+    by_id = np.argsort(roads.slow, kind="stable")
+    slow, seconds = roads.slow[by_id], roads.slow_seconds[by_id]
+    wait = np.zeros(len(node))
+    if len(slow):
+        nearest = np.minimum(np.searchsorted(slow, node), len(slow) - 1)
+        wait = np.where(slow[nearest] == node, seconds[nearest], 0.0)
+    total = _running_sum(wait)
+    inside = total[ends] - total[begins + 1]
+    return np.column_stack([inside + wait[ends], inside + wait[begins]])
+
+
+def _running_sum(values: Floats) -> Floats:
+    """Return the sums of the values before each position, shape (len(values) + 1,)."""
+    total: Floats = np.concatenate([[0.0], np.cumsum(values)])
+    return total
