@@ -1,11 +1,11 @@
 // One sweep of delta_step (Niklaus, "Optimizing Delta-Step on the GPU", 2026): the nodes of an id range whose distance
 // lies in the current bucket and that changed in the last sweep relax their arcs.
 //
-// A workgroup takes tiles of 32 nodes per invocation. It first collects the nodes that work in shared memory, from the
-// bitvector a word per invocation, so that wide ranges with few changed nodes cost little and no invocation of the
-// second half idles; then an invocation relaxes a node's arcs. Waiting nodes have no bit: the first sweep of a bucket
-// finds them by distance, in the range of ids that were improved to beyond an earlier bucket. The last workgroup to
-// finish prepares the next sweep. It waits for nobody.
+// A workgroup takes a few tiles of 32 nodes per invocation at once. It first collects the nodes that work in shared
+// memory, from the bitvector a word per invocation and tile, so that wide ranges with few changed nodes cost one round
+// trip to memory and no invocation idles while another has many nodes; then an invocation relaxes a node's arcs. Waiting
+// nodes have no bit: the first sweep of a bucket finds them by distance, in the range of ids that were improved to
+// beyond an earlier bucket. The last workgroup to finish prepares the next sweep. It waits for nobody.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -14,6 +14,9 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 const uint TILE = 32 * WORKGROUP_SIZE;
+const uint TILES_AT_ONCE = 8;
+const uint ARCS_AT_ONCE = 4;
+const uint LIST = 8 * WORKGROUP_SIZE;  // nodes that the list takes; in a fuller range everybody has work without it
 
 layout(std430, binding = 0) readonly restrict buffer FirstOut { uint first_out[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
@@ -27,15 +30,15 @@ layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
-shared uint tile_nodes[TILE];
-shared uint tile_count;
+shared uint list[LIST];
+shared uint list_length;
 shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance, worked_min, worked_max, largest;
 shared uint overflow;
 
 // What the sweep reads of the state, once.
 struct Sweep {
     uint phase, low, high;
-    uint lightest, heaviest;  // weights of the arcs that it relaxes
+    uint lightest, heaviest;  // weights of the arcs that it relaxes; UNREACHABLE is no arc's
     uint bits, next_bits;     // where the bitvectors start that it reads and sets
 };
 
@@ -50,51 +53,79 @@ void extend_range(inout uvec2 range, uint node) {
     range = uvec2(min(range.x, node), max(range.y, node));
 }
 
+void improved(uint node, uint distance, Sweep sweep, inout Fold fold) {
+    fold.largest = max(fold.largest, distance);
+    if (distance < sweep.high) {
+        atomicOr(bits[sweep.next_bits + node / 32], 1u << (node & 31));
+        extend_range(fold.changed, node);
+    } else {
+        extend_range(fold.waiting, node);
+        fold.waiting_distance = min(fold.waiting_distance, distance);
+    }
+}
+
 void relax(uint node, Sweep sweep, inout Fold fold) {
-    uint distance = dist[node];
+    uint distance = dist[node], first = first_out[node], end = first_out[node + 1];
     if (distance < sweep.low || distance >= sweep.high) return;
     extend_range(fold.worked, node);
-    for (uint arc = first_out[node], end = first_out[node + 1]; arc < end; ++arc) {
-        uint head = arcs[arc].x, weight = arcs[arc].y;
-        if (weight < sweep.lightest || weight > sweep.heaviest) continue;
-        uint through = extend(distance, weight);
-        if (through == UNREACHABLE) {
-            fold.overflow = true;
-            continue;
+    // A few arcs at once: all are read, then all heads improved, so that a node costs two round trips to memory and not
+    // two for each of its arcs.
+    for (; first < end; first += ARCS_AT_ONCE) {
+        uvec2 arc[ARCS_AT_ONCE];
+        uint through[ARCS_AT_ONCE], before[ARCS_AT_ONCE];
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? arcs[first + i] : uvec2(0, UNREACHABLE);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            through[i] = UNREACHABLE;
+            if (arc[i].y < sweep.lightest || arc[i].y > sweep.heaviest) continue;
+            through[i] = extend(distance, arc[i].y);
+            if (through[i] == UNREACHABLE) fold.overflow = true;
         }
-        if (through >= atomicMin(dist[head], through)) continue;
-        fold.largest = max(fold.largest, through);
-        if (through < sweep.high) {
-            uint bit = 1u << (head & 31);
-            if ((atomicOr(bits[sweep.next_bits + head / 32], bit) & bit) == 0) extend_range(fold.changed, head);
-        } else {
-            extend_range(fold.waiting, head);
-            fold.waiting_distance = min(fold.waiting_distance, through);
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (through[i] != UNREACHABLE) before[i] = atomicMin(dist[arc[i].x], through[i]);
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            if (through[i] != UNREACHABLE && through[i] < before[i]) improved(arc[i].x, through[i], sweep, fold);
         }
     }
 }
 
-// Put the nodes of a tile that may have to work into shared memory.
-void collect(uint tile, Sweep sweep, inout Fold fold) {
+// Find the nodes that have to work in a few tiles, the first of them `tile`, and put them into the list.
+void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
     uint lid = gl_LocalInvocationIndex;
     if (sweep.phase == REPEAT) {
-        uint word = tile * WORKGROUP_SIZE + lid;
-        if (word >= (num_nodes + 31) / 32) return;
-        uint set = bits[sweep.bits + word];
-        if (set == 0) return;
-        bits[sweep.bits + word] = 0;
-        uint place = atomicAdd(tile_count, bitCount(set));
-        for (; set != 0; set &= set - 1) tile_nodes[place++] = 32 * word + findLSB(set);
+        uint words[TILES_AT_ONCE];  // read together, since none depends on another
+        uint count = 0;
+        for (uint i = 0; i < TILES_AT_ONCE; ++i) {
+            uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
+            bool inside = tile + i * gl_NumWorkGroups.x < end_tile && at < (num_nodes + 31) / 32;
+            words[i] = inside ? bits[sweep.bits + at] : 0;
+            count += bitCount(words[i]);
+        }
+        if (count == 0) return;
+        uint place = atomicAdd(list_length, count);
+        for (uint i = 0; i < TILES_AT_ONCE; ++i) {
+            uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
+            if (words[i] != 0) bits[sweep.bits + at] = 0;
+            for (uint set = words[i]; set != 0; set &= set - 1, ++place) {
+                uint node = 32 * at + findLSB(set);
+                if (place < LIST) list[place] = node;
+                else relax(node, sweep, fold);
+            }
+        }
         return;
     }
-    uint last = min(num_nodes, (tile + 1) * TILE);
-    for (uint node = tile * TILE + lid; node < last; node += WORKGROUP_SIZE) {
-        uint distance = dist[node];
-        if (distance >= sweep.low && distance < sweep.high) {
-            tile_nodes[atomicAdd(tile_count, 1)] = node;
-        } else if (sweep.phase == FIRST && distance >= sweep.high && distance != UNREACHABLE) {
-            extend_range(fold.waiting, node);
-            fold.waiting_distance = min(fold.waiting_distance, distance);
+    for (uint i = 0; i < TILES_AT_ONCE && tile < end_tile; ++i, tile += gl_NumWorkGroups.x) {
+        uint last = min(num_nodes, (tile + 1) * TILE);
+        for (uint node = tile * TILE + lid; node < last; node += WORKGROUP_SIZE) {
+            uint distance = dist[node];
+            if (distance >= sweep.low && distance < sweep.high) {
+                uint place = atomicAdd(list_length, 1);
+                if (place < LIST) list[place] = node;
+                else relax(node, sweep, fold);
+            } else if (sweep.phase == FIRST && distance >= sweep.high && distance != UNREACHABLE) {
+                extend_range(fold.waiting, node);
+                fold.waiting_distance = min(fold.waiting_distance, distance);
+            }
         }
     }
 }
@@ -140,7 +171,7 @@ void main() {
     if (state.done != 0) return;
     uint lid = gl_LocalInvocationIndex;
     uint words = (num_nodes + 31) / 32;
-    Sweep sweep = Sweep(state.phase, state.low, state.high, 0, UNREACHABLE, state.parity * words,
+    Sweep sweep = Sweep(state.phase, state.low, state.high, 0, UNREACHABLE - 1, state.parity * words,
                         (1 - state.parity) * words);
     if (state.light_heavy != 0) {
         if (sweep.phase == HEAVY) sweep.lightest = state.delta;
@@ -152,13 +183,14 @@ void main() {
     }
     Fold fold = Fold(uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), UNREACHABLE, 0, false);
 
-    uint last_tile = state.last_node / TILE;
-    for (uint tile = state.first_node / TILE + gl_WorkGroupID.x; tile <= last_tile; tile += gl_NumWorkGroups.x) {
-        if (lid == 0) tile_count = 0;
+    uint end_tile = state.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;
+    for (uint tile = state.first_node / TILE + gl_WorkGroupID.x; tile < end_tile; tile += step) {
+        if (lid == 0) list_length = 0;
         barrier();
-        collect(tile, sweep, fold);
+        collect(tile, end_tile, sweep, fold);
         barrier();
-        for (uint i = lid; i < tile_count; i += WORKGROUP_SIZE) relax(tile_nodes[i], sweep, fold);
+        uint length = min(list_length, LIST);
+        for (uint i = lid; i < length; i += WORKGROUP_SIZE) relax(list[i], sweep, fold);
         barrier();
     }
 

@@ -10,9 +10,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from vkssp.geo import EARTH_RADIUS
 from vkssp.graph import Graph
 from vkssp.osm import read_extract
-from vkssp.osm.segments import EARTH_RADIUS
 from vkssp.streets import Streets
 
 #: Real extracts, where the checkout has them beside it.

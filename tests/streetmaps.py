@@ -15,6 +15,7 @@ def street_map(
     nodes: list[tuple[float, float]],
     streets: list[tuple[int, int, int] | tuple[int, int, int, list[tuple[float, float]]]],
     oneways: tuple[int, ...] = (),
+    ferries: tuple[int, ...] = (),
 ) -> Graph:
     """Make a graph from nodes (y, x) and streets (from, to, weight[, points between]), all in `UNIT`."""
     places = np.array(nodes, float).reshape(-1, 2) * UNIT
@@ -39,6 +40,7 @@ def street_map(
     attributes = Streets(
         length=np.array(length, np.float32)[by_tail],
         way=np.array(polyline, np.int64)[by_tail] + 100,
+        carried=np.isin(polyline, ferries)[by_tail],
         name=np.array(polyline, np.uint32)[by_tail] + 1,
         names=("", *(f"Street {i}" for i in range(len(streets)))),
         polyline=np.array(polyline, np.uint32)[by_tail],

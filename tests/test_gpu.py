@@ -86,7 +86,7 @@ def test_a_buffer_larger_than_the_device_binds_is_refused_before_it_is_made(devi
 def test_a_buffer_larger_than_the_memory_left_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "available", lambda self, kind: 1000)
     owned = len(device._owned)
-    with pytest.raises(DeviceError, match="the table needs .* bytes and .* has 1000 available"):
+    with pytest.raises(DeviceError, match=r"the table needs .* bytes and .* has 1000 available"):
         Buffer(device, 4000, name="the table")
     assert len(device._owned) == owned
 
@@ -160,7 +160,7 @@ def test_a_failing_call_says_which_and_how(device: Device) -> None:
 
 
 def test_a_missing_shader_is_an_error(device: Device) -> None:
-    with pytest.raises(DeviceError, match="the compiled shader .*no_such_shader.spv is missing"):
+    with pytest.raises(DeviceError, match=r"the compiled shader .*no_such_shader.spv is missing"):
         Kernel(device, "no_such_shader", bindings=1, workgroup_size=1)
 
 

@@ -52,6 +52,7 @@ def grid(side: int, *, shape_points: int = 3, names: tuple[str, ...] = ("", "Rú
     streets = Streets(
         length=length[line].astype(np.float32),
         way=line.astype(np.int64) + 100,
+        carried=np.zeros(2 * count, np.bool_),
         name=(line % len(names)).astype(np.uint32),
         names=names,
         polyline=line.astype(np.uint32),

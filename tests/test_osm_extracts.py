@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import osmium
 import pytest
-from osm_maps import ANDORRA, EXTRACTS
+from tests.osm_maps import ANDORRA, EXTRACTS
 
 from vkssp.errors import FormatError
+from vkssp.geo import EARTH_RADIUS
 from vkssp.order import z_order
 from vkssp.osm import import_extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import CAR
-from vkssp.osm.segments import EARTH_RADIUS
 from vkssp.osm.ways import way_attributes
 
 #: The rest take a minute together.

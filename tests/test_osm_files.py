@@ -10,7 +10,7 @@ from types import ModuleType
 
 import osmium
 import pytest
-from osm_maps import LINE, RESIDENTIAL, ROAD, arcs, graph_of, osm_xml, streets_of, write_osm
+from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, graph_of, osm_xml, streets_of, write_osm
 from osmium.osm.mutable import Node, Way
 
 from vkssp.errors import FormatError, QueryError

@@ -124,7 +124,7 @@ def test_an_island_of_a_few_nodes_is_passed_over(device: Device) -> None:
 def test_a_real_island_has_no_route_to_the_mainland(device: Device) -> None:
     with (
         Router(island_map(1100), device=device) as router,
-        pytest.raises(NoRouteError, match="from 0.04500,0.00010 to 0.00000,0.00000; the two may lie on separate"),
+        pytest.raises(NoRouteError, match=r"from 0.04500,0.00010 to 0.00000,0.00000; the two may lie on separate"),
     ):
         router.route(at(45, 0.1), at(0, 0))
 
@@ -221,3 +221,27 @@ def test_routes_in_andorra_are_the_shortest(device: Device, andorra: Graph) -> N
             pairs = router._candidates(*places)  # type: ignore[arg-type]
             assert route.weight == pytest.approx(best_weight(index, *pairs[0]), abs=2)
             assert route.duration_s == pytest.approx(route.weight / 10)
+
+
+def test_from_a_junction_every_street_may_be_taken(device: Device) -> None:
+    """The street found first at (0, 10) is a one-way that leads away; standing on the junction one need not take it."""
+    nodes = [(0, 10), (0, 20), (10, 10), (0, 0)]
+    graph = street_map(nodes, [(0, 1, 50), (0, 2, 60), (3, 0, 70)], oneways=(0, 2))  # type: ignore[arg-type]
+    with Router(graph, device=device) as router:
+        there = router.route(at(0, 10), at(10, 10))
+        back = router.route(at(10, 10), at(0, 10))
+        nowhere = router.route(at(0, 10), at(0, 10))
+    for route in (there, back, nowhere):
+        check_shape(route, graph)
+    assert there.weight == back.weight == 60 and there.nodes.tolist()[0] == 0
+    assert nowhere.weight == 0
+
+
+def test_nobody_boards_a_ferry_at_sea(device: Device) -> None:
+    nodes = [(0, 0), (0, 10), (30, 10), (30, 20)]
+    graph = street_map(nodes, [(0, 1, 100), (1, 2, 900), (2, 3, 100)], ferries=(1,))  # type: ignore[arg-type]
+    with Router(graph, device=device) as router:
+        route = router.route(at(20, 10.5), at(0, 5))
+    check_shape(route, graph)
+    assert route.origin is not None and route.origin.name == "Street 2"
+    assert route.weight == 5 + 900 + 50

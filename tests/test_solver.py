@@ -1,4 +1,4 @@
-"""The solver suite: every algorithm against independent references. Also run under other drivers, see test_drivers.py."""
+"""The solver suite: every algorithm against independent references; also run on other drivers by test_drivers.py."""
 
 from __future__ import annotations
 

@@ -26,6 +26,9 @@ class Streets:
         Length of each arc in metres, shape (num_arcs,), float32.
     way : numpy.ndarray
         OSM way id of each arc, shape (num_arcs,), int64.
+    carried : numpy.ndarray
+        Whether the arc is a ferry or a train that carries the traveller; no trip begins or ends on it. Shape
+        (num_arcs,), bool.
     name : numpy.ndarray
         Index into `names` for each arc, shape (num_arcs,), uint32.
     names : tuple of str
@@ -45,6 +48,7 @@ class Streets:
 
     length: npt.NDArray[np.float32]
     way: npt.NDArray[np.int64]
+    carried: npt.NDArray[np.bool_]
     name: npt.NDArray[np.uint32]
     names: tuple[str, ...]
     polyline: npt.NDArray[np.uint32]
@@ -54,7 +58,7 @@ class Streets:
     seconds_per_weight: float = 0.0
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
-    PER_ARC = ("length", "way", "name", "polyline", "backward")
+    PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
 

@@ -115,6 +115,7 @@ def _assemble(roads: RawRoads, segments: Segments, report: ImportReport) -> Grap
     streets = Streets(
         length=segments.length[segment].astype(np.float32),
         way=roads.way[way],
+        carried=roads.carried[way],
         name=roads.name[way],
         names=roads.names,
         polyline=segment.astype(np.uint32),

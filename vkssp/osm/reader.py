@@ -54,6 +54,8 @@ class RawRoads:
         Whether each direction serves only the ends of a trip, shape (num_ways, 2), bool.
     duration : numpy.ndarray
         Seconds that each way takes from end to end, NaN where its speed tells, shape (num_ways,), float64.
+    carried : numpy.ndarray
+        Whether each way carries the vehicle, as ferries do, shape (num_ways,), bool.
     name : numpy.ndarray
         Index into `names` of each way, shape (num_ways,), uint32.
     names : tuple of str
@@ -75,6 +77,7 @@ class RawRoads:
     speed: npt.NDArray[np.float64]
     restricted: npt.NDArray[np.bool_]
     duration: npt.NDArray[np.float64]
+    carried: npt.NDArray[np.bool_]
     name: npt.NDArray[np.uint32]
     names: tuple[str, ...]
     blocked: npt.NDArray[np.int64]
@@ -184,6 +187,7 @@ class _Collector:
                 -1, 2
             ),
             duration=np.array([np.nan if a.duration is None else a.duration for a in attributes], np.float64),
+            carried=np.array([a.carried for a in attributes], np.bool_),
             name=np.array(self._name, np.uint32),
             names=tuple(self._names),
             blocked=np.array(self._blocked, np.int64),

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.geo import haversine
 from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.streets import COORDINATE_SCALE
-
-#: The Earth's mean radius in metres (IUGG).
-EARTH_RADIUS = 6371008.8
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -55,15 +53,6 @@ class Segments:
     wait: Floats
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
-
-
-def haversine(lat1: npt.NDArray[Any], lon1: npt.NDArray[Any], lat2: npt.NDArray[Any], lon2: npt.NDArray[Any]) -> Floats:
-    """Return great-circle distances in metres between points given in degrees, all of one shape."""
-    phi1, phi2 = np.radians(lat1), np.radians(lat2)
-    half_lat, half_lon = (phi2 - phi1) / 2, np.radians(lon2 - lon1) / 2
-    chord = np.sin(half_lat) ** 2 + np.cos(phi1) * np.cos(phi2) * np.sin(half_lon) ** 2
-    distance: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
-    return distance
 
 
 def cut_ways(roads: RawRoads, report: ImportReport) -> Segments:

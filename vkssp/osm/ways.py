@@ -28,6 +28,8 @@ class WayAttributes:
         Whether that direction serves only the ends of a trip.
     duration : float or None
         Seconds that the way takes from end to end, where a tag tells.
+    carried : bool
+        Whether the vehicle is carried, by a ferry or a train.
     skipped : str
         Why the way is of no use, empty if it is.
     nonsense : tuple of str
@@ -39,6 +41,7 @@ class WayAttributes:
     restricted_forward: bool = False
     restricted_backward: bool = False
     duration: float | None = None
+    carried: bool = False
     skipped: str = ""
     nonsense: tuple[str, ...] = ()
 
@@ -118,6 +121,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         restricted_forward=restricted[0],
         restricted_backward=restricted[1],
         duration=duration,
+        carried=carried is not None,
         skipped=skipped,
         nonsense=tuple(dict.fromkeys(nonsense)),
     )

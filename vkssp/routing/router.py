@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,21 @@ from vkssp.solver import DEFAULT_ALGORITHM, Solver
 
 #: Latitude and longitude in degrees.
 LatLon = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """The arcs between two snapped points: those that they lie on, -1 at a junction, and those in between.
+
+    A direct way stays on one arc; any other reaches `node` first.
+    """
+
+    weight: int
+    first: int
+    inner: npt.NDArray[np.int64]
+    last: int
+    node: int = -1
+    direct: bool = False
 
 
 class Router(Resource):
@@ -90,10 +106,9 @@ class Router(Resource):
         for place, name in ((origin, "from"), (destination, "to")):
             self._check(place, name)
         for start, end in self._candidates(origin, destination):
-            found = self._between(start, end)
-            if found is not None:
-                weight, arcs, part_first, part_last = found
-                return self._route(origin, destination, start, end, weight, arcs, (part_first, part_last), began)
+            way = self._between(start, end)
+            if way is not None:
+                return self._route(origin, destination, start, end, way, began)
         raise NoRouteError(
             f"no route leads from {_text(origin)} to {_text(destination)}; the two may lie on separate islands, "
             "or a one-way street leads out of the map"
@@ -137,63 +152,55 @@ class Router(Resource):
             pairs.append((other_start, other_end))
         return pairs
 
-    def _between(self, start: Snap, end: Snap) -> tuple[int, npt.NDArray[np.int64], float, float] | None:
-        """Return weight, arcs, and the travelled fractions of the first and the last arc of the best way; None if none.
-
-        A way that stays on one arc has that arc alone, and where on it the way begins and ends.
-        """
-        graph = self.graph
-        first_arcs, last_arcs = self.index.arcs(start.polyline), self.index.arcs(end.polyline)
-        seeds, targets = [], []
-        for arc in first_arcs.tolist():
-            seeds.append((int(graph.head[arc]), self._part(arc, 1.0 - self._at(arc, start))))
-        for arc in last_arcs.tolist():
-            targets.append((int(graph.tail[arc]), self._part(arc, self._at(arc, end))))
-        best: tuple[int, npt.NDArray[np.int64], float, float] | None = None
+    def _between(self, start: Snap, end: Snap) -> _Way | None:
+        """Return the best way between two snapped points, None where there is none."""
+        graph, index = self.graph, self.index
+        firsts = [(int(graph.head[a]), 1.0 - self._at(a, start), a) for a in index.arcs(start.polyline).tolist()]
+        lasts = [(int(graph.tail[a]), self._at(a, end), a) for a in index.arcs(end.polyline).tolist()]
+        # Who stands on a junction is already there, whichever of its streets was found.
+        firsts += [(int(graph.tail[a]), 0.0, -1) for _, rest, a in firsts if rest == 1.0]
+        lasts += [(int(graph.head[a]), 0.0, -1) for _, part, a in lasts if part == 1.0]
+        best: _Way | None = None
         if start.polyline == end.polyline:
-            for arc in first_arcs.tolist():
+            for arc in index.arcs(start.polyline).tolist():
                 here, there = self._at(arc, start), self._at(arc, end)
                 weight = self._part(arc, there - here)
-                if here <= there and (best is None or weight < best[0]):
-                    best = weight, np.array([arc], np.int64), here, there
+                if here <= there and (best is None or weight < best.weight):
+                    best = _Way(weight, arc, np.zeros(0, np.int64), arc, direct=True)
+        seeds = [(node, self._part(arc, part)) for node, part, arc in firsts]
+        targets = [(node, self._part(arc, part)) for node, part, arc in lasts]
         found = self.solver.search_path(seeds, targets)
-        if found is not None and (best is None or found[0] < best[0]):
+        if found is not None and (best is None or found[0] < best.weight):
             weight, seed, target, arcs = found
-            first, last = int(first_arcs[seed]), int(last_arcs[target])
-            whole = np.concatenate([[first], arcs, [last]]).astype(np.int64)
-            best = weight, whole, self._at(first, start), self._at(last, end)
+            best = _Way(weight, firsts[seed][2], arcs, lasts[target][2], node=firsts[seed][0])
         return best
 
     def _at(self, arc: int, snap: Snap) -> float:
         return 1.0 - snap.fraction if self.index.backward[arc] else snap.fraction
 
     def _part(self, arc: int, fraction: float) -> int:
-        return round(fraction * int(self.graph.weight[arc]))
+        return round(fraction * int(self.graph.weight[arc])) if arc >= 0 else 0
 
-    def _route(
-        self,
-        origin: LatLon,
-        destination: LatLon,
-        start: Snap,
-        end: Snap,
-        weight: int,
-        arcs: npt.NDArray[np.int64],
-        parts: tuple[float, float],
-        began: float,
-    ) -> Route:
-        graph, index, (here, there) = self.graph, self.index, parts
-        if len(arcs) == 1:
-            nodes = np.zeros(0, np.uint32)
-            points = self._piece(int(arcs[0]), start, end)
-            metres = (there - here) * index.length(int(arcs[0]))
+    def _route(self, origin: LatLon, destination: LatLon, start: Snap, end: Snap, way: _Way, began: float) -> Route:
+        graph, index = self.graph, self.index
+        if way.direct:
+            arcs, nodes = np.array([way.first], np.int64), np.zeros(0, np.uint32)
+            points = self._piece(way.first, start, end)
+            metres = (self._at(way.first, end) - self._at(way.first, start)) * index.length(way.first)
         else:
-            first, inner, last = int(arcs[0]), arcs[1:-1], int(arcs[-1])
-            nodes = np.concatenate([graph.head[arcs[:1]], graph.head[inner]])
-            middle = along(graph, nodes, inner)
+            nodes = np.concatenate([np.array([way.node], np.uint32), graph.head[way.inner]])
+            middle = along(graph, nodes, way.inner)
             assert middle is not None
-            points = np.concatenate([self._piece(first, start, None), middle, self._piece(last, None, end)])
-            metres = (1.0 - here) * index.length(first) + there * index.length(last)
-            metres += sum(index.length(int(arc)) for arc in inner)
+            metres = sum(index.length(arc) for arc in way.inner.tolist())
+            ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
+            if way.first >= 0:
+                ends[0] = self._piece(way.first, start, None)
+                metres += (1.0 - self._at(way.first, start)) * index.length(way.first)
+            if way.last >= 0:
+                ends[1] = self._piece(way.last, None, end)
+                metres += self._at(way.last, end) * index.length(way.last)
+            points = np.concatenate([ends[0], middle, ends[1]])
+            arcs = np.array([a for a in (way.first, *way.inner.tolist(), way.last) if a >= 0], np.int64)
         # Pieces meet in points that both have.
         keep = np.ones(len(points), np.bool_)
         keep[1:] = (points[1:] != points[:-1]).any(axis=1)
@@ -202,10 +209,10 @@ class Router(Resource):
         return Route(
             nodes=nodes,
             arcs=arcs,
-            weight=weight,
+            weight=way.weight,
             points=points[keep],
             distance_m=metres,
-            duration_s=weight * streets.seconds_per_weight if streets is not None and timed else None,
+            duration_s=way.weight * streets.seconds_per_weight if streets is not None and timed else None,
             origin=self._place(origin, start),
             destination=self._place(destination, end),
             device=self.solver.device.info.name,

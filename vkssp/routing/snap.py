@@ -75,6 +75,9 @@ class StreetIndex:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
             self.polyline_of: npt.NDArray[Any] = streets.polyline
+            # Nobody steps aboard a ferry in the middle of the sea.
+            self._boardable = np.zeros(self.num_polylines, np.bool_)
+            self._boardable[streets.polyline[~streets.carried]] = True
             self.backward: Bools = streets.backward
         else:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
@@ -82,6 +85,7 @@ class StreetIndex:
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
             self.polyline_of = np.arange(graph.num_arcs)
             self.backward = np.zeros(graph.num_arcs, np.bool_)
+            self._boardable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
         self.south, self.west = self.points.min(axis=0)
@@ -193,6 +197,7 @@ class StreetIndex:
         width = max(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
         found = self._tree.query(shapely.box(lon - high / width, lat - high, lon + high / width, lat + high))
+        found = found[self._boardable[found]]
         if leaving:
             found = found[self._useful[0][found]]
         if reached:

@@ -35,8 +35,8 @@ STATE = np.dtype(
     ]
 )
 
-# A tile takes this many bytes of shared memory per invocation.
-_SHARED_PER_INVOCATION = 128
+# Bytes of shared memory that the list of nodes takes per invocation, and that everything else takes.
+_SHARED_PER_INVOCATION = 32
 _SHARED_BESIDES = 64
 
 
@@ -92,12 +92,14 @@ class DeltaStep(Resource):
         device, limits = graph.device, graph.device.limits
         self.delta = delta if delta is not None else default_delta(graph.prepared.arcs[:, 1])
         self.light_heavy = int(light_heavy or 0)
-        size = workgroup_size or min(128, limits.workgroup_size, limits.shared_memory // _SHARED_PER_INVOCATION // 2)
+        # A software device pays for every invocation, a GPU idles without them; both were measured.
+        software = device.info.kind == "cpu"
+        fitting = min(limits.workgroup_size, (limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION)
+        size = workgroup_size or min(32 if software else 256, fitting)
         self._num_nodes = graph.num_nodes
         # More workgroups than tiles would only take tickets.
         tiles = max(1, -(-self._num_nodes // (32 * size)))
-        wanted = workgroups or (64 if device.info.kind == "cpu" else 256)
-        self._workgroups = min(tiles, wanted, limits.workgroups)
+        self._workgroups = min(tiles, workgroups or (4 if software else 256), limits.workgroups)
         try:
             self.distances = Buffer(device, 4 * self._num_nodes, name="the distances", owner=self)
             self._bits = Buffer(device, 8 * -(-self._num_nodes // 32), name="the changed-node bits", owner=self)
