@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import osmium
 import pytest
-from tests.osm_maps import ANDORRA, EXTRACTS
 
+from tests.osm_maps import ANDORRA, EXTRACTS
 from vkssp.errors import FormatError
 from vkssp.geo import EARTH_RADIUS
 from vkssp.order import z_order

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import osmium
 import pytest
-from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, graph_of, osm_xml, streets_of, write_osm
 from osmium.osm.mutable import Node, Way
 
+from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, graph_of, osm_xml, streets_of, write_osm
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.osm import import_extract, is_extract, read_extract

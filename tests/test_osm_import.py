@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, arcs, at, graph_of, streets_of, trip, write_osm
 
+from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, arcs, at, graph_of, streets_of, trip, write_osm
 from vkssp.osm import import_extract
 
 

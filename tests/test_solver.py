@@ -293,3 +293,25 @@ def test_real_road_network_in_both_numberings(device: Device, light_heavy: int) 
         name = np.arange(3353) if seed is None else np.random.default_rng(seed).permutation(3353)
         graph = Graph.from_edges(name[arcs[:, 0] - 1], name[arcs[:, 1] - 1], arcs[:, 2])
         check(graph, device, "delta_step", [0, 1000, 3352], light_heavy=light_heavy)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "targets", "words"),
+    [
+        ([], [(0, 0)], "there are 0 places named source; give 1 to 64"),
+        ([(0, 0)] * 65, [(0, 0)], "there are 65 places named source"),
+        ([(0, 0)], [(0, 0)] * 65, "there are 65 places named target"),
+        ([(0, 0)], [], "there is no target"),
+        ([(0, -1)], [(0, 0)], "the weight to a source is -1"),
+        ([(0, 0)], [(0, 2**32 - 1)], "the weight to a target is 4294967295"),
+        ([(9, 0)], [(0, 0)], "source is 9"),
+    ],
+)
+def test_wrong_terminals(
+    device: Device, seeds: list[tuple[int, int]], targets: list[tuple[int, int]], words: str
+) -> None:
+    with (
+        Solver(Graph.from_edges([0], [1], [1]), device=device) as solver,
+        pytest.raises(QueryError, match=words),
+    ):
+        solver.search_path(seeds, targets)

@@ -52,7 +52,7 @@ class Order:
         return bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
 
 
-def _spread(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def spread_bits(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Move bit i of each 32-bit value to bit 2i."""
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),
@@ -85,5 +85,5 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
     x, y = (lon - lon.min()) * width, lat - lat.min()
     side = max(float(x.max()), float(y.max())) or 1.0
     scale = (2**32 - 1) / side
-    key = _spread((x * scale).astype(np.uint64)) | (_spread((y * scale).astype(np.uint64)) << np.uint64(1))
+    key = spread_bits((x * scale).astype(np.uint64)) | (spread_bits((y * scale).astype(np.uint64)) << np.uint64(1))
     return Order.from_nodes(np.argsort(key, kind="stable"))

@@ -191,6 +191,24 @@ class Solver(Resource):
             query_ms=1e3 * (time.perf_counter() - began),
         )
 
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Run a search and leave its distances on the device, as those who measure want it.
+
+        Parameters
+        ----------
+        seeds, targets : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant. With targets the search ends as soon as
+            the best of them is known.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no seed, or too many of either.
+        """
+        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        with self._lock:
+            return self._run(here_seeds, here_targets)
+
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
         with self._lock:
@@ -219,10 +237,9 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        here_seeds = [(self._node(node, "source"), offset) for node, offset in seeds]
-        here_targets = [(self._node(node, "target"), offset) for node, offset in targets]
-        if not (0 < len(seeds) <= MAX_TERMINALS and 0 < len(targets) <= MAX_TERMINALS):
-            raise QueryError(f"{len(seeds)} seeds and {len(targets)} targets; give 1 to {MAX_TERMINALS} of each")
+        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        if not targets:
+            raise QueryError("there is no target; give at least one")
         with self._lock:
             best = self._best(here_seeds, here_targets)
             if best == UNREACHABLE:
@@ -261,6 +278,14 @@ class Solver(Resource):
             last = self.graph.num_nodes - 1
             raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {last}")
         return int(self._prepared.node[index])
+
+    def _terminals(self, places: Sequence[Terminal], name: str) -> list[Terminal]:
+        if len(places) > MAX_TERMINALS or (name == "source" and not places):
+            raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
+        for _, offset in places:
+            if not 0 <= operator.index(offset) < UNREACHABLE:
+                raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
+        return [(self._node(node, name), offset) for node, offset in places]
 
     def _check_open(self) -> None:
         if self.closed:
