@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +42,7 @@ def import_graph(args: argparse.Namespace) -> Result:
     from vkssp.storage import check_writable
 
     check_writable(args.output)
-    graph, report = import_extract(args.extract, profile=args.profile, progress=not args.json)
+    graph, report = import_extract(args.extract, profile=args.profile, progress=_watched(args))
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
 
@@ -185,8 +186,13 @@ def distances(args: argparse.Namespace) -> Result:
     return result, lines
 
 
+def _watched(args: argparse.Namespace) -> bool:
+    # A bar in a log file is a thousand lines.
+    return not args.json and sys.stderr.isatty()
+
+
 def _graph(args: argparse.Namespace) -> Graph:
-    return read_graph(args.graph, profile=args.profile, progress=not args.json)
+    return read_graph(args.graph, profile=args.profile, progress=_watched(args))
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
