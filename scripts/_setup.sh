@@ -330,7 +330,7 @@ lacks_vulkan_device() {
 import sys
 
 from vkssp import DeviceError
-from vkssp.gpu.device import list_devices
+from vkssp.gpu.instance import list_devices
 
 try:
     usable = any(not device.unusable for device in list_devices())

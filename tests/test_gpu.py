@@ -13,8 +13,9 @@ from tests.graphs import grid
 from vkssp import DeviceError, Graph, Solver
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.buffer import STAGING_BYTES, Buffer
-from vkssp.gpu.device import Device, DeviceInfo, choose, list_devices
+from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, array, ffi, struct
+from vkssp.gpu.instance import DeviceInfo, choose, list_devices
 from vkssp.gpu.kernel import Kernel, pipeline_cache
 from vkssp.gpu.recording import Recording, Timestamps
 
@@ -63,6 +64,7 @@ def test_listed_devices_say_what_they_can_do() -> None:
             assert info.limits.workgroup_size >= 128 and info.limits.shared_memory >= 16384
             assert info.limits.storage_range >= 2**27 and info.limits.push_constants >= 128
             assert info.limits.subgroup_size >= 1 and len(info.uuid) == 32
+            assert "subgroup_basic" in info.features, "Vulkan 1.1 asks for it"
 
 
 @pytest.mark.parametrize("nbytes", [4, 1000, STAGING_BYTES - 4, STAGING_BYTES, 2 * STAGING_BYTES + 12])
@@ -100,6 +102,8 @@ def test_kernels_that_pass_the_limits_are_refused(device: Device) -> None:
     ):
         with pytest.raises(DeviceError, match=words):
             Kernel(device, "path", bindings=5, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(DeviceError, match=r"path needs telepathy, which .* lacks; use another device"):
+        Kernel(device, "path", bindings=5, workgroup_size=1, needs=["subgroup_basic", "telepathy"])
 
 
 def test_a_recording_is_submitted_many_times_and_in_order(device: Device) -> None:

@@ -15,11 +15,13 @@ from vkssp.reading import read_graph
 from vkssp.routing.route import Place, Route
 from vkssp.routing.router import Router
 from vkssp.solver import Solver
+from vkssp.solvers import ALGORITHMS
 from vkssp.streets import Streets
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALGORITHMS",
     "UNREACHABLE",
     "DeviceError",
     "DistanceOverflowError",

@@ -20,7 +20,8 @@ Result = tuple[dict[str, Any], list[str]]
 
 def devices(args: argparse.Namespace) -> Result:
     """List the Vulkan devices."""
-    from vkssp.gpu.device import Device, choose, list_devices
+    from vkssp.gpu.device import Device
+    from vkssp.gpu.instance import choose, list_devices
 
     found = list_devices()
     default = choose(found, Device.selected()).index if any(not d.unusable for d in found) else -1
@@ -33,7 +34,8 @@ def devices(args: argparse.Namespace) -> Result:
             lines.append(f"     cannot be used: {device.unusable}")
     if default >= 0:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
-    return {"devices": [dataclasses.asdict(d) for d in found], "default": default}, lines
+    described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
+    return {"devices": described, "default": default}, lines
 
 
 def import_graph(args: argparse.Namespace) -> Result:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,13 +47,15 @@ class Kernel(Resource):
     shared_bytes : int
         Shared memory that the shader takes with these constants. Checked here, since a driver may lose the device
         instead of refusing a pipeline that takes too much.
+    needs : collection of str
+        Features that the shader uses, as `DeviceInfo.features` names them.
     owner : Resource, optional
         What closes it; by default the device.
 
     Raises
     ------
     DeviceError
-        If the device's limits do not allow it.
+        If the device's limits do not allow it, or it lacks a feature.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Kernel(Resource):
         workgroup_size: int,
         constants: Mapping[int, int] | None = None,
         shared_bytes: int = 0,
+        needs: Collection[str] = (),
         owner: Resource | None = None,
     ) -> None:
         self.device, self.name, self.bindings, self.push_bytes = device, name, bindings, 4 * push_constants
@@ -78,6 +81,9 @@ class Kernel(Resource):
         ):
             if needed > limit:
                 raise DeviceError(f"{name} needs {needed} {what}, {device.info.name} has {limit}; choose fewer")
+        lacking = sorted(set(needs) - device.info.features)
+        if lacking:
+            raise DeviceError(f"{name} needs {', '.join(lacking)}, which {device.info.name} lacks; use another device")
         super().__init__(owner or device)
         self._destroy: list[tuple[str, object]] = []
         try:

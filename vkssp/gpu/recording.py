@@ -88,8 +88,10 @@ class Recording(Resource):
         """Begin to record anew; the recording ends with the block."""
         self.wait()
         call("vkBeginCommandBuffer", self.handle, struct("VkCommandBufferBeginInfo"))
-        yield self
-        call("vkEndCommandBuffer", self.handle)
+        try:
+            yield self
+        finally:
+            call("vkEndCommandBuffer", self.handle)
 
     def bind(self, bindings: Bindings) -> None:
         """Bind a kernel's pipeline and the buffers it works on."""

@@ -1,0 +1,101 @@
+"""What a user installs: the wheel needs no compiler, and a checkout rebuilds a shader that was changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.spirv import all_shaders
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = """
+from vkssp import Graph, Solver
+with Solver(Graph.from_edges([0, 1], [1, 2], [3, 4])) as solver:
+    print(solver.distances(0).tolist())
+"""
+
+
+def run(where: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(where)}
+    if path is not None:
+        environment["PATH"] = path
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=where, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what a clone has, without anything compiled."""
+    for name in ("vkssp", "shaders", "scripts", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "spirv"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="needs hatchling")
+def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    built = run(checkout, "-m", "hatchling", "build", "-t", "wheel")
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    installed = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+        names = set(archive.namelist())
+    shaders = {f"vkssp/spirv/{name}.spv" for name in all_shaders()}
+    assert shaders and shaders <= names
+    assert {"vkssp/py.typed", "vkssp/routing/map.html", "vkssp/routing/map.js"} <= names
+    assert not [name for name in names if not name.startswith(("vkssp/", "vkssp-"))]
+    done = run(installed, "-c", PROGRAM, path="/nowhere")
+    assert done.stdout == "[0, 3, 7]\n", done.stderr
+
+
+def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -> None:
+    assert run(checkout, "-c", PROGRAM).stdout == "[0, 3, 7]\n"
+    modules = {path: path.read_bytes() for path in (checkout / "vkssp" / "spirv").glob("*.spv")}
+    times = {path: path.stat().st_mtime_ns for path in modules}
+    assert len(modules) == len(all_shaders())
+    # Unchanged, it needs no compiler.
+    assert run(checkout, "-c", PROGRAM, path="/nowhere").stdout == "[0, 3, 7]\n"
+    assert times == {path: path.stat().st_mtime_ns for path in modules}
+
+    changed = checkout / "vkssp" / "spirv" / "delta_step_start.spv"
+    source = checkout / "shaders" / "delta_step_start.comp"
+    text = source.read_text()
+    assert "atomicMin(dist[seed.x], seed.y);" in text
+    source.write_text(text.replace("atomicMin(dist[seed.x], seed.y);", "atomicMin(dist[seed.x], seed.y + 2);"))
+    assert run(checkout, "-c", PROGRAM).stdout == "[2, 5, 9]\n"
+    assert {path for path in modules if path.read_bytes() != modules[path]} == {changed}
+
+
+def test_a_changed_include_counts_as_a_change(checkout: Path) -> None:
+    assert run(checkout, "scripts/build_shaders.py").stdout.startswith(f"compiled {len(all_shaders())} of")
+    assert run(checkout, "scripts/build_shaders.py").stdout.startswith("compiled 0 of")
+    include = checkout / "shaders" / "include" / "distance.glsl"
+    include.write_text(include.read_text() + "\n// a word more\n")
+    assert run(checkout, "scripts/build_shaders.py").stdout.startswith(f"compiled {len(all_shaders())} of")
+
+
+def test_a_shader_that_does_not_compile_leaves_the_old_ones_and_says_why(checkout: Path) -> None:
+    assert run(checkout, "scripts/build_shaders.py").returncode == 0
+    before = {path.name: path.read_bytes() for path in (checkout / "vkssp" / "spirv").iterdir()}
+    source = checkout / "shaders" / "path.comp"
+    source.write_text(source.read_text() + "\nthis is no GLSL\n")
+    built = run(checkout, "scripts/build_shaders.py")
+    assert built.returncode == 1 and "path: " in built.stderr and "Traceback" not in built.stderr
+    assert before == {path.name: path.read_bytes() for path in (checkout / "vkssp" / "spirv").iterdir()}
+    used = run(checkout, "-c", PROGRAM)
+    assert used.returncode != 0 and "DeviceError: path: " in used.stderr
+
+
+def test_a_changed_shader_without_a_compiler_is_a_clear_error(checkout: Path) -> None:
+    done = run(checkout, "-c", PROGRAM, path="/nowhere")
+    assert "glslangValidator is not installed" in done.stderr.splitlines()[-1]

@@ -1,0 +1,264 @@
+"""The Vulkan devices of this machine: what there is, what each can do, and which one is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vkssp.errors import DeviceError
+from vkssp.gpu import ffi as vkffi
+from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
+from vkssp.gpu.resource import Resource
+
+_MINIMUM_API = (1, 2)
+# VkPhysicalDeviceType, in the order in which a device is chosen.
+_KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
+# VkSubgroupFeatureFlagBits, in the order of their bits.
+_SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
+_PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device allows; every size that this package chooses is checked against it.
+
+    Attributes
+    ----------
+    storage_range : int
+        Bytes that one storage buffer binding may span.
+    workgroups : int
+        Workgroups that one dispatch may have.
+    workgroup_size : int
+        Invocations that one workgroup may have.
+    shared_memory : int
+        Bytes of shared memory of one workgroup.
+    push_constants : int
+        Bytes of push constants.
+    allocation : int
+        Bytes of one memory allocation.
+    subgroup_size : int
+        Invocations in a subgroup.
+    timestamp_period : float
+        Nanoseconds of one timestamp tick; 0 where the queue has no timestamps.
+    """
+
+    storage_range: int
+    workgroups: int
+    workgroup_size: int
+    shared_memory: int
+    push_constants: int
+    allocation: int
+    subgroup_size: int
+    timestamp_period: float
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device as it is listed.
+
+    Attributes
+    ----------
+    index : int
+        Its place in the list, by which it can be chosen.
+    name : str
+        The driver's name of the device.
+    kind : str
+        discrete, integrated, virtual, cpu or other.
+    driver : str
+        Name and version of the driver.
+    api_version : str
+        Vulkan version that it offers.
+    memory : int
+        Bytes of its own memory; of the memory that it shares with the host where it has none.
+    limits : Limits
+        What it allows.
+    features : frozenset of str
+        What it can do beyond Vulkan 1.2's minimum, as far as kernels may ask for it: ``subgroup_basic``,
+        ``subgroup_ballot`` and the like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers.
+    uuid : str
+        The driver's identifier of device and build, in hexadecimal; pipeline caches are kept under it.
+    unusable : str
+        Why vkssp cannot use it; empty where it can.
+    """
+
+    index: int
+    name: str
+    kind: str
+    driver: str
+    api_version: str
+    memory: int
+    limits: Limits
+    features: frozenset[str]
+    uuid: str
+    unusable: str
+
+
+class Instance(Resource):
+    """A VkInstance and the physical devices that it sees."""
+
+    def __init__(self) -> None:
+        vkffi.require_loader()
+        flags, extensions = 0, []
+        kind = ("vkEnumerateInstanceExtensionProperties", "VkExtensionProperties")
+        offered = {text(p.extensionName) for p in enumerate_all(*kind, ffi.NULL)}
+        if "VK_KHR_portability_enumeration" in offered:  # without it MoltenVK's devices are hidden
+            extensions.append(b"VK_KHR_portability_enumeration")
+            flags = 0x1  # VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR
+        version = _MINIMUM_API[0] << 22 | _MINIMUM_API[1] << 12
+        application = struct("VkApplicationInfo", pApplicationName=b"vkssp", apiVersion=version)
+        info = struct(
+            "VkInstanceCreateInfo",
+            flags=flags,
+            pApplicationInfo=application,
+            enabledExtensionCount=len(extensions),
+            ppEnabledExtensionNames=array("char*", extensions),
+        )
+        try:
+            self.handle = create("vkCreateInstance", "VkInstance", info, ffi.NULL)
+        except VulkanError as error:
+            if error.code == -9:  # VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver at all
+                raise DeviceError(_NO_DRIVER) from None
+            raise
+        super().__init__()
+        try:
+            self.devices = enumerate_all("vkEnumeratePhysicalDevices", "VkPhysicalDevice", self.handle)
+        except VulkanError:
+            self.devices = []
+
+    def _release(self) -> None:
+        lib.vkDestroyInstance(self.handle, ffi.NULL)
+
+
+_NO_DRIVER = (
+    "no Vulkan driver found; install your GPU vendor's driver, or a software one "
+    "(Debian and Ubuntu: apt install mesa-vulkan-drivers)"
+)
+
+
+def queue_family(physical: Any) -> tuple[int, int]:
+    """Return the index of the first queue family that computes, and its timestamps' valid bits; -1 if there is none."""
+    count = ffi.new("uint32_t*")
+    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical, count, ffi.NULL)
+    families = ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
+    lib.vkGetPhysicalDeviceQueueFamilyProperties(physical, count, families)
+    compute = constant("VK_QUEUE_COMPUTE_BIT")
+    for index in range(count[0]):
+        if families[index].queueFlags & compute:
+            return index, int(families[index].timestampValidBits)
+    return -1, 0
+
+
+def _version(number: int) -> tuple[int, int, int]:
+    return number >> 22 & 0x7F, number >> 12 & 0x3FF, number & 0xFFF
+
+
+def describe(index: int, physical: Any) -> DeviceInfo:
+    """Return what a physical device is and can do."""
+    properties = struct("VkPhysicalDeviceProperties2")
+    lib.vkGetPhysicalDeviceProperties(physical, ffi.addressof(properties, "properties"))
+    api = _version(properties.properties.apiVersion)
+    family, timestamp_bits = queue_family(physical)
+    unusable = ""
+    driver, subgroup, allocation, uuid = "", 1, 2**30, ""
+    features: set[str] = set()
+    if api[:2] < _MINIMUM_API:
+        unusable = f"offers Vulkan {api[0]}.{api[1]}, 1.2 is needed; update its driver"
+    elif family < 0:
+        unusable = "has no compute queue"
+    else:
+        version_1_2 = struct("VkPhysicalDeviceVulkan12Properties")
+        version_1_1 = struct("VkPhysicalDeviceVulkan11Properties", pNext=version_1_2)
+        properties = struct("VkPhysicalDeviceProperties2", pNext=version_1_1)
+        lib.vkGetPhysicalDeviceProperties2(physical, properties)
+        driver = f"{text(version_1_2.driverName)} {text(version_1_2.driverInfo)}".strip()
+        subgroup, allocation = version_1_1.subgroupSize, version_1_1.maxMemoryAllocationSize
+        uuid = bytes(properties.properties.pipelineCacheUUID).hex()
+        if version_1_1.subgroupSupportedStages & constant("VK_SHADER_STAGE_COMPUTE_BIT"):
+            bits = version_1_1.subgroupSupportedOperations
+            features.update(f"subgroup_{name}" for i, name in enumerate(_SUBGROUP_OPERATIONS) if bits >> i & 1)
+        optional, optional_1_2 = offered_features(physical)
+        if optional.features.shaderInt64:
+            features.add("int64")
+        if optional_1_2.shaderBufferInt64Atomics:
+            features.add("int64_atomics")
+    core = properties.properties
+    limits = core.limits
+    return DeviceInfo(
+        index=index,
+        name=text(core.deviceName),
+        kind=_KINDS.get(core.deviceType, "other"),
+        driver=driver or f"driver {core.driverVersion:#x}",
+        api_version=".".join(map(str, api)),
+        memory=_local_memory(physical),
+        limits=Limits(
+            storage_range=limits.maxStorageBufferRange,
+            workgroups=limits.maxComputeWorkGroupCount[0],
+            workgroup_size=min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
+            shared_memory=limits.maxComputeSharedMemorySize,
+            push_constants=limits.maxPushConstantsSize,
+            allocation=allocation,
+            subgroup_size=subgroup,
+            timestamp_period=float(limits.timestampPeriod) if timestamp_bits else 0.0,
+        ),
+        features=frozenset(features),
+        uuid=uuid,
+        unusable=unusable,
+    )
+
+
+def offered_features(physical: Any) -> tuple[Any, Any]:
+    """Return the features that a device offers, of Vulkan 1.0 and 1.2, the first chained to the second."""
+    version_1_2 = struct("VkPhysicalDeviceVulkan12Features")
+    version_1_0 = struct("VkPhysicalDeviceFeatures2", pNext=version_1_2)
+    lib.vkGetPhysicalDeviceFeatures2(physical, version_1_0)
+    return version_1_0, version_1_2
+
+
+def _local_memory(physical: Any) -> int:
+    memory = struct("VkPhysicalDeviceMemoryProperties2")
+    properties = memory.memoryProperties
+    lib.vkGetPhysicalDeviceMemoryProperties(physical, ffi.addressof(memory, "memoryProperties"))
+    local = constant("VK_MEMORY_HEAP_DEVICE_LOCAL_BIT")
+    heaps = [properties.memoryHeaps[i] for i in range(properties.memoryHeapCount)]
+    return max((int(heap.size) for heap in heaps if heap.flags & local), default=0)
+
+
+def list_devices() -> list[DeviceInfo]:
+    """Return the Vulkan devices of this machine, in the loader's order.
+
+    Raises
+    ------
+    DeviceError
+        If there is no Vulkan loader or no driver.
+    """
+    with Instance() as instance:
+        return [describe(index, physical) for index, physical in enumerate(instance.devices)]
+
+
+def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
+    """Return the device that a selector means: an index, or a part of a name in any case; by default the fastest kind.
+
+    Raises
+    ------
+    DeviceError
+        If none fits, with the list of those that there are.
+    """
+    ranked = sorted(devices, key=lambda d: (bool(d.unusable), _PREFERENCE.index(d.kind), d.index))
+    listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
+    if not ranked:
+        raise DeviceError(_NO_DRIVER)
+    if selector is None or selector == "":
+        chosen = ranked[0]
+    elif isinstance(selector, int) or selector.isdecimal():
+        fitting = [d for d in devices if d.index == int(selector)]
+        if not fitting:
+            raise DeviceError(f"there is no device {selector}; there are {listing}")
+        chosen = fitting[0]
+    else:
+        fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
+        if not fitting:
+            raise DeviceError(f"no device's name contains {selector!r}; there are {listing}")
+        chosen = fitting[0]
+    if chosen.unusable:
+        raise DeviceError(f"{chosen.name} {chosen.unusable}; there are {listing}")
+    return chosen
