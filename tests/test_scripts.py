@@ -13,6 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ("scripts/quickstart", "scripts/test", "scripts/get_swiftshader", ".ci/run")
+# Of the system, or beside the Python that runs this.
+SHELLCHECK = shutil.which("shellcheck") or shutil.which("shellcheck", path=str(Path(sys.executable).parent))
 SETUP = ROOT / "scripts" / "_setup.sh"
 # Every package that the scripts may ask for, as Debian names it.
 PACKAGES = (
@@ -58,10 +60,11 @@ def test_bash_parses_it(name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+@pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is not installed")
 @pytest.mark.parametrize("name", [*SCRIPTS, "scripts/_setup.sh"])
 def test_shellcheck_finds_nothing(name: str) -> None:
-    done = subprocess.run(["shellcheck", "-x", name], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert SHELLCHECK
+    done = subprocess.run([SHELLCHECK, "-x", name], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 
