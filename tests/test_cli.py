@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -132,12 +133,20 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["route", "GRAPH", "--from", FROM, "--to", "-33.9,18.4"], "to is -33.90000,18.40000, which is not on"),
         (["route", "GRAPH", "--from", FROM, "--to", "nan,1"], "give LAT,LON in degrees"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--device", "Voodoo"], "no device's name contains 'Voodoo'"),
-        (["route", "GRAPH", "--from", FROM, "--to", TO, "--device", "99"], "there is no device 99; there are 0: "),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--device", "99"], "there is no device 99; choose one of 0: "),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--algorithm", "magic"], "algorithm is 'magic'; choose one"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "no/r.geojson"], "no is no folder; make it first"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "."], "it is a folder"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta"], "'delta' is not NAME=INTEGER"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=0"], "delta is 0; delta_step takes 1 to"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "device=1"], "delta_step has no parameter 'device'"),
+        (["distances", "GRAPH", "--source", "0", "--set", "self=1"], "delta_step has no parameter 'self'"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "GRAPH"], "needed for something else"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "x", "--map", "x"], "needed for something else"),
+        (["route", "GRAPH", "--from", "42.4000,1.4000", "--to", TO], "which is not on this map"),
+        (["import", "EXTRACT", "EXTRACT"], "needed for something else"),
+        (["import", "EXTRACT", "out.osm.pbf"], "named like an extract"),
+        (["info", "x" * 300], "File name too long"),
         (["distances", "GRAPH", "--source", "99999999"], "source is 99999999; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "-1"], "source is -1; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "x"], "invalid int value: 'x'"),
@@ -216,6 +225,15 @@ def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:
     assert in_a_process("info", plain_graph, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}").returncode == 0
 
 
+def test_a_wrong_device_in_the_environment_still_lists_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, device: Device
+) -> None:
+    monkeypatch.setenv("VKSSP_DEVICE", "Voodoo")
+    assert main(["devices"]) == 0
+    output = capsys.readouterr().out
+    assert device.info.name in output and "no device's name contains 'Voodoo'" in output
+
+
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in ((["--version"], __version__), (["--help"], "route"), (["route", "--help"], "LAT,LON")):
         with pytest.raises(SystemExit) as stop:
@@ -225,7 +243,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
-    command = f"{sys.executable} -m vkssp.cli info {plain_graph} | true; echo ${{PIPESTATUS[0]}}"
+    command = (
+        f"{shlex.quote(sys.executable)} -m vkssp.cli info {shlex.quote(plain_graph)} | true; echo ${{PIPESTATUS[0]}}"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

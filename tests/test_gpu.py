@@ -39,7 +39,11 @@ def test_devices_are_chosen_by_kind_index_and_name(device: Device, selector: int
 
 @pytest.mark.parametrize(
     ("selector", "words"),
-    [(9, "there is no device 9; there are 0: llvmpipe"), ("amd", "no device's name contains 'amd'"), (5, "is too old")],
+    [
+        (9, "there is no device 9; choose one of 0: llvmpipe"),
+        ("amd", "no device's name contains 'amd'"),
+        (5, "is too old"),
+    ],
 )
 def test_devices_that_cannot_be_had(device: Device, selector: int | str, words: str) -> None:
     with pytest.raises(DeviceError, match=words):

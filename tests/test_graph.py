@@ -29,11 +29,15 @@ def test_undirected_edges_become_two_arcs_and_loops_one() -> None:
 
 
 def test_the_graph_does_not_change_when_the_callers_arrays_do_and_cannot_be_changed() -> None:
-    weight = np.array([1, 2], np.uint32)
-    graph = Graph.from_csr([0, 1, 2], [1, 0], weight)
+    first_out, head, weight = (np.array(values, np.uint32) for values in ([0, 1, 2], [1, 0], [1, 2]))
+    lat = np.array([1.0, 2.0])
+    graph = Graph.from_csr(first_out, head, weight, lat=lat, lon=lat)
     with pytest.raises(ValueError, match="read-only"):
         graph.weight[0] = 9
-    assert weight.flags.writeable
+    for array in (first_out, head, weight, lat):
+        array[:] = 77
+    assert graph.first_out.tolist() == [0, 1, 2] and graph.head.tolist() == [1, 0] and graph.weight.tolist() == [1, 2]
+    assert graph.lat is not None and graph.lat.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +57,9 @@ def test_the_graph_does_not_change_when_the_callers_arrays_do_and_cannot_be_chan
         ([0, 1], [0], [2**32 - 1], "weight.0. is 4294967295; the largest of weights that can be held is 4294967294"),
         ([0, 1], [0], [2**40], "weight.0. is 1099511627776; the largest"),
         ([0, 1], [0], np.array([2**32 - 1], np.uint32), "weight.0. is 4294967295"),
+        ([0, 1], [0], np.array([4294967295.0], np.float32), "weight.0. is 4294967296.0; the largest of weights"),
+        ([0, 1], [0], np.array([np.inf], np.float16), "weight.0. is inf"),
+        ([0, 1], [0], [[1], [2, 3]], "weight is no array of numbers"),
         ([0, 1], [0], ["a"], "weight has dtype"),
         ([[0, 1]], [0], [1], "first_out has 2 dimensions"),
         ([0, 1], [0], [[1]], "weight has 2 dimensions"),
@@ -70,6 +77,8 @@ def test_what_is_no_graph_is_refused(first_out: object, head: object, weight: ob
         ({"tail": [5], "head": [1], "weight": [1], "num_nodes": 3}, "tail.0. is 5; node ids go from 0 to 2"),
         ({"tail": [1], "head": [5], "weight": [1], "num_nodes": 3}, "head.0. is 5; node ids go from 0 to 2"),
         ({"tail": [], "head": [], "weight": [], "num_nodes": -1}, "num_nodes is -1"),
+        ({"tail": [0], "head": [0], "weight": [1], "num_nodes": 2.5}, "num_nodes is 2.5; give an integer"),
+        ({"tail": [0], "head": [0], "weight": [1], "lat": ["north"], "lon": [1.0]}, "lat is no array of degrees"),
         ({"tail": [0], "head": [0], "weight": [1], "lat": [1.0]}, "lat and lon belong together"),
         ({"tail": [0], "head": [0], "weight": [1], "lat": [91.0], "lon": [0.0]}, "lat.0. is 91.0"),
         ({"tail": [0], "head": [0], "weight": [1], "lat": [1.0], "lon": [np.nan]}, "lon.0. is nan"),

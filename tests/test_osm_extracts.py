@@ -49,11 +49,15 @@ class SlowReading:
     def __init__(self, path: Path) -> None:
         self.length: dict[int, float] = {}
         self.attributes = {}
-        pieces, blocked = [], set()
+        pieces, blocked, gates = [], set(), set()
         for item in osmium.FileProcessor(str(path)).with_locations():
             tags = dict(item.tags)
-            if item.is_node() and tags and node_attributes(tags, CAR).blocked:
-                blocked.add(item.id)
+            if item.is_node() and tags:
+                kind = node_attributes(tags, CAR)
+                if kind.blocked:
+                    blocked.add(item.id)
+                elif kind.seconds:
+                    gates.add(item.id)
             if not item.is_way() or not ({"highway", "route"} & tags.keys()):
                 continue
             attributes = way_attributes(tags, CAR)
@@ -78,15 +82,17 @@ class SlowReading:
             ref: (lat, lon)
             for piece in pieces
             for ref, lat, lon in piece
-            if ref not in blocked and (uses[ref] > 1 or ref in ends)
+            if ref not in blocked | gates and (uses[ref] > 1 or ref in ends)
         }
-        # Each blocked node belongs once to every piece that ends there, twice to one that goes on.
-        self.cuts = sum(
-            2 - (position in (0, len(piece) - 1))
-            for piece in pieces
-            for position, (ref, _, _) in enumerate(piece)
-            if ref in blocked
-        )
+        # A node that cuts belongs once to every piece that ends there, twice to one that goes on.
+        cuts: Counter[int] = Counter()
+        for piece in pieces:
+            for position, (ref, _, _) in enumerate(piece):
+                if ref in blocked | gates:
+                    cuts[ref] += 2 - (position in (0, len(piece) - 1))
+        # A gate that leads on has a middle besides.
+        self.cuts = cuts.total() + sum(cuts[ref] > 1 for ref in gates)
+        self.gate_links = sum(cuts[ref] for ref in gates if cuts[ref] > 1)
 
 
 @pytest.mark.parametrize("path", extracts())
@@ -110,6 +116,11 @@ def test_extract(path: Path) -> None:
     slow = SlowReading(path)
     _, of_polyline = np.unique(streets.polyline, return_index=True)
     assert len(of_polyline) == report.polylines == len(first)
+    ends = streets.points[first], streets.points[last]
+    without_length = (last == first + 1) & (ends[0] == ends[1]).all(axis=1)
+    assert without_length.sum() >= slow.gate_links
+    in_seconds = graph.weight[without_length[streets.polyline]] / 10
+    assert np.count_nonzero(in_seconds == 30) >= slow.gate_links
     length: dict[int, float] = {}
     for way, metres_of_arc in zip(streets.way[of_polyline].tolist(), streets.length[of_polyline].tolist(), strict=True):
         length[way] = length.get(way, 0.0) + metres_of_arc
@@ -137,8 +148,8 @@ def test_extract(path: Path) -> None:
 
 def test_andorra_has_known_totals() -> None:
     graph, report = import_extract(ANDORRA)
-    assert (graph.num_nodes, graph.num_arcs) == (1762, 3507)
-    assert (report.ways_read, report.ways_used, report.polylines) == (1615, 1171, 2047)
+    assert (graph.num_nodes, graph.num_arcs) == (1765, 3513)
+    assert (report.ways_read, report.ways_used, report.polylines) == (1615, 1171, 2049)
     assert report.kilometres == pytest.approx(415.2, abs=0.1)
 
 
@@ -157,4 +168,4 @@ def test_a_file_without_its_last_byte_fails(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="truncated"):
         import_extract(path)
     path.write_bytes(ANDORRA.read_bytes())
-    assert import_extract(path)[0].num_arcs == 3507
+    assert import_extract(path)[0].num_arcs == 3513

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, arcs, at, graph_of, streets_of, trip, write_osm
-from vkssp.osm import import_extract
+from vkssp import FormatError
+from vkssp.osm import import_extract, read_extract
 
 
 def test_a_street_becomes_two_arcs_on_one_polyline(tmp_path: Path) -> None:
@@ -169,9 +170,23 @@ def test_a_gate_takes_a_minute_wherever_ways_are_split(tmp_path: Path, refs: lis
     assert trip(graph, LINE[3], LINE[1]) == 2 * RESIDENTIAL + 600
 
 
-def test_a_gate_counts_on_arrival(tmp_path: Path) -> None:
-    graph = graph_of(tmp_path, {**LINE, 2: (*LINE[2], {"barrier": "gate"})}, [(1, [1, 2], ROAD)])
-    assert arcs(graph) == [(LINE[1], LINE[2], RESIDENTIAL + 600), (LINE[2], LINE[1], RESIDENTIAL)]
+def test_a_gate_slows_down_nobody_who_does_not_go_through(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, {**LINE, 2: (*LINE[2], {"barrier": "gate"})}, [(1, [1, 2, 3], ROAD)])
+    half = 300
+    assert sorted(weight for _, _, weight in arcs(graph)) == [RESIDENTIAL] * 4 + [half] * 4
+    assert all((tail == head == LINE[2]) == (weight == half) for tail, head, weight in arcs(graph))
+    assert trip(graph, LINE[1], LINE[2]) == RESIDENTIAL
+    dead_end = graph_of(tmp_path, {**LINE, 2: (*LINE[2], {"barrier": "gate"})}, [(1, [1, 2], ROAD)])
+    assert arcs(dead_end) == [(LINE[1], LINE[2], RESIDENTIAL), (LINE[2], LINE[1], RESIDENTIAL)]
+
+
+def test_a_gate_at_a_junction_is_passed_once_from_any_street_to_any_other(tmp_path: Path) -> None:
+    nodes = {**LINE, 2: (*LINE[2], {"barrier": "gate"}), 9: (0.001, 0.002)}
+    oneway = {**ROAD, "oneway": "yes"}
+    graph = graph_of(tmp_path, nodes, [(1, [1, 2, 3], ROAD), (2, [9, 2], oneway)])
+    for start, goal in ((1, 3), (3, 1), (9, 1), (9, 3)):
+        assert trip(graph, nodes[start], nodes[goal]) == 2 * RESIDENTIAL + 600
+    assert trip(graph, nodes[1], nodes[9]) is None
 
 
 def test_private_streets_serve_only_the_ends_of_a_trip(tmp_path: Path) -> None:
@@ -246,3 +261,27 @@ def test_numbers_name_streets_without_a_name(tmp_path: Path) -> None:
     names = {int(way): streets.arc_name(arc) for arc, way in enumerate(streets.way)}
     assert names == {1: "A 1", 2: "Rue d'Éléphant", 3: ""}
     assert streets.names[0] == ""
+
+
+def test_deleted_objects_are_left_out(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], ROAD), (2, [2, 3], ROAD)])
+    path.write_text(path.read_text().replace('<way id="2"', '<way id="2" visible="false"'))
+    assert read_extract(path).num_nodes == 2
+
+
+@pytest.mark.parametrize("old", ['lat="0.0"', 'id="1"', 'ref="1"'])
+def test_nonsense_in_xml_is_one_error(tmp_path: Path, old: str) -> None:
+    path = write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], ROAD)])
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, old.split('"')[0] + '"abc"', 1))
+    with pytest.raises(FormatError, match="is no OpenStreetMap extract, or a truncated one"):
+        read_extract(path)
+
+
+@pytest.mark.parametrize(
+    "tags", [{**ROAD, "maxspeed": "0.000001"}, {"route": "ferry", "duration": "9999999:00"}], ids=["speed", "duration"]
+)
+def test_values_that_no_street_has_are_nonsense(tmp_path: Path, tags: dict[str, str]) -> None:
+    _, report = import_extract(write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], tags)]))
+    assert sum(report.nonsense.values()) == 1

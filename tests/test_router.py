@@ -7,6 +7,7 @@ import pytest
 import shapely
 
 from tests.graphs import grid, scipy_dijkstra
+from tests.osm_maps import ROAD, write_osm
 from tests.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, read_graph
 from vkssp.geo import haversine
@@ -245,3 +246,59 @@ def test_nobody_boards_a_ferry_at_sea(device: Device) -> None:
     check_shape(route, graph)
     assert route.origin is not None and route.origin.name == "Street 2"
     assert route.weight == 5 + 900 + 50
+
+
+@pytest.mark.parametrize("points", [2, 9, 40])
+def test_the_end_of_a_long_oneway_is_its_junction(device: Device, points: int) -> None:
+    """However many pieces a street has, its end is its end: no detour round the block."""
+    rng = np.random.default_rng(points)
+    between = [
+        (float(y), float(x)) for y, x in zip(rng.uniform(-1, 1, points), np.linspace(0.3, 9.7, points), strict=True)
+    ]
+    nodes = [(0.0, 0.0), (0.0, 10.0), (0.0, 20.0), (-30.0, 10.0)]
+    streets = [(0, 1, 100, between), (1, 2, 100), (1, 3, 400), (3, 0, 400)]
+    graph = street_map(nodes, streets, oneways=(0,))  # type: ignore[arg-type]
+    with Router(graph, device=device) as router:
+        for place in (at(0, 10), at(0.0001, 10), (0.0, 0.0100000004)):
+            assert router.route(at(0, 15), place).weight == 50
+            assert router.route(place, at(0, 15)).weight == 50
+
+
+def test_fractions_run_from_zero_to_one_and_ends_are_exact(andorra: Graph) -> None:
+    index = StreetIndex(andorra)
+    for polyline in range(0, index.num_polylines, 7):
+        points = index.polyline_points(polyline)
+        for point, fraction in ((points[0], 0.0), (points[-1], 1.0)):
+            snap = index.nearest(*point.tolist())
+            assert snap is not None and (snap.lat, snap.lon) == tuple(point)
+            assert snap.fraction in (0.0, 1.0)
+            if snap.polyline == polyline and not np.array_equal(points[0], points[-1]):
+                assert snap.fraction == fraction
+
+
+def test_only_who_goes_through_a_gate_waits(device: Device, tmp_path: Path) -> None:
+    gate = {"barrier": "gate"}
+    nodes = {1: (42.5, 1.5), 2: (42.5, 1.51, gate), 3: (42.5, 1.52)}
+    path = write_osm(tmp_path / "gate.osm", nodes, [(1, [1, 2, 3], {"highway": "tertiary"})])
+    with Router(read_graph(path), device=device) as router:
+        before = router.route((42.5, 1.501), (42.5, 1.509))
+        through = router.route((42.5, 1.509), (42.5, 1.511))
+    assert before.distance_m is not None and before.duration_s == pytest.approx(before.distance_m * 3.6 / 40, abs=0.2)
+    assert through.distance_m is not None
+    assert through.duration_s == pytest.approx(60 + through.distance_m * 3.6 / 40, abs=0.2)
+    check_shape(through, router.graph)
+
+
+def test_a_street_across_the_180th_meridian(device: Device, tmp_path: Path) -> None:
+    nodes = {1: (-17.0, 179.98), 2: (-17.0, -179.98), 3: (-17.0, -179.96)}
+    path = write_osm(tmp_path / "fiji.osm", nodes, [(1, [1, 2], ROAD), (2, [2, 3], ROAD)])
+    with Router(read_graph(path), device=device) as router:
+        route = router.route((-17.0, 179.995), (-17.0, -179.97))
+        assert route.distance_m == pytest.approx(float(haversine(-17, 179.995, -17, 180.03)), rel=1e-3)
+        assert route.origin is not None and route.origin.snapped_m < 1
+        assert route.origin.snapped_lon == pytest.approx(179.995)
+        east = router.route((-17.0, -179.985), (-17.0, 179.985))
+        assert east.origin is not None and east.origin.snapped_lon == pytest.approx(-179.985)
+        assert east.distance_m == pytest.approx(float(haversine(-17, 180.015, -17, 179.985)), rel=1e-3)
+        with pytest.raises(QueryError, match="over 20 km from any road of this map"):
+            router.route((-17.0, 0.0), (-17.0, 179.99))

@@ -114,7 +114,7 @@ def test_a_saved_graph_with_negative_weights_is_refused(tmp_path: Path) -> None:
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist"):
         Graph.load(tmp_path / "none")
-    with pytest.raises(FormatError, match="choose a folder that exists"):
+    with pytest.raises(FormatError, match="choose a place that exists"):
         grid(3).save(tmp_path / "none" / "g")
     with pytest.raises(FormatError, match="cannot read"):
         Graph.load(tmp_path)
@@ -135,3 +135,25 @@ def test_saved_files_may_be_read_like_any_other(tmp_path: Path) -> None:
     grid(3).save(tmp_path / "g")
     modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "g")}
     assert len(modes) == 1
+
+
+def test_a_link_stays_one_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "g")
+    grid(3).save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert same(grid(3), Graph.load(tmp_path / "far" / "g"))
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_write(tmp_path / "pipe") as stream:
+        stream.write(b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_says_so() -> None:
+    with pytest.raises(FormatError, match="cannot write /dev/full: No space left on device"):
+        grid(40).save("/dev/full")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)

@@ -118,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result, lines = COMMANDS[args.command](args)
         _print(json.dumps(result, allow_nan=False) if args.json else "\n".join(lines))
         return 0
+    except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
+        message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
         message = " ".join(str(error).split())
     except MemoryError:

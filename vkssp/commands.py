@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.errors import DeviceError, FormatError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.reading import read_graph
 
@@ -23,8 +24,11 @@ def devices(args: argparse.Namespace) -> Result:
     from vkssp.gpu.device import Device
     from vkssp.gpu.instance import choose, list_devices
 
-    found = list_devices()
-    default = choose(found, Device.selected()).index if any(not d.unusable for d in found) else -1
+    found, default, trouble = list_devices(), -1, ""
+    try:
+        default = choose(found, Device.selected()).index
+    except DeviceError as error:  # a wrong VKSSP_DEVICE, say, which this list is there to mend
+        trouble = str(error)
     lines = []
     for device in found:
         mark = "*" if device.index == default else " "
@@ -34,16 +38,20 @@ def devices(args: argparse.Namespace) -> Result:
             lines.append(f"     cannot be used: {device.unusable}")
     if default >= 0:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
+    if trouble:
+        lines.append(f"None is used by default: {trouble}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
     return {"devices": described, "default": default}, lines
 
 
 def import_graph(args: argparse.Namespace) -> Result:
     """Import an extract and save the graph."""
-    from vkssp.osm import import_extract
+    from vkssp.osm import import_extract, is_extract
     from vkssp.storage import check_writable
 
-    check_writable(args.output)
+    check_writable(args.output, args.extract)
+    if is_extract(args.output):
+        raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
     graph, report = import_extract(args.extract, profile=args.profile, progress=_watched(args))
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
@@ -98,11 +106,13 @@ def route(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
     from vkssp.storage import check_writable
 
-    for path in (args.output, args.map):
-        if path:
-            check_writable(path)
+    if args.output:
+        check_writable(args.output, args.graph, args.map)
+    if args.map:
+        check_writable(args.map, args.graph)
+    parameters = _parameters(args)
     graph = _graph(args)
-    with Router(graph, args.algorithm, args.device, **dict(args.set)) as router:
+    with Router(graph, args.algorithm, args.device, **parameters) as router:
         found = router.route(args.origin, args.destination)
         driver = router.solver.device.info.driver
     places = {"from": found.origin, "to": found.destination}
@@ -154,9 +164,10 @@ def distances(args: argparse.Namespace) -> Result:
     from vkssp.storage import atomic_write, check_writable
 
     if args.output:
-        check_writable(args.output)
+        check_writable(args.output, args.graph)
+    parameters = _parameters(args)
     graph = _graph(args)
-    with Solver(graph, args.algorithm, args.device, **dict(args.set)) as solver:
+    with Solver(graph, args.algorithm, args.device, **parameters) as solver:
         began = time.perf_counter()
         found = solver.distances(args.source)
         milliseconds = 1e3 * (time.perf_counter() - began)
@@ -186,6 +197,16 @@ def distances(args: argparse.Namespace) -> Result:
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     return result, lines
+
+
+def _parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of the algorithm, checked before anything is read."""
+    from vkssp.solver import algorithm_named
+    from vkssp.solvers.base import check_parameters
+
+    given = dict(args.set)
+    check_parameters(algorithm_named(args.algorithm), given)
+    return given
 
 
 def _watched(args: argparse.Namespace) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 def _uint32s(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s:
     """Return `values` as one-dimensional uint32s, or say which of them cannot be one."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of unequal length
+        raise GraphError(f"{name} is no array of numbers ({error})") from None
     if array.ndim != 1:
         raise GraphError(f"{name} has {array.ndim} dimensions; give a one-dimensional array")
     if array.size == 0:
@@ -36,6 +40,7 @@ def _uint32s(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s
     if array.dtype.kind not in "biuf":
         raise GraphError(f"{name} has dtype {array.dtype}; give integers")
     if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # half and single precision cannot tell the limit from what is above it
         if not np.isfinite(array).all():
             at = int(np.flatnonzero(~np.isfinite(array))[0])
             raise GraphError(f"{name}[{at}] is {array[at]}; give finite {what}")
@@ -50,7 +55,7 @@ def _uint32s(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s
     if high > limit:
         at = int(np.argmax(array))
         raise GraphError(f"{name}[{at}] is {array[at]}; the largest of {what} that can be held is {limit}")
-    return array.astype(np.uint32)
+    return array.astype(np.uint32, copy=False)
 
 
 def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Floats | None]:
@@ -60,7 +65,10 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
         return None, None
     pair = []
     for values, name, bound in ((lat, "lat", 90.0), (lon, "lon", 180.0)):
-        array = np.ascontiguousarray(values, dtype=np.float64)
+        try:
+            array = np.ascontiguousarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"{name} is no array of degrees ({error})") from None
         if array.shape != (num_nodes,):
             raise GraphError(f"{name} has shape {array.shape}; give one per node, ({num_nodes},)")
         if not (np.abs(array) <= bound).all():  # also catches NaN
@@ -71,10 +79,17 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
 
 
 def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    # A view, so that the caller's own array stays writable while nobody changes a graph that was checked.
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    """Return an array that nobody changes any more: a copy, unless it is one already."""
+    if array.flags.writeable or not array.flags.c_contiguous:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def _own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Mark an array that was made here as one that needs no copy."""
+    array.flags.writeable = False
+    return array
 
 
 def rows_of(tail: Uint32s, num_nodes: int) -> tuple[Uint32s, npt.NDArray[np.int64]]:
@@ -244,7 +259,12 @@ class Graph:
             raise GraphError(
                 f"tail, head and weight have {len(tails)}, {len(heads)}, {len(weights)} entries; give as many of each"
             )
-        if num_nodes is None:
+        if num_nodes is not None:
+            try:
+                num_nodes = operator.index(num_nodes)
+            except TypeError:
+                raise GraphError(f"num_nodes is {num_nodes!r}; give an integer") from None
+        else:
             if lat is not None:
                 num_nodes = int(np.size(np.asarray(lat)))
             else:
@@ -262,7 +282,7 @@ class Graph:
                 np.concatenate([weights, weights[both]]),
             )
         first_out, by_tail = rows_of(tails, num_nodes)
-        return cls.from_csr(first_out, heads[by_tail], weights[by_tail], lat=lat, lon=lon)
+        return cls.from_csr(_own(first_out), _own(heads[by_tail]), _own(weights[by_tail]), lat=lat, lon=lon)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None) -> Graph:
@@ -304,7 +324,8 @@ class Graph:
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
         """Return the graph with every arc turned round, and for each of its arcs the id it has here."""
         first_out, by_head = rows_of(self.head, self.num_nodes)
-        graph = Graph.from_csr(first_out, self.tail[by_head], self.weight[by_head], lat=self.lat, lon=self.lon)
+        arrays = (_own(array) for array in (first_out, self.tail[by_head], self.weight[by_head]))
+        graph = Graph.from_csr(*arrays, lat=self.lat, lon=self.lon)
         return graph, by_head
 
     def renumbered(self, order: Order) -> tuple[Graph, npt.NDArray[np.int64]]:
@@ -314,9 +335,9 @@ class Graph:
             raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
         first_out, by_tail = rows_of(rank[self.tail], self.num_nodes)
         graph = Graph.from_csr(
-            first_out,
-            rank[self.head[by_tail]],
-            self.weight[by_tail],
+            _own(first_out),
+            _own(rank[self.head[by_tail]]),
+            _own(self.weight[by_tail]),
             lat=None if self.lat is None else self.lat[node],
             lon=None if self.lon is None else self.lon[node],
             streets=None if self.streets is None else self.streets.take(by_tail),

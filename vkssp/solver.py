@@ -16,11 +16,18 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s, tails_of
 from vkssp.routing.route import Route, along
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import MAX_TERMINALS, DeviceGraph, Outcome, Terminal, check_parameters
+from vkssp.solvers.base import MAX_TERMINALS, Algorithm, DeviceGraph, Outcome, Terminal, check_parameters
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
 
 DEFAULT_ALGORITHM = "delta_step"
+
+
+def algorithm_named(name: str) -> type[Algorithm]:
+    """Return the algorithm of a name, or raise `QueryError` with those that there are."""
+    if name not in ALGORITHMS:
+        raise QueryError(f"algorithm is {name!r}; choose one of {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name]
 
 
 class Solver(Resource):
@@ -79,9 +86,9 @@ class Solver(Resource):
         order: str = "auto",
         **parameters: Any,
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise QueryError(f"algorithm is {algorithm!r}; choose one of {', '.join(ALGORITHMS)}")
-        self._parameters = check_parameters(ALGORITHMS[algorithm], parameters)
+        if not isinstance(graph, Graph):
+            raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
+        self._parameters = check_parameters(algorithm_named(algorithm), parameters)
         prepared = PreparedGraph(graph, order)
         opened = device if isinstance(device, Device) else Device(device)
         try:
@@ -275,6 +282,8 @@ class Solver(Resource):
         except TypeError:
             raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
         if not 0 <= index < self.graph.num_nodes:
+            if self.graph.num_nodes == 0:
+                raise QueryError(f"{name} is {index}, but this graph has no nodes")
             last = self.graph.num_nodes - 1
             raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {last}")
         return int(self._prepared.node[index])

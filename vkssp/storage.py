@@ -27,15 +27,21 @@ _COORDINATES = ("lat", "lon")
 def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
 
+    A link keeps pointing to where it does; what is no file, such as /dev/stdout or a pipe, is written to as it is.
+
     Raises
     ------
     FormatError
         If the file cannot be written.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     temporary = None
+    encoding = None if "b" in mode else "utf-8"
     try:
-        encoding = None if "b" in mode else "utf-8"
+        if target.exists() and not target.is_file():
+            with open(target, mode, encoding=encoding) as stream:
+                yield stream
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
@@ -48,22 +54,34 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FormatError(f"cannot write {target}: {reason}; choose a folder that exists and is writable") from error
+        # numpy's own error has no reason: it could not write as much as it had.
+        reason = error.strerror or "the disk may be full"
+        raise FormatError(
+            f"cannot write {path}: {reason}; choose a place that exists, is writable and has room"
+        ) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
-def check_writable(path: str | Path) -> None:
-    """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there."""
-    target = Path(path)
+def check_writable(path: str | Path, *others: str | Path | None) -> None:
+    """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there.
+
+    Nor may it be one of some other files, which are read, or written too.
+    """
+    target = Path(os.path.realpath(path))
+    for other in others:
+        if other and os.path.realpath(other) == str(target):
+            raise FormatError(
+                f"cannot write {path}: it is {other}, which is needed for something else; choose another name"
+            )
     if target.is_dir():
-        raise FormatError(f"cannot write {target}: it is a folder; give a file name in it")
+        raise FormatError(f"cannot write {path}: it is a folder; give a file name in it")
     if not target.parent.is_dir():
-        raise FormatError(f"cannot write {target}: {target.parent} is no folder; make it first")
-    if not os.access(target.parent, os.W_OK):
-        raise FormatError(f"cannot write {target}: {target.parent} is not writable; choose another folder")
+        raise FormatError(f"cannot write {path}: {target.parent} is no folder; make it first")
+    special = target.exists() and not target.is_file()
+    if not os.access(target if special else target.parent, os.W_OK):
+        raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
 
 
 def save_graph(graph: Graph, path: str | Path) -> None:
@@ -79,6 +97,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
         header["seconds_per_weight"] = streets.seconds_per_weight
+    header["arrays"] = sorted(arrays)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with atomic_write(path) as stream:
         np.savez(stream, **arrays)
@@ -119,6 +138,10 @@ def _unpack(stream: IO[bytes], source: Path) -> tuple[dict[str, Any], dict[str, 
         if header.get("version") != _VERSION:
             version = header.get("version")
             raise FormatError(f"{source} has format version {version}, this vkssp reads {_VERSION}; import it again")
+        # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
+        missing = set(header.get("arrays", _CORE)) - set(archive.files)
+        if missing:
+            raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
         return {name: archive[name] for name in archive.files if name != "header"}, header
 
 

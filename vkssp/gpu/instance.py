@@ -249,16 +249,18 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         raise DeviceError(_NO_DRIVER)
     if selector is None or selector == "":
         chosen = ranked[0]
+    elif not isinstance(selector, int | str):
+        raise DeviceError(f"device is {selector!r}; give an index or a part of a name")
     elif isinstance(selector, int) or selector.isdecimal():
         fitting = [d for d in devices if d.index == int(selector)]
         if not fitting:
-            raise DeviceError(f"there is no device {selector}; there are {listing}")
+            raise DeviceError(f"there is no device {selector}; choose one of {listing}")
         chosen = fitting[0]
     else:
         fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting:
-            raise DeviceError(f"no device's name contains {selector!r}; there are {listing}")
+            raise DeviceError(f"no device's name contains {selector!r}; choose one of {listing}")
         chosen = fitting[0]
     if chosen.unusable:
-        raise DeviceError(f"{chosen.name} {chosen.unusable}; there are {listing}")
+        raise DeviceError(f"{chosen.name} {chosen.unusable}; choose one of {listing}")
     return chosen

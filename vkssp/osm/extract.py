@@ -83,9 +83,11 @@ class Extract:
                 item = next(objects)
             except StopIteration:
                 return
-            except (RuntimeError, OSError) as error:
+            # Nonsense in XML, such as lat="abc", comes as one of the last two.
+            except (RuntimeError, OSError, ValueError, osmium.InvalidLocationError) as error:
                 raise self._unreadable(error) from error
-            yield item
+            if not getattr(item, "deleted", False):
+                yield item
 
     def location(self, node: int) -> Any | None:
         """Return where a node is, if the part of the file read so far holds it."""

@@ -2,13 +2,15 @@
 
 A node of the graph is where two ways meet, where one meets itself, and where one ends; all other nodes of a
 way only give the street its shape. A barrier cuts the street: every piece that ends there gets a node of its
-own, so that both sides can be reached and nothing gets through.
+own, so that both sides can be reached and nothing gets through. A gate cuts it, too, but joins the pieces by
+links without length, which hold the time that it takes: half on the way in and half on the way out. So only
+who goes through it waits, and the streets on its two sides are no slower for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +39,8 @@ class Segments:
     length : numpy.ndarray
         Length of each segment in metres, shape (num_segments,), float64.
     wait : numpy.ndarray
-        Seconds spent at gates on the way along each segment and back, shape (num_segments, 2), float64.
+        Seconds that each segment takes beside driving along it, either way; only the links of gates have any.
+        Shape (num_segments,), float64.
     polyline_first : numpy.ndarray
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
@@ -69,40 +72,85 @@ def cut_ways(roads: RawRoads, report: ImportReport) -> Segments:
     node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
     unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
     blocked = np.isin(unique, roads.blocked)[index]
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked)
+    gate = np.isin(unique, roads.slow)[index] & ~blocked
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate)
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
-    # A node per junction, and one for every end of a segment at a barrier.
+    # A node per junction, and one for every end of a segment at a barrier or a gate.
     both = np.concatenate([begins, ends])
-    own = blocked[both]
+    own = blocked[both] | gate[both]
     junctions, ids = np.unique(index[both][~own], return_inverse=True)
     node_of = np.empty(len(both), np.int64)
     node_of[~own] = ids
     node_of[own] = len(junctions) + np.arange(int(own.sum()))
     position = first_seen[np.concatenate([junctions, index[both][own]])]
+    links = _gate_links(index[both], gate[both], len(position))
 
     degrees_lat, degrees_lon = lat * COORDINATE_SCALE, lon * COORDINATE_SCALE
     step = haversine(degrees_lat[:-1], degrees_lon[:-1], degrees_lat[1:], degrees_lon[1:])
     # Without the leaps from one piece to the next, which no segment spans, the sums stay small and so exact.
     travelled = _running_sum(np.where(end[:-1], 0.0, step))
-    size = ends - begins + 1
+    # A link is drawn as a line between two points that are the same.
+    size = np.concatenate([ends - begins + 1, np.full(len(links.end), 2)])
     polyline_first = np.concatenate([[0], np.cumsum(size)])
-    shape = np.arange(polyline_first[-1]) + np.repeat(begins - polyline_first[:-1], size)
+    shape = np.arange(polyline_first[len(begins)]) + np.repeat(
+        begins - polyline_first[: len(begins)], size[: len(begins)]
+    )
+    shape = np.concatenate([shape, np.repeat(both[links.end], 2)])
 
     report.barriers = len(np.unique(index[blocked]))
     report.ways_used = len(np.unique(way))
+    position = np.concatenate([position, first_seen[links.gates]])
+    # A segment that ends at a gate goes on to its middle, one that begins there comes from it.
+    leaving, near, middle = links.end < len(begins), node_of[links.end], links.middle
     return Segments(
-        way=way[begins],
-        tail=node_of[: len(begins)],
-        head=node_of[len(begins) :],
+        way=np.concatenate([way[begins], way[both[links.end]]]),
+        tail=np.concatenate([node_of[: len(begins)], np.where(leaving, middle, near)]),
+        head=np.concatenate([node_of[len(begins) :], np.where(leaving, near, middle)]),
         lat=lat[position],
         lon=lon[position],
-        length=travelled[ends] - travelled[begins],
-        wait=_waits(roads, node, begins, ends),
+        length=np.concatenate([travelled[ends] - travelled[begins], np.zeros(len(links.end))]),
+        wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
         polyline_first=polyline_first.astype(np.uint32),
         points=np.column_stack([lat[shape], lon[shape]]),
     )
+
+
+class _GateLinks(NamedTuple):
+    """The links between the ends of segments at a gate and the gate's middle.
+
+    Attributes
+    ----------
+    end : numpy.ndarray
+        Which of the segments' ends each link joins to the middle, shape (num_links,), int64.
+    middle : numpy.ndarray
+        Node in the middle of its gate, shape (num_links,), int64.
+    gates : numpy.ndarray
+        For each of these nodes the gate it stands for, shape (num_gates,), int64.
+    """
+
+    end: Indices
+    middle: Indices
+    gates: Indices
+
+
+def _gate_links(at: Indices, is_gate: npt.NDArray[np.bool_], first_node: int) -> _GateLinks:
+    """Return the links of gates that lead on, from where each end of a segment is and whether that is a gate."""
+    ends = np.flatnonzero(is_gate)
+    gates, which, count = np.unique(at[ends], return_inverse=True, return_counts=True)
+    # A gate at the end of a street leads nowhere.
+    leads_on = count > 1
+    node = first_node + np.cumsum(leads_on) - 1
+    kept = leads_on[which]
+    return _GateLinks(ends[kept], node[which[kept]], gates[leads_on])
+
+
+def _seconds_at(roads: RawRoads, node: Indices) -> Floats:
+    """Return how long it takes to pass gates, given by their OSM ids."""
+    by_id = np.argsort(roads.slow, kind="stable")
+    seconds: Floats = roads.slow_seconds[by_id][np.searchsorted(roads.slow[by_id], node)]
+    return seconds
 
 
 def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, npt.NDArray[Any], npt.NDArray[Any]]:
@@ -128,23 +176,6 @@ def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, np
     if lone:
         report.ways_skipped["fewer than two nodes"] = lone
     return way, at, start, end
-
-
-def _waits(roads: RawRoads, node: Indices, begins: Indices, ends: Indices) -> Floats:
-    """Return the seconds spent at gates along each segment and back.
-
-    A gate counts for the arc that arrives at it, so that whoever goes through one pays once, wherever ways
-    are split.
-    """
-    by_id = np.argsort(roads.slow, kind="stable")
-    slow, seconds = roads.slow[by_id], roads.slow_seconds[by_id]
-    wait = np.zeros(len(node))
-    if len(slow):
-        nearest = np.minimum(np.searchsorted(slow, node), len(slow) - 1)
-        wait = np.where(slow[nearest] == node, seconds[nearest], 0.0)
-    total = _running_sum(wait)
-    inside = total[ends] - total[begins + 1]
-    return np.column_stack([inside + wait[ends], inside + wait[begins]])
 
 
 def _running_sum(values: Floats) -> Floats:

@@ -18,6 +18,12 @@ _UNLIMITED = 140.0
 #: No road signs a limit above this; what claims one is a slip of the keyboard.
 _HIGHEST_LIMIT = 250.0
 
+#: Nor below this.
+_LOWEST_LIMIT = 1.0
+
+#: No ferry takes longer than a week, in seconds.
+_LONGEST = 7 * 86400.0
+
 #: Limits that hold in most countries, in km/h.
 _IMPLICIT = {"urban": 50.0, "rural": 90.0, "trunk": 110.0, "motorway": 130.0}
 
@@ -106,7 +112,7 @@ def parse_speed(text: str) -> float | None:
     # In "30;20 mph" the unit stands for the whole list.
     unit = first[2] or (last[2] if last else None) or ""
     speed = float(first[1]) * _SPEED_UNITS.get(unit, 1.0)
-    return speed if 0 < speed <= _HIGHEST_LIMIT else None
+    return speed if _LOWEST_LIMIT <= speed <= _HIGHEST_LIMIT else None
 
 
 def parse_duration(text: str) -> float | None:
@@ -130,7 +136,7 @@ def parse_duration(text: str) -> float | None:
         seconds = days * 86400 + hours * 3600 + minutes * 60 + rest
     else:
         return None
-    return seconds if seconds > 0 else None
+    return seconds if 0 < seconds <= _LONGEST else None
 
 
 def parse_length(text: str) -> float | None:

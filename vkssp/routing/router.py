@@ -11,12 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import NoRouteError, QueryError
+from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Graph
 from vkssp.routing.route import Place, Route, along
 from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
 from vkssp.solver import DEFAULT_ALGORITHM, Solver
+
+#: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
+_MARGIN_M = 1000.0
 
 #: Latitude and longitude in degrees.
 LatLon = tuple[float, float]
@@ -115,16 +119,19 @@ class Router(Resource):
         )
 
     def _check(self, place: LatLon, name: str) -> None:
-        lat, lon = place
+        try:
+            lat, lon = map(float, place)
+        except (TypeError, ValueError):
+            raise QueryError(f"{name} is {place!r}; give a pair of latitude and longitude in degrees") from None
         if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
             raise QueryError(f"{name} is {_text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
         index = self.index
-        margin = MAX_SNAP_M / 111_000
-        wide = margin / max(math.cos(math.radians(lat)), 0.01)
 
         def inside(lat: float, lon: float) -> bool:
-            return bool(
-                index.south - margin <= lat <= index.north + margin and index.west - wide <= lon <= index.east + wide
+            high = _MARGIN_M / METRES_PER_DEGREE
+            wide = high / max(math.cos(math.radians(lat)), 0.01)
+            return index.south - high <= lat <= index.north + high and any(
+                index.west - wide <= x <= index.east + wide for x in index.near(lon)
             )
 
         if not inside(lat, lon):

@@ -17,6 +17,9 @@ from vkssp.streets import COORDINATE_SCALE
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
+#: Within so many metres of its end a point on a street is taken to be at the end: on the junction, free to take any of
+#: its streets. OpenStreetMap's coordinates are a centimetre apart.
+_END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
@@ -75,9 +78,10 @@ class StreetIndex:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
             self.polyline_of: npt.NDArray[Any] = streets.polyline
-            # Nobody steps aboard a ferry in the middle of the sea.
-            self._boardable = np.zeros(self.num_polylines, np.bool_)
-            self._boardable[streets.polyline[~streets.carried]] = True
+            # Nobody steps aboard a ferry in the middle of the sea, and the link that makes a gate take its time has no
+            # length to stand on.
+            self._usable = np.zeros(self.num_polylines, np.bool_)
+            self._usable[streets.polyline[~streets.carried & (streets.length > 0)]] = True
             self.backward: Bools = streets.backward
         else:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
@@ -85,11 +89,26 @@ class StreetIndex:
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
             self.polyline_of = np.arange(graph.num_arcs)
             self.backward = np.zeros(graph.num_arcs, np.bool_)
-            self._boardable = np.ones(graph.num_arcs, np.bool_)
+            self._usable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
+        self._unwrap()
         self.south, self.west = self.points.min(axis=0)
         self.north, self.east = self.points.max(axis=0)
+
+    def _unwrap(self) -> None:
+        """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
+        leap = np.diff(self.points[:, 1], prepend=self.points[0, 1])
+        leap[self.first[:-1]] = 0.0
+        turns = -np.rint(leap / 360.0)
+        if turns.any():
+            total = np.cumsum(turns)
+            line = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
+            self.points[:, 1] += 360.0 * (total - total[self.first[:-1]][line])
+
+    def near(self, lon: float) -> list[float]:
+        """Return the longitudes, of those that mean the same meridian, that lines of this map may have."""
+        return [lon + turn for turn in (0.0, 360.0, -360.0) if self.west - 1 <= lon + turn <= self.east + 1]
 
     @property
     def num_polylines(self) -> int:
@@ -186,9 +205,12 @@ class StreetIndex:
         """
         radius = _FIRST_RADIUS_M
         while True:
-            snap = self._within(lat, lon, radius, leaving, reached)
-            if snap is not None or radius >= MAX_SNAP_M:
-                return snap
+            snaps = [self._within(lat, x, radius, leaving, reached) for x in self.near(lon)]
+            found = [snap for snap in snaps if snap is not None]
+            if found:
+                return min(found, key=lambda snap: snap.metres)
+            if radius >= MAX_SNAP_M:
+                return None
             radius = min(4 * radius, MAX_SNAP_M)
 
     def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool) -> Snap | None:
@@ -197,7 +219,7 @@ class StreetIndex:
         width = max(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
         found = self._tree.query(shapely.box(lon - high / width, lat - high, lon + high / width, lat + high))
-        found = found[self._boardable[found]]
+        found = found[self._usable[found]]
         if leaving:
             found = found[self._useful[0][found]]
         if reached:
@@ -221,15 +243,20 @@ class StreetIndex:
             return None
         polyline = int(np.repeat(found, pieces)[best])
         points = self.polyline_points(polyline)
-        lengths = haversine(points[:-1, 0], points[:-1, 1], points[1:, 0], points[1:, 1])
-        total = float(lengths.sum())
-        passed = float(lengths[: piece[best]].sum() + along[best] * lengths[piece[best]])
-        point = self.points[at[best]] + along[best] * (self.points[at[best] + 1] - self.points[at[best]])
+        passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
+        at_piece = int(piece[best])
+        metres_along = passed[at_piece] + along[best] * (passed[at_piece + 1] - passed[at_piece])
+        point = points[at_piece] + along[best] * (points[at_piece + 1] - points[at_piece])
+        fraction = min(float(metres_along / passed[-1]), 1.0) if passed[-1] > 0 else 0.0
+        if metres_along < _END_M:
+            fraction, at_piece, point = 0.0, 0, points[0]
+        elif passed[-1] - metres_along < _END_M:
+            fraction, at_piece, point = 1.0, len(points) - 2, points[-1]
         return Snap(
             polyline=polyline,
-            fraction=passed / total if total > 0 else 0.0,
-            segment=int(piece[best]),
+            fraction=fraction,
+            segment=at_piece,
             lat=float(point[0]),
-            lon=float(point[1]),
+            lon=float((point[1] + 180.0) % 360.0 - 180.0) if abs(point[1]) > 180.0 else float(point[1]),
             metres=float(haversine(lat, lon, point[0], point[1])),
         )
