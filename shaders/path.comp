@@ -1,7 +1,7 @@
 // Walks a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on one if
 // dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so that
-// every device gives the same path. Arcs of weight zero lie on no cycle here (see vkssp/solvers/prepare.py), so the walk
-// ends. A dispatch goes some steps and the next goes on.
+// every device gives the same path. Arcs of weight zero lie on no cycle here but loops (see vkssp/solvers/prepare.py), and
+// loops are left out, so the walk ends. A dispatch goes some steps and the next goes on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -24,6 +24,7 @@ layout(std430, binding = 3) buffer Path {
 layout(push_constant) uniform Push {
     uint num_seeds;
     uint num_targets;
+    uint num_nodes;
     uint steps;
 };
 
@@ -71,7 +72,8 @@ void main() {
             uint arc = chunk + lid;
             if (arc < end) {
                 uvec2 tail_weight = arcs_in[arc];
-                if (extend(dist[tail_weight.x], tail_weight.y) == distance) atomicMin(found, arc);
+                bool fits = tail_weight.x != at && extend(dist[tail_weight.x], tail_weight.y) == distance;
+                if (fits) atomicMin(found, arc);
             }
             barrier();
             bool hit = found != UNREACHABLE;
@@ -80,7 +82,8 @@ void main() {
         }
         uint arc = found;
         barrier();
-        if (arc == UNREACHABLE) {  // no arc fits: these are no shortest distances
+        // No arc fits, or the walk goes in circles: these are no shortest distances.
+        if (arc == UNREACHABLE || count >= num_nodes) {
             if (lid == 0) done = 2;
             break;
         }

@@ -89,6 +89,15 @@ def test_loops_and_parallel_arcs(device: Device, algorithm: str) -> None:
 
 
 @algorithms
+def test_loops_of_zero_weight_on_the_way(device: Device, algorithm: str) -> None:
+    """A walk back along distances must not stay on them."""
+    up = Graph.from_edges([0, 1, 1, 2, 2, 3], [1, 1, 2, 2, 3, 3], [3, 0, 0, 0, 2, 0])
+    down = Graph.from_edges([3, 2, 2, 1, 1, 0], [2, 2, 1, 1, 0, 0], [3, 0, 0, 0, 2, 0])
+    check(up, device, algorithm, [0, 1, 2])
+    check(down, device, algorithm, [3, 2, 1])
+
+
+@algorithms
 def test_a_star(device: Device, algorithm: str) -> None:
     """A node with 65 000 arcs, once outward and once both ways."""
     leaves = np.arange(1, 65001)

@@ -35,10 +35,11 @@ class PathWalker(Resource):
         super().__init__(owner)
         device = graph.device
         first_in, arcs_in, self._arc_in = graph.incoming()
+        self._num_nodes = graph.num_nodes
         # A shortest path visits no node twice.
         self._path = Buffer(device, HEADER.itemsize + 4 * graph.num_nodes, name="the path", owner=self)
         size = min(64, device.limits.workgroup_size)
-        kernel = Kernel(device, "path", bindings=5, push_constants=3, workgroup_size=size, owner=self)
+        kernel = Kernel(device, "path", bindings=5, push_constants=4, workgroup_size=size, owner=self)
         self._walk = kernel.on(first_in, arcs_in, algorithm.distances, self._path, algorithm.terminals)
         self._mapped = Buffer(device, HEADER.itemsize, mapped=True, name="the mapped path", owner=self)
         self._recording = Recording(device, owner=self)
@@ -61,7 +62,7 @@ class PathWalker(Resource):
                     recording.fill(self._path, 0)
                     recording.barrier("transfer", "compute")
                 recording.bind(self._walk)
-                recording.push(self._walk, num_seeds, num_targets, _STEPS)
+                recording.push(self._walk, num_seeds, num_targets, self._num_nodes, _STEPS)
                 recording.dispatch(1)
                 recording.barrier("compute", "transfer")
                 recording.copy(self._path, self._mapped, HEADER.itemsize)
