@@ -29,6 +29,7 @@ def run(arguments: list[str], **environment: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        timeout=1200,  # a search that never ends must not keep the whole run
     )
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout
