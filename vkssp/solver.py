@@ -14,7 +14,7 @@ from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s, tails_of
-from vkssp.routing.route import Route, along
+from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import MAX_TERMINALS, Algorithm, DeviceGraph, Outcome, Terminal, check_parameters
 from vkssp.solvers.path import PathWalker
@@ -183,14 +183,13 @@ class Solver(Resource):
         weight, _, _, arcs = found
         nodes = np.concatenate([np.array([source], np.uint32), self.graph.head[arcs]])
         streets = self.graph.streets
-        timed = streets is not None and streets.seconds_per_weight > 0
         return Route(
             nodes=nodes,
             arcs=arcs,
             weight=weight,
             points=along(self.graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
-            duration_s=weight * streets.seconds_per_weight if streets is not None and timed else None,
+            duration_s=duration(self.graph, weight),
             origin=None,
             destination=None,
             device=self.device.info.name,

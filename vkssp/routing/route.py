@@ -77,6 +77,12 @@ class Route:
     query_ms: float
 
 
+def duration(graph: Graph, weight: int) -> float | None:
+    """Return the seconds that a weight stands for, None where weights are no durations."""
+    streets = graph.streets
+    return weight * streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else None
+
+
 def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
     """Return the points along whole arcs that follow each other.
 

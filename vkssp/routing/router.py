@@ -15,7 +15,7 @@ from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Graph
-from vkssp.routing.route import Place, Route, along
+from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
 from vkssp.solver import DEFAULT_ALGORITHM, Solver
 
@@ -211,15 +211,13 @@ class Router(Resource):
         # Pieces meet in points that both have.
         keep = np.ones(len(points), np.bool_)
         keep[1:] = (points[1:] != points[:-1]).any(axis=1)
-        streets = graph.streets
-        timed = streets is not None and streets.seconds_per_weight > 0
         return Route(
             nodes=nodes,
             arcs=arcs,
             weight=way.weight,
             points=points[keep],
             distance_m=metres,
-            duration_s=way.weight * streets.seconds_per_weight if streets is not None and timed else None,
+            duration_s=duration(graph, way.weight),
             origin=self._place(origin, start),
             destination=self._place(destination, end),
             device=self.solver.device.info.name,
