@@ -97,6 +97,16 @@ def build(*, force: bool = False) -> list[str]:
     if not wanted:
         raise ShaderError(f"no shaders in {SOURCES}")
     todo = sorted(wanted) if force else stale()
+    try:
+        _build(todo, wanted)
+    except OSError as error:
+        raise ShaderError(
+            f"cannot write the compiled shaders to {OUTPUT}: {error.strerror}; make it writable"
+        ) from error
+    return todo
+
+
+def _build(todo: list[str], wanted: dict[str, str]) -> None:
     OUTPUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in todo:
@@ -108,7 +118,6 @@ def build(*, force: bool = False) -> list[str]:
             module.unlink()
     if todo or _built() != wanted:
         _replace(MANIFEST, json.dumps(wanted, indent=1).encode())
-    return todo
 
 
 def main() -> int:

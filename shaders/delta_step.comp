@@ -144,7 +144,9 @@ void advance() {
         state.first_node = state.worked_min;
         state.last_node = state.worked_max;
     } else {  // every distance below the bucket's end is final
-        uint best = best_target(state.num_seeds, state.num_targets);
+        bool beyond;
+        uint best = best_target(state.num_seeds, state.num_targets, beyond);
+        if (beyond) state.overflow = 1;
         uint nearest = state.waiting_distance;
         state.best = best;
         if (best < state.high || state.largest < state.high || nearest == UNREACHABLE) {

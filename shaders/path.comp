@@ -10,7 +10,7 @@ layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
-layout(std430, binding = 3) buffer Path {
+layout(std430, binding = 3) coherent buffer Path {
     uint started, done;
     uint node;    // where the walk stands
     uint target;  // index of the target that it started from
@@ -36,7 +36,8 @@ void main() {
     if (started == 0) {
         barrier();  // nobody may see `started` set who has yet to look at it
         if (lid == 0) {
-            uint best = best_target(num_seeds, num_targets);
+            bool beyond;
+            uint best = best_target(num_seeds, num_targets, beyond);
             for (uint i = num_targets; i-- > 0;) {
                 uvec2 place = terminals[num_seeds + i];
                 if (extend(dist[place.x], place.y) == best) target = i;

@@ -14,6 +14,7 @@ from vkssp.gpu.ffi import enumerate_all, text
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYER = "VK_LAYER_KHRONOS_validation"
+SUITE = ("tests/test_solver.py", "tests/test_solver_use.py")
 #: Where scripts/test has put SwiftShader, a software driver with small subgroups and workgroups.
 SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
 COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
@@ -37,7 +38,7 @@ def run(arguments: list[str], **environment: str) -> str:
 
 def suite(**environment: str) -> str:
     # Without -s pytest would keep what the layers print of passing tests to itself.
-    output = run(["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests/test_solver.py"], **environment)
+    output = run(["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *SUITE], **environment)
     assert re.search(r"\d+ passed", output)
     return output
 

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +15,10 @@ import pytest
 
 from tests.graphs import grid
 from vkssp import DeviceError, Graph, Solver
+from vkssp.gpu import buffer as buffer_module
 from vkssp.gpu import ffi as vkffi
+from vkssp.gpu import kernel as kernel_module
+from vkssp.gpu import recording as recording_module
 from vkssp.gpu.buffer import STAGING_BYTES, Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, array, ffi, struct
@@ -22,7 +29,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 
 def some_devices(device: Device) -> list[DeviceInfo]:
     kinds = ("cpu", "integrated", "discrete", "discrete", "virtual", "discrete")
-    names = ("llvmpipe", "Intel Iris", "NVIDIA A", "NVIDIA B", "Venus", "Old Card")
+    names = ("llvmpipe", "Intel Iris", "NVIDIA A", "NVIDIA B 4090", "Venus", "Old Card")
     return [
         replace(device.info, index=i, kind=kind, name=name, unusable="" if name != "Old Card" else "is too old")
         for i, (kind, name) in enumerate(zip(kinds, names, strict=True))
@@ -31,7 +38,11 @@ def some_devices(device: Device) -> list[DeviceInfo]:
 
 @pytest.mark.parametrize(
     ("selector", "index"),
-    [(None, 2), ("", 2), (0, 0), ("3", 3), ("nvidia", 2), ("nvidia b", 3), ("INTEL", 1), ("venus", 4)],
+    [
+        *[(None, 2), ("", 2), (0, 0), (np.int64(3), 3), ("3", 3), ("nvidia", 2), ("nvidia b", 3), ("INTEL", 1)],
+        ("venus", 4),
+        ("4090", 3),
+    ],
 )
 def test_devices_are_chosen_by_kind_index_and_name(device: Device, selector: int | str | None, index: int) -> None:
     assert choose(some_devices(device), selector).index == index
@@ -42,6 +53,7 @@ def test_devices_are_chosen_by_kind_index_and_name(device: Device, selector: int
     [
         (9, "there is no device 9; choose one of 0: llvmpipe"),
         ("amd", "no device's name contains 'amd'"),
+        (1.5, "device is 1.5; give an index"),
         (5, "is too old"),
     ],
 )
@@ -201,11 +213,147 @@ def test_closing_twice_and_after_the_device_is_harmless() -> None:
     assert buffer.closed and solver.closed
 
 
-def test_what_is_forgotten_is_closed() -> None:
+def test_what_is_forgotten_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = []
+    release = Device._release
+    monkeypatch.setattr(Device, "_release", lambda self: (released.append(self.info.index), release(self)))
     for _ in range(3):
         Solver(grid(4)).distances(0)
     gc.collect()
-    assert not [o for o in gc.get_objects() if type(o) is Device and not o.closed and o.info is None]
+    assert len(released) == 3
+
+
+@pytest.mark.parametrize("call", ["distances", "distance", "route", "clone", "new"])
+def test_whatever_follows_the_close_of_the_device_is_an_error(call: str) -> None:
+    opened = Device()
+    solver = Solver(grid(4), device=opened)
+    solver.route(0, 15)
+    opened.close()
+    calls = {
+        "distances": lambda: solver.distances(0),
+        "distance": lambda: solver.distance(0, 15),
+        "route": lambda: solver.route(0, 15),
+        "clone": solver.clone,
+        "new": lambda: Solver(grid(4), device=opened),
+    }
+    with pytest.raises(DeviceError, match="this device has been closed; open another"):
+        calls[call]()
+    solver.close()
+
+
+def test_a_solver_closes_when_the_other_thread_is_done() -> None:
+    solver = Solver(grid(60), delta=1)
+    expected = solver.distances(0)
+    results: list[np.ndarray] = []
+    thread = threading.Thread(target=lambda: results.append(solver.distances(0)))
+    thread.start()
+    while solver._lock.acquire(blocking=False):  # until the search has begun, or is over already
+        solver._lock.release()
+        if not thread.is_alive():
+            break
+    solver.close()
+    thread.join()
+    assert np.array_equal(results[0], expected)
+
+
+@pytest.mark.parametrize("stage", ["submit", "wait", "record"])
+def test_an_interrupted_search_leaves_a_solver_that_works(
+    device: Device, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    """Ctrl-C at the worst moments: right after a call to the driver, before anything could be noted about it."""
+    graph = grid(40)
+    function = {"submit": "vkQueueSubmit", "wait": "vkResetFences", "record": "vkBeginCommandBuffer"}[stage]
+    original = recording_module.call
+    countdown = [0]
+
+    def interrupted(name: str, *arguments: object, allow: tuple[int, ...] = ()) -> int:
+        code = original(name, *arguments, allow=allow)
+        if name == function:
+            countdown[0] -= 1
+            if countdown[0] == 0:
+                raise KeyboardInterrupt
+        return code
+
+    with Solver(graph, device=device) as solver:
+        expected = solver.distances(0)
+        monkeypatch.setattr(recording_module, "call", interrupted)
+        for moment in range(1, 6):
+            countdown[0] = moment
+            with contextlib.suppress(KeyboardInterrupt):
+                solver.route(0, 1599)
+                solver.distances(5)
+            countdown[0] = 0
+            assert np.array_equal(solver.distances(0), expected)
+            assert solver.route(0, 1599).weight == expected[1599]
+
+
+def test_whatever_fails_on_the_way_nothing_is_left_behind(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call that makes something fails once; the error is the driver's own, and all that was made is given back."""
+    modules = [kernel_module, recording_module, buffer_module]
+    originals = {module: (module.create, module.call) for module in modules}
+    countdown = [0]
+
+    def failing(original: Callable[..., object]) -> Callable[..., object]:
+        def call(function: str, *arguments: object, **options: object) -> object:
+            countdown[0] -= 1
+            if countdown[0] == 0:
+                raise VulkanError(function, -2)
+            return original(function, *arguments, **options)
+
+        return call
+
+    with Solver(grid(4), device=device) as solver:  # what the device keeps for all, staging and caches
+        solver.distances(0)
+    owned = set(device._owned)
+    for module in modules:
+        monkeypatch.setattr(module, "create", failing(originals[module][0]))
+        monkeypatch.setattr(module, "call", failing(originals[module][1]))
+    failures = 0
+    for moment in range(1, 1000):
+        countdown[0] = moment
+        try:
+            with Solver(grid(4), device=device) as solver:
+                solver.route(0, 15)
+        except VulkanError as error:
+            assert error.code == -2
+            failures += 1
+        else:
+            if countdown[0] > 0:
+                break
+        countdown[0] = 0
+        assert set(device._owned) == owned
+    assert failures > 40
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_no_claim_on_its_parents_devices() -> None:
+    program = """
+import os, sys
+from tests.graphs import grid
+from vkssp import DeviceError, Solver
+solver = Solver(grid(4))
+expected = solver.distances(0).tolist()
+if os.fork() == 0:
+    try:
+        solver.distances(0)
+    except DeviceError as error:
+        print("child:", error, flush=True)
+    solver.close()
+    os._exit(0)
+os.wait()
+assert solver.distances(0).tolist() == expected
+print("parent: right")
+"""
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "child: this device was opened by another process; open another\nparent: right\n"
 
 
 def _resident() -> int:

@@ -99,12 +99,19 @@ def test_graphs_without_nodes_or_arcs() -> None:
     assert (graph.num_nodes, graph.num_arcs, graph.tail.tolist()) == (3, 0, [])
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil"])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"])
 def test_from_scipy(kind: str) -> None:
     rng = np.random.default_rng(1)
     dense = rng.integers(0, 5, (20, 20))
     graph = Graph.from_scipy(sparse.coo_array(dense).asformat(kind))
     assert np.array_equal(graph.to_scipy().toarray(), dense)
+
+
+def test_from_scipy_takes_no_padding_for_arcs() -> None:
+    blocks = sparse.bsr_array(sparse.csr_array(np.diag([1, 2, 3, 4])), blocksize=(2, 2))
+    assert Graph.from_scipy(blocks).num_arcs == 4
+    roomy = sparse.csr_array((np.array([5, 7, 0]), np.array([1, 0, 0]), np.array([0, 1, 2])), shape=(2, 2))
+    assert Graph.from_scipy(roomy).weight.tolist() == [5, 7]
 
 
 def test_from_scipy_keeps_explicit_zeros_and_entries_stored_twice() -> None:
@@ -164,7 +171,7 @@ def test_z_order_of_one_place_keeps_the_sequence() -> None:
     assert z_order(np.zeros(0), np.zeros(0)).is_identity
 
 
-@pytest.mark.parametrize("nodes", [[0, 0], [1, 2], [-1, 0]])
-def test_what_is_no_permutation_is_refused(nodes: list[int]) -> None:
-    with pytest.raises(GraphError, match="give a permutation"):
+@pytest.mark.parametrize("nodes", [[0, 0], [1, 2], [-1, 0], [0.0, 1.0], [[0, 1]], ["0", "1"]])
+def test_what_is_no_permutation_is_refused(nodes: list[object]) -> None:
+    with pytest.raises(GraphError, match=r"give a (one-dimensional )?permutation"):
         Order.from_nodes(nodes)

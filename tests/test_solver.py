@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import DATA, shared_data
 from tests.graphs import check_path, grid, heap_dijkstra, random_graphs, scipy_dijkstra
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver, read_graph
+from vkssp import UNREACHABLE, Graph, NoRouteError, Solver, read_graph
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
 
@@ -154,145 +152,6 @@ def test_weights_near_the_largest(device: Device, algorithm: str) -> None:
     check(graph, device, algorithm, [0])
 
 
-@algorithms
-def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str) -> None:
-    largest = 2**32 - 2
-    for weights in ([largest, 1], [largest, largest], [2**31, 2**31]):
-        with Solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
-            with pytest.raises(DistanceOverflowError, match="divide the weights"):
-                solver.distances(0)
-            for query in (solver.distance, solver.route):
-                with pytest.raises(DistanceOverflowError, match="divide the weights"):
-                    query(0, 2)
-            assert solver.distance(0, 1) == weights[0]
-            assert solver.distances(1).tolist() == [UNREACHABLE, 0, weights[1]]
-
-
-@algorithms
-def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str) -> None:
-    graph = grid(100, low=50)
-    with Solver(graph, algorithm, device, delta=100) as solver:
-        whole = solver.distances(0)
-        assert solver.last is not None
-        all_sweeps = solver.last.counters["sweeps"]
-        for target in (1, 100, 305):
-            assert solver.distance(0, target) == whole[target]
-            assert solver.last.counters["sweeps"] < all_sweeps / 4
-
-
-@algorithms
-def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
-    graph = grid(30, seed=4)
-    rng = np.random.default_rng(2)
-    with Solver(graph, algorithm, device) as solver:
-        for _ in range(10):
-            seeds = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 3), rng.integers(0, 500, 3), strict=True)]
-            targets = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 4), rng.integers(0, 500, 4), strict=True)]
-            ways = {
-                (i, j): offset + int(heap_dijkstra(graph, seed)[target]) + more
-                for i, (seed, offset) in enumerate(seeds)
-                for j, (target, more) in enumerate(targets)
-            }
-            found = solver.search_path(seeds, targets)
-            assert found is not None
-            weight, i, j, arcs = found
-            assert weight == min(ways.values()) == ways[i, j]
-            assert seeds[i][1] + int(graph.weight[arcs].sum()) + targets[j][1] == weight
-
-
-@algorithms
-def test_many_queries_give_the_same_as_the_first(device: Device, algorithm: str) -> None:
-    graph = grid(40, seed=9)
-    with Solver(graph, algorithm, device) as solver:
-        expected = {source: solver.distances(source) for source in range(0, 1600, 100)}
-        owned = len(device._owned)
-        for source, distances in list(expected.items()) * 3:
-            assert solver.distance(source, 1599) == distances[1599]
-            assert np.array_equal(solver.distances(source), distances)
-        assert len(device._owned) == owned, "a query allocates nothing"
-
-
-@algorithms
-def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
-    graph = grid(60, seed=10)
-    expected = {source: scipy_dijkstra(graph, source) for source in range(8)}
-    wrong: list[int] = []
-
-    def work(solver: Solver) -> None:
-        with solver:
-            for source in list(expected) * 3:
-                if not np.array_equal(solver.distances(source), expected[source]):
-                    wrong.append(source)
-
-    with Solver(graph, algorithm, device) as solver:
-        threads = [threading.Thread(target=work, args=(solver.clone(),)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not wrong
-        assert np.array_equal(solver.distances(0), expected[0]), "the original outlives its clones"
-
-
-def test_one_solver_may_be_shared_by_threads(device: Device) -> None:
-    graph = grid(40, seed=11)
-    expected = [scipy_dijkstra(graph, source) for source in range(4)]
-    results: dict[int, np.ndarray] = {}
-    with Solver(graph, device=device) as solver:
-
-        def work(source: int) -> None:
-            results[source] = solver.distances(source)
-
-        threads = [threading.Thread(target=work, args=(source,)) for source in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert all(np.array_equal(results[source], expected[source]) for source in range(4))
-
-
-def test_clones_outlive_the_solver_that_opened_the_device() -> None:
-    solver = Solver(grid(5))
-    clone = solver.clone()
-    solver.close()
-    assert clone.distance(0, 24) == heap_dijkstra(grid(5), 0)[24]
-    clone.close()
-    assert clone.device.closed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of delta_step"),
-        ({"delta": 0}, "delta is 0; delta_step takes 1 to 4294967294"),
-        ({"delta": 2.5}, "delta is 2.5"),
-        ({"light_heavy": 2}, "light_heavy is 2"),
-        ({"gamma": 2}, "delta_step has no parameter 'gamma'; it takes delta"),
-        ({"order": "z"}, "the graph has no coordinates"),
-        ({"order": "random"}, "order is 'random'"),
-    ],
-)
-def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:
-    with pytest.raises(QueryError, match=words):
-        Solver(Graph.from_edges([0], [1], [1]), device=device, **arguments)  # type: ignore[arg-type]
-
-
-def test_wrong_nodes(device: Device) -> None:
-    with Solver(Graph.from_edges([0], [1], [1]), device=device) as solver:
-        for node, words in (
-            (2, "source is 2; node ids of this graph go from 0 to 1"),
-            (-1, "source is -1"),
-            (0.5, "0.5"),
-        ):
-            with pytest.raises(QueryError, match=words):
-                solver.distances(node)  # type: ignore[arg-type]
-        with pytest.raises(QueryError, match="target is 7"):
-            solver.route(0, 7)
-        solver.close()
-        with pytest.raises(QueryError, match="has been closed"):
-            solver.distances(0)
-
-
 @pytest.mark.parametrize("light_heavy", [0, 1])
 def test_real_road_network_in_both_numberings(device: Device, light_heavy: int) -> None:
     """Rome, whose file has no coordinates: by its own numbering and by a random one."""
@@ -302,28 +161,6 @@ def test_real_road_network_in_both_numberings(device: Device, light_heavy: int) 
         name = np.arange(3353) if seed is None else np.random.default_rng(seed).permutation(3353)
         graph = Graph.from_edges(name[arcs[:, 0] - 1], name[arcs[:, 1] - 1], arcs[:, 2])
         check(graph, device, "delta_step", [0, 1000, 3352], light_heavy=light_heavy)
-
-
-@pytest.mark.parametrize(
-    ("seeds", "targets", "words"),
-    [
-        ([], [(0, 0)], "there are 0 places named source; give 1 to 64"),
-        ([(0, 0)] * 65, [(0, 0)], "there are 65 places named source"),
-        ([(0, 0)], [(0, 0)] * 65, "there are 65 places named target"),
-        ([(0, 0)], [], "there is no target"),
-        ([(0, -1)], [(0, 0)], "the weight to a source is -1"),
-        ([(0, 0)], [(0, 2**32 - 1)], "the weight to a target is 4294967295"),
-        ([(9, 0)], [(0, 0)], "source is 9"),
-    ],
-)
-def test_wrong_terminals(
-    device: Device, seeds: list[tuple[int, int]], targets: list[tuple[int, int]], words: str
-) -> None:
-    with (
-        Solver(Graph.from_edges([0], [1], [1]), device=device) as solver,
-        pytest.raises(QueryError, match=words),
-    ):
-        solver.search_path(seeds, targets)
 
 
 @pytest.mark.parametrize(
@@ -343,3 +180,24 @@ def test_real_extracts(device: Device, name: str) -> None:
     sources = np.random.default_rng(14).integers(0, graph.num_nodes, 2).tolist()
     check(graph, device, "delta_step", sources)
     check(graph, device, "delta_step", sources[:1], order="natural", delta=50, light_heavy=1)
+
+
+@algorithms
+def test_the_first_way_found_to_a_target_need_not_be_the_best(device: Device, algorithm: str) -> None:
+    graph = Graph.from_edges([0, 0, 1, 2], [3, 1, 2, 3], [100, 10, 10, 10])
+    for delta in (1, 10, 40):
+        check(graph, device, algorithm, [0], delta=delta)
+        with Solver(graph, algorithm, device, delta=delta) as solver:
+            found = solver.search_path([(0, 0)], [(3, 0), (1, 19)])
+            assert found is not None and found[:3] == (29, 0, 1)
+
+
+@algorithms
+@pytest.mark.parametrize("size", [1, 8])
+def test_more_nodes_wait_for_a_bucket_than_a_workgroup_lists(device: Device, algorithm: str, size: int) -> None:
+    """Two stars in a row: all leaves of the first come into one bucket, none of them in the source's."""
+    leaves = np.arange(1, 2001)
+    tail = np.concatenate([np.zeros(2000, int), leaves])
+    head = np.concatenate([leaves, leaves + 2000])
+    weight = np.concatenate([np.full(2000, 100), np.full(2000, 3)])
+    check(Graph.from_edges(tail, head, weight), device, algorithm, [0], delta=50, workgroup_size=size, workgroups=1)

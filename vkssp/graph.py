@@ -310,8 +310,11 @@ class Graph:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"matrix has shape {matrix.shape}; give a square one")
         if matrix.format == "csr":
-            return cls.from_csr(matrix.indptr, matrix.indices, matrix.data, lat=lat, lon=lon)
+            used = int(matrix.indptr[-1])  # there may be room for more
+            return cls.from_csr(matrix.indptr, matrix.indices[:used], matrix.data[:used], lat=lat, lon=lon)
         entries = matrix.tocoo()
+        if matrix.format in ("bsr", "dia"):  # their zeros fill up blocks and diagonals, and mean nothing
+            entries.eliminate_zeros()
         return cls.from_edges(entries.row, entries.col, entries.data, num_nodes=matrix.shape[0], lat=lat, lon=lon)
 
     def to_scipy(self) -> Any:

@@ -37,7 +37,12 @@ class Order:
         GraphError
             If `node` does not hold every id from 0 on exactly once.
         """
-        nodes = np.asarray(node).astype(np.int64)
+        given = np.asarray(node)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise GraphError(
+                f"node has shape {given.shape} and dtype {given.dtype}; give a one-dimensional permutation"
+            )
+        nodes = given.astype(np.int64)
         rank = np.full(len(nodes), -1, np.int64)
         if len(nodes) and (nodes.min() < 0 or nodes.max() >= len(nodes)):
             raise GraphError(f"node holds ids outside 0 to {len(nodes) - 1}; give a permutation")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
@@ -21,6 +22,7 @@ from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
 
 DEFAULT_ALGORITHM = "delta_step"
+_OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 
 
 def algorithm_named(name: str) -> type[Algorithm]:
@@ -91,6 +93,7 @@ class Solver(Resource):
         self._parameters = check_parameters(algorithm_named(algorithm), parameters)
         prepared = PreparedGraph(graph, order)
         opened = device if isinstance(device, Device) else Device(device)
+        _ = opened.handle  # an error if it has been closed
         try:
             shared = _Shared(DeviceGraph(opened, prepared), opened if opened is not device else None)
         except BaseException:
@@ -104,13 +107,36 @@ class Solver(Resource):
         self._prepared, self.device = shared.graph.prepared, shared.graph.device
         self.last: Outcome | None = None
         self._lock = threading.RLock()
+        self._search: Algorithm | None = None
         self._walker: PathWalker | None = None
         super().__init__()
         try:
-            self._search = ALGORITHMS[algorithm](shared.graph, **self._parameters)
+            self._algorithm()
         except BaseException:
             self.close()
             raise
+
+    def _algorithm(self) -> Algorithm:
+        """Return the algorithm with its buffers, made when there is none yet, or none any more."""
+        if self._search is None:
+            self._search = ALGORITHMS[self.algorithm](self._shared.graph, **self._parameters)
+        return self._search
+
+    def _discard(self) -> None:
+        """Give back the algorithm's buffers; the next search makes new ones.
+
+        After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
+        """
+        search, walker, self._search, self._walker = self._search, self._walker, None, None
+        for part in (walker, search):
+            if part is not None:
+                part.close()
+
+    def close(self) -> None:
+        """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
+        if not self.inherited:
+            with self._lock:
+                super().close()
 
     def clone(self) -> Solver:
         """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
@@ -143,9 +169,9 @@ class Solver(Resource):
         seeds = [(self._node(source, "source"), 0)]
         with self._lock:
             outcome = self._run(seeds, [])
-            found = self._search.distances.read(np.uint32, self._prepared.num_nodes)
-        if outcome.overflow:
-            self._check_overflow(found)
+            found = self._algorithm().distances.read(np.uint32, self._prepared.num_nodes)
+        if outcome.overflow and self._beyond(found).any():
+            raise DistanceOverflowError(_OVERFLOW)
         return found if self._prepared.is_identity else found[self._prepared.node]
 
     def distance(self, source: int, target: int) -> int:
@@ -220,7 +246,7 @@ class Solver(Resource):
         with self._lock:
             self._check_open()
             if self._walker is None:
-                self._walker = PathWalker(self._shared.graph, self._search, owner=self)
+                self._walker = PathWalker(self._shared.graph, self._algorithm())
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -244,7 +270,7 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
-        if not targets:
+        if len(targets) == 0:
             raise QueryError("there is no target; give at least one")
         with self._lock:
             best = self._best(here_seeds, here_targets)
@@ -252,28 +278,47 @@ class Solver(Resource):
                 return None
             self.prepare_routes()
             assert self._walker is not None
-            seed, target, arcs = self._walker.walk(len(seeds), len(targets))
+            try:
+                seed, target, arcs = self._walker.walk(len(seeds), len(targets))
+            except BaseException:
+                self._discard()
+                raise
         return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
         if outcome.best == UNREACHABLE and outcome.overflow:
-            self._check_overflow(self._search.distances.read(np.uint32, self._prepared.num_nodes))
+            found = self._algorithm().distances.read(np.uint32, self._prepared.num_nodes)
+            beyond = self._beyond(found)
+            if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
+                raise DistanceOverflowError(_OVERFLOW)
         return outcome.best
 
     def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
         self._check_open()
-        self.last = self._search.search(seeds, targets)
+        try:
+            self.last = self._algorithm().search(seeds, targets)
+        except BaseException:
+            self._discard()
+            raise
         return self.last
 
-    def _check_overflow(self, found: Uint32s) -> None:
-        # A sum that does not fit matters only where no other path leads.
+    def _beyond(self, found: Uint32s) -> npt.NDArray[np.bool_]:
+        """Return the nodes that only paths whose sums do not fit into 32 bits reach."""
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
         tails, heads = tails_of(self._prepared.first_out), self._prepared.arcs[:, 0]
-        if np.any((found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)):
-            raise DistanceOverflowError(
-                f"a shortest distance passes {UNREACHABLE - 1}, the largest that 32 bits hold; "
-                "divide the weights by a common factor"
-            )
+        first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
+        beyond = np.zeros(len(found), np.bool_)
+        if len(first):
+            # From one more node, linked to all that such an arc leads to.
+            n = len(found)
+            ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
+            links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
+            beyond[csgraph.breadth_first_order(links, n, return_predecessors=False)[1:]] = True
+            beyond &= found == UNREACHABLE
+        return beyond
 
     def _node(self, node: int, name: str) -> int:
         try:
@@ -288,21 +333,26 @@ class Solver(Resource):
         return int(self._prepared.node[index])
 
     def _terminals(self, places: Sequence[Terminal], name: str) -> list[Terminal]:
-        if len(places) > MAX_TERMINALS or (name == "source" and not places):
+        if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
             raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
-        for _, offset in places:
-            if not 0 <= operator.index(offset) < UNREACHABLE:
+        result = []
+        for node, offset in places:
+            try:
+                weight = operator.index(offset)
+            except TypeError:
+                weight = -1
+            if not 0 <= weight < UNREACHABLE:
                 raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
-        return [(self._node(node, name), offset) for node, offset in places]
+            result.append((self._node(node, name), weight))
+        return result
 
     def _check_open(self) -> None:
         if self.closed:
             raise QueryError("this solver has been closed; make another")
+        _ = self.device.handle  # an error if the device has been closed, or belongs to another process
 
     def _release(self) -> None:
-        search = getattr(self, "_search", None)
-        if search is not None:
-            search.close()
+        self._discard()
         self._shared.release()
 
 

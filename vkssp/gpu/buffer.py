@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import call, constant, create, ffi, lib, struct
+from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 
 if TYPE_CHECKING:
@@ -134,23 +135,28 @@ class Staging(Resource):
     """The mapped buffer that transfers go through, and the command buffer that copies to and from it."""
 
     def __init__(self, device: Device) -> None:
-        from vkssp.gpu.recording import Recording
-
         super().__init__(device)
+        self.device = device
         self.lock = threading.Lock()
         self.buffer = Buffer(device, STAGING_BYTES, mapped=True, name="the staging buffer", owner=self)
         self.bytes = self.buffer.view(np.uint8)
-        self.recording = Recording(device)
+        self.recording = Recording(device, owner=self)
 
     def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int, target_offset: int) -> None:
         """Copy on the device and wait for it."""
         recording = self.recording
-        with recording.record():
-            recording.barrier("all", "transfer")
-            recording.copy(source, target, nbytes, source_offset, target_offset)
-            recording.barrier("transfer", "all")
-        recording.submit()
-        recording.wait()
+        try:
+            with recording.record():
+                recording.barrier("all", "transfer")
+                recording.copy(source, target, nbytes, source_offset, target_offset)
+                recording.barrier("transfer", "all")
+            recording.submit()
+            recording.wait()
+        except BaseException:
+            # Interrupted, it may be half recorded or half submitted: nobody can tell, so the next copy has a new one.
+            recording.close()
+            self.recording = Recording(self.device, owner=self)
+            raise
 
 
 def staging(device: Device) -> Staging:

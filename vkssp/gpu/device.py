@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any
 
+from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import Instance, choose, describe, queue_family
 from vkssp.gpu.resource import Resource
@@ -45,7 +46,7 @@ class Device(Resource):
             self.info = choose(listed, selector)
             self.physical = self._instance.devices[self.info.index]
             self.family, _ = queue_family(self.physical)
-            self.handle = self._create()
+            self._handle = self._create()
         except BaseException:
             self._instance.close()
             raise
@@ -58,6 +59,14 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
+
+    @property
+    def handle(self) -> Any:
+        """The VkDevice; an error once it has been destroyed, where the driver would crash."""
+        if self._handle is None or self.inherited:
+            state = "was opened by another process" if self.inherited else "has been closed"
+            raise DeviceError(f"this device {state}; open another")
+        return self._handle
 
     @staticmethod
     def selected() -> str | None:
@@ -120,6 +129,7 @@ class Device(Resource):
     def _release(self) -> None:
         lib.vkDeviceWaitIdle(self.handle)
         lib.vkDestroyDevice(self.handle, ffi.NULL)
+        self._handle = None
         self._instance.close()
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,6 +236,17 @@ def list_devices() -> list[DeviceInfo]:
         return [describe(index, physical) for index, physical in enumerate(instance.devices)]
 
 
+def _by_index(devices: list[DeviceInfo], selector: int | str) -> list[DeviceInfo]:
+    if isinstance(selector, str):
+        index = int(selector) if selector.isdecimal() else -1
+    else:
+        try:
+            index = operator.index(selector)
+        except TypeError:
+            raise DeviceError(f"device is {selector!r}; give an index or a part of a name") from None
+    return [d for d in devices if d.index == index]
+
+
 def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
     """Return the device that a selector means: an index, or a part of a name in any case; by default the fastest kind.
 
@@ -249,17 +261,14 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         raise DeviceError(_NO_DRIVER)
     if selector is None or selector == "":
         chosen = ranked[0]
-    elif not isinstance(selector, int | str):
-        raise DeviceError(f"device is {selector!r}; give an index or a part of a name")
-    elif isinstance(selector, int) or selector.isdecimal():
-        fitting = [d for d in devices if d.index == int(selector)]
+    else:
+        fitting = _by_index(devices, selector)
+        if not fitting and isinstance(selector, str):  # a number may also be that of a model
+            fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
+        if not fitting and isinstance(selector, str) and not selector.isdecimal():
+            raise DeviceError(f"no device's name contains {selector!r}; choose one of {listing}")
         if not fitting:
             raise DeviceError(f"there is no device {selector}; choose one of {listing}")
-        chosen = fitting[0]
-    else:
-        fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
-        if not fitting:
-            raise DeviceError(f"no device's name contains {selector!r}; choose one of {listing}")
         chosen = fitting[0]
     if chosen.unusable:
         raise DeviceError(f"{chosen.name} {chosen.unusable}; choose one of {listing}")

@@ -224,7 +224,9 @@ class PipelineCache(Resource):
 
     def __init__(self, device: Device) -> None:
         self.device, self.lock = device, threading.Lock()
-        self.path = _cache_folder() / f"pipelines-{device.info.uuid}.bin"
+        self.path: Path | None = None
+        with contextlib.suppress(RuntimeError):  # there may be no home folder
+            self.path = _cache_folder() / f"pipelines-{device.info.uuid}.bin"
         self._stored = self._load()
         data = ffi.from_buffer(self._stored) if self._stored else ffi.NULL
         info = struct("VkPipelineCacheCreateInfo", initialDataSize=len(self._stored), pInitialData=data)
@@ -234,7 +236,7 @@ class PipelineCache(Resource):
     def _load(self) -> bytes:
         # Drivers need not survive damaged data, so the file carries a digest of its own.
         try:
-            content = self.path.read_bytes()
+            content = self.path.read_bytes() if self.path else b""
         except OSError:
             return b""
         digest, data = content[:32], content[32:]
@@ -251,7 +253,7 @@ class PipelineCache(Resource):
         # A cache that cannot be kept (no home folder, a full disk, a lost device) costs time, not answers.
         with contextlib.suppress(Exception):
             data = self._data()
-            if data != self._stored:
+            if self.path and data != self._stored:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(self.path) as stream:
                     stream.write(hashlib.sha256(data).digest() + data)

@@ -6,6 +6,7 @@ of dispatches feels the difference to the package's wrappers.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,6 +68,18 @@ class Recording(Resource):
 
     def __init__(self, device: Device, owner: Resource | None = None) -> None:
         self.device = device
+        self.pending = False
+        # Destroying what was never made is allowed, so a failure on the way leaves nothing behind.
+        self._pool = self._fence = ffi.NULL
+        super().__init__(owner or device)
+        try:
+            self._create()
+        except BaseException:
+            self.close()
+            raise
+
+    def _create(self) -> None:
+        device = self.device
         pool_info = struct(
             "VkCommandPoolCreateInfo",
             flags=constant("VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"),
@@ -74,18 +87,17 @@ class Recording(Resource):
         )
         self._pool = create("vkCreateCommandPool", "VkCommandPool", device.handle, pool_info, ffi.NULL)
         self._fence = create("vkCreateFence", "VkFence", device.handle, struct("VkFenceCreateInfo"), ffi.NULL)
-        super().__init__(owner or device)
         allocate = struct("VkCommandBufferAllocateInfo", commandPool=self._pool, commandBufferCount=1)
         self.handle = create("vkAllocateCommandBuffers", "VkCommandBuffer", device.handle, allocate)
         buffers = array("VkCommandBuffer", [self.handle])
         self._submit_info = struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=buffers)
         self._fences = array("VkFence", [self._fence])
         self._barrier = struct("VkMemoryBarrier")
-        self.pending = False
 
     @contextmanager
     def record(self) -> Iterator[Self]:
         """Begin to record anew; the recording ends with the block."""
+        self._check_open()
         self.wait()
         call("vkBeginCommandBuffer", self.handle, struct("VkCommandBufferBeginInfo"))
         try:
@@ -133,10 +145,16 @@ class Recording(Resource):
 
     def submit(self) -> None:
         """Hand the commands to the device's queue, and return at once."""
+        self._check_open()
         self.wait()
         with self.device.lock:
-            call("vkQueueSubmit", self.device.queue, 1, self._submit_info, self._fence)
-        self.pending = True
+            # Before the call: what was submitted and is not known to be pending would be freed under the device.
+            self.pending = True
+            try:
+                call("vkQueueSubmit", self.device.queue, 1, self._submit_info, self._fence)
+            except Exception:
+                self.pending = False
+                raise
 
     def wait(self) -> None:
         """Wait until the last submission has been carried out.
@@ -155,9 +173,15 @@ class Recording(Resource):
         call("vkResetFences", handle, 1, self._fences)
         self.pending = False
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise DeviceError("this recording has been closed; make another")
+
     def _release(self) -> None:
         handle = self.device.handle
-        if self.pending:  # an error or Ctrl-C left it running; its buffers must not be freed under it
-            lib.vkWaitForFences(handle, 1, self._fences, 1, int(PATIENCE * 1e9))
+        if self.pending:
+            # An error or Ctrl-C left it running, or about to. The fence cannot be trusted then, but the queue can.
+            with contextlib.suppress(DeviceError):
+                self.device.wait_idle()
         lib.vkDestroyFence(handle, self._fence, ffi.NULL)
         lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)

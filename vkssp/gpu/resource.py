@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import threading
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,8 @@ class Resource:
 
     An owner holds what was made from it and closes it, the youngest first, before it closes itself. It holds them
     strongly: weak references are cleared before finalizers run, so a forgotten device could not find its buffers.
+
+    A process that was forked has no claim on its parent's devices: what it inherits closes without effect there.
     """
 
     def __init__(self, owner: Resource | None = None) -> None:
@@ -23,6 +26,7 @@ class Resource:
         self._owned: dict[int, Resource] = {}
         self._made = next(_sequence)
         self._closing = threading.Lock()
+        self._process = os.getpid()
         self.closed = False
         if owner is not None:
             owner._owned[self._made] = self
@@ -30,16 +34,25 @@ class Resource:
     def close(self) -> None:
         """Give back what this object holds, after what was made from it; later calls do nothing."""
         with self._closing:
-            if self.closed:
+            if self.closed or self.inherited:
                 return
             self.closed = True
-        for made in sorted(self._owned, reverse=True):
-            resource = self._owned.get(made)
-            if resource is not None:
-                resource.close()
-        self._release()
+        closings = [self._owned[made].close for made in sorted(self._owned, reverse=True)]
+        trouble: BaseException | None = None
+        for closing in (*closings, self._release):
+            try:
+                closing()
+            except Exception as error:  # the rest must be given back all the same
+                trouble = trouble or error
         if self._owner is not None:
             self._owner._owned.pop(self._made, None)
+        if trouble is not None:
+            raise trouble
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process was forked from the one that made the object."""
+        return os.getpid() != self._process
 
     def _release(self) -> None:
         """Give back what this object itself holds; called once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,9 +62,13 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
         if value is None:
             values[name] = parameter.default
             continue
-        if int(value) != value or not parameter.low <= value <= parameter.high:
-            raise QueryError(f"{name} is {value}; {algorithm.NAME} takes {parameter.low} to {parameter.high}")
-        values[name] = int(value)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise QueryError(f"{name} is {value!r}; {algorithm.NAME} takes an integer") from None
+        if not parameter.low <= number <= parameter.high:
+            raise QueryError(f"{name} is {number}; {algorithm.NAME} takes {parameter.low} to {parameter.high}")
+        values[name] = number
     return values
 
 

@@ -55,20 +55,21 @@ class Loop(Resource):
         self._slots = self._mapped.view(dtype)
         self._timestamps = Timestamps(device, len(BATCHES) + 1, owner=self)
         self._start = Recording(device, owner=self)
-        self._batches: list[Recording] = []
+        self._batches = [self._record(slot, times) for slot, times in enumerate(BATCHES)]
+
+    def _record(self, slot: int, times: int) -> Recording:
+        batch = Recording(self._device, owner=self)
+        with batch.record():
+            self._iterate(batch, times)
+            batch.timestamp(self._timestamps, slot + 1)
+            batch.barrier("compute", "transfer")
+            batch.copy(self._state, self._mapped, self._slot_bytes, 0, slot * self._slot_bytes)
+            # The next batch goes on where this one ends, and the host reads the copy.
+            batch.barrier("all", "all")
+        return batch
 
     def _batch(self, number: int) -> tuple[int, Recording]:
         slot = number if number < len(BATCHES) else len(BATCHES) - 2 + (number - len(BATCHES)) % 2
-        if slot == len(self._batches):
-            batch = Recording(self._device, owner=self)
-            with batch.record():
-                self._iterate(batch, BATCHES[slot])
-                batch.timestamp(self._timestamps, slot + 1)
-                batch.barrier("compute", "transfer")
-                batch.copy(self._state, self._mapped, self._slot_bytes, 0, slot * self._slot_bytes)
-                # The next batch goes on where this one ends, and the host reads the copy.
-                batch.barrier("all", "all")
-            self._batches.append(batch)
         return slot, self._batches[slot]
 
     def run(self, begin: Callable[[Recording], None]) -> tuple[Any, float]:

@@ -27,12 +27,10 @@ class PathWalker(Resource):
         The graph that the algorithm works on.
     algorithm : Algorithm
         Whose distances are walked along.
-    owner : Resource
-        What closes it.
     """
 
-    def __init__(self, graph: DeviceGraph, algorithm: Algorithm, owner: Resource) -> None:
-        super().__init__(owner)
+    def __init__(self, graph: DeviceGraph, algorithm: Algorithm) -> None:
+        super().__init__(graph)
         device = graph.device
         first_in, arcs_in, self._arc_in = graph.incoming()
         self._num_nodes = graph.num_nodes

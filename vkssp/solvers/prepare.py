@@ -35,6 +35,8 @@ class PreparedGraph:
     ----------
     node : numpy.ndarray
         Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
+    is_identity : bool
+        Whether nodes have the caller's ids.
     arc : numpy.ndarray
         The caller's id of each arc here, shape (num_arcs,), int64.
     first_out : numpy.ndarray
@@ -65,6 +67,7 @@ class PreparedGraph:
             rank = new_id[group]
         self.contracted = group is not None
         self.num_nodes = graph.num_nodes if group is None else int(group.max()) + 1
+        self.is_identity = rank is None
         if rank is None:
             self.node = np.arange(graph.num_nodes, dtype=np.uint32)
             self.arc: npt.NDArray[np.int64] = np.arange(graph.num_arcs, dtype=np.int64)
@@ -81,11 +84,6 @@ class PreparedGraph:
     def num_arcs(self) -> int:
         """Number of arcs."""
         return len(self.arcs)
-
-    @property
-    def is_identity(self) -> bool:
-        """Whether nodes have the caller's ids."""
-        return not self.contracted and bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
         """Return the arcs by head.

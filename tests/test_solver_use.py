@@ -1,0 +1,229 @@
+"""The solver suite, second part: seeds and targets, repeated and shared use, what is refused."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from tests.graphs import grid, heap_dijkstra, scipy_dijkstra
+from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from vkssp.gpu import buffer, kernel, recording
+from vkssp.gpu.device import Device
+from vkssp.solvers import ALGORITHMS
+
+algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+@algorithms
+def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str) -> None:
+    largest = 2**32 - 2
+    for weights in ([largest, 1], [largest, largest], [2**31, 2**31]):
+        with Solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
+            with pytest.raises(DistanceOverflowError, match="divide the weights"):
+                solver.distances(0)
+            for query in (solver.distance, solver.route):
+                with pytest.raises(DistanceOverflowError, match="divide the weights"):
+                    query(0, 2)
+            assert solver.distance(0, 1) == weights[0]
+            assert solver.distances(1).tolist() == [UNREACHABLE, 0, weights[1]]
+
+
+@algorithms
+def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str) -> None:
+    graph = grid(100, low=50)
+    with Solver(graph, algorithm, device, delta=100) as solver:
+        whole = solver.distances(0)
+        assert solver.last is not None
+        all_sweeps = solver.last.counters["sweeps"]
+        for target in (1, 100, 305):
+            assert solver.distance(0, target) == whole[target]
+            assert solver.last.counters["sweeps"] < all_sweeps / 4
+
+
+@algorithms
+def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
+    graph = grid(30, seed=4)
+    rng = np.random.default_rng(2)
+    with Solver(graph, algorithm, device) as solver:
+        for _ in range(10):
+            seeds = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 3), rng.integers(0, 500, 3), strict=True)]
+            targets = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 4), rng.integers(0, 500, 4), strict=True)]
+            ways = {
+                (i, j): offset + int(heap_dijkstra(graph, seed)[target]) + more
+                for i, (seed, offset) in enumerate(seeds)
+                for j, (target, more) in enumerate(targets)
+            }
+            found = solver.search_path(seeds, targets)
+            assert found is not None
+            weight, i, j, arcs = found
+            assert weight == min(ways.values()) == ways[i, j]
+            assert seeds[i][1] + int(graph.weight[arcs].sum()) + targets[j][1] == weight
+
+
+@algorithms
+def test_many_queries_give_the_same_as_the_first(
+    device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = grid(40, seed=9)
+    with Solver(graph, algorithm, device) as solver:
+        expected = {source: solver.distances(source) for source in range(0, 1600, 100)}
+        solver.route(0, 1599)
+
+        def refuse(*arguments: object) -> None:
+            raise AssertionError(f"a query makes something: {arguments}")
+
+        for module in (buffer, kernel, recording):
+            monkeypatch.setattr(module, "create", refuse)
+        for source, distances in list(expected.items()) * 3:
+            assert solver.distance(source, 1599) == distances[1599]
+            assert solver.route(source, 1599).weight == distances[1599]
+            assert np.array_equal(solver.distances(source), distances)
+
+
+@algorithms
+def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
+    graph = grid(60, seed=10)
+    expected = {source: scipy_dijkstra(graph, source) for source in range(8)}
+    wrong: list[int] = []
+
+    def work(solver: Solver) -> None:
+        with solver:
+            for source in list(expected) * 3:
+                if not np.array_equal(solver.distances(source), expected[source]):
+                    wrong.append(source)
+
+    with Solver(graph, algorithm, device) as solver:
+        threads = [threading.Thread(target=work, args=(solver.clone(),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert np.array_equal(solver.distances(0), expected[0]), "the original outlives its clones"
+
+
+def test_one_solver_may_be_shared_by_threads(device: Device) -> None:
+    graph = grid(40, seed=11)
+    expected = [scipy_dijkstra(graph, source) for source in range(4)]
+    results: dict[int, np.ndarray] = {}
+    with Solver(graph, device=device) as solver:
+
+        def work(source: int) -> None:
+            results[source] = solver.distances(source)
+
+        threads = [threading.Thread(target=work, args=(source,)) for source in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(np.array_equal(results[source], expected[source]) for source in range(4))
+
+
+def test_clones_outlive_the_solver_that_opened_the_device() -> None:
+    solver = Solver(grid(5))
+    clone = solver.clone()
+    solver.close()
+    assert clone.distance(0, 24) == heap_dijkstra(grid(5), 0)[24]
+    clone.close()
+    assert clone.device.closed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of delta_step"),
+        ({"delta": 0}, "delta is 0; delta_step takes 1 to 4294967294"),
+        ({"delta": 2.5}, "delta is 2.5; delta_step takes an integer"),
+        ({"delta": "many"}, "delta is 'many'; delta_step takes an integer"),
+        ({"delta": float("nan")}, "delta is nan"),
+        ({"light_heavy": 2}, "light_heavy is 2"),
+        ({"gamma": 2}, "delta_step has no parameter 'gamma'; it takes delta"),
+        ({"order": "z"}, "the graph has no coordinates"),
+        ({"order": "random"}, "order is 'random'"),
+    ],
+)
+def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(QueryError, match=words):
+        Solver(Graph.from_edges([0], [1], [1]), device=device, **arguments)  # type: ignore[arg-type]
+
+
+def test_wrong_nodes(device: Device) -> None:
+    with Solver(Graph.from_edges([0], [1], [1]), device=device) as solver:
+        for node, words in (
+            (2, "source is 2; node ids of this graph go from 0 to 1"),
+            (-1, "source is -1"),
+            (0.5, "0.5"),
+        ):
+            with pytest.raises(QueryError, match=words):
+                solver.distances(node)  # type: ignore[arg-type]
+        with pytest.raises(QueryError, match="target is 7"):
+            solver.route(0, 7)
+        solver.close()
+        with pytest.raises(QueryError, match="has been closed"):
+            solver.distances(0)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "targets", "words"),
+    [
+        ([], [(0, 0)], "there are 0 places named source; give 1 to 64"),
+        ([(0, 0)] * 65, [(0, 0)], "there are 65 places named source"),
+        ([(0, 0)], [(0, 0)] * 65, "there are 65 places named target"),
+        ([(0, 0)], [], "there is no target"),
+        ([(0, -1)], [(0, 0)], "the weight to a source is -1"),
+        ([(0, 0)], [(0, 2**32 - 1)], "the weight to a target is 4294967295"),
+        ([(9, 0)], [(0, 0)], "source is 9"),
+        ([(0, 1.5)], [(0, 0)], "the weight to a source is 1.5"),
+    ],
+)
+def test_wrong_terminals(
+    device: Device, seeds: list[tuple[int, int]], targets: list[tuple[int, int]], words: str
+) -> None:
+    with (
+        Solver(Graph.from_edges([0], [1], [1]), device=device) as solver,
+        pytest.raises(QueryError, match=words),
+    ):
+        solver.search_path(seeds, targets)
+
+
+@algorithms
+def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -> None:
+    """Three parts without a way between them, ids and offsets far apart, offsets beyond the distances inside."""
+    parts, length = 3, 3000
+    tail = np.concatenate([np.arange(part * length, (part + 1) * length - 1) for part in range(parts)])
+    graph = Graph.from_edges(tail, tail + 1, np.ones(len(tail), int))
+    seeds = [(2 * length, 10**9), (0, 5), (length, 10**6), (0, 77), (length, 3 * 10**6)]
+    with Solver(graph, algorithm, device, delta=100) as solver:
+        solver.search(seeds)
+        found = solver._algorithm().distances.read()
+        steps = np.arange(length)
+        assert np.array_equal(found, np.concatenate([steps + 5, steps + 10**6, steps + 10**9]))
+        for seed, start in ((1, 0), (2, length), (0, 2 * length)):
+            way = solver.search_path(seeds, [(start + 7, 0)])
+            assert way is not None and way[:2] == (seeds[seed][1] + 7, seed) and len(way[3]) == 7
+
+
+@algorithms
+def test_a_seed_on_the_way_with_a_larger_offset_is_passed(device: Device, algorithm: str) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 1, 1])
+    with Solver(graph, algorithm, device) as solver:
+        way = solver.search_path([(2, 50), (0, 0)], [(3, 0)])
+        assert way is not None and way[:3] == (3, 1, 0) and way[3].tolist() == [0, 1, 2]
+
+
+@algorithms
+def test_what_does_not_fit_matters_only_on_the_way_to_the_target(device: Device, algorithm: str) -> None:
+    largest = 2**32 - 2
+    with Solver(Graph.from_edges([0, 1], [1, 2], [largest, 5], num_nodes=4), algorithm, device) as solver:
+        assert solver.distance(0, 3) == UNREACHABLE
+        with pytest.raises(NoRouteError):
+            solver.route(0, 3)
+        with pytest.raises(DistanceOverflowError):
+            solver.route(0, 2)
+    with Solver(Graph.from_edges([0], [1], [10]), algorithm, device) as solver:
+        for seeds, targets in (([(0, 0)], [(1, largest)]), ([(0, 10)], [(0, largest)]), ([(0, largest)], [(1, 0)])):
+            with pytest.raises(DistanceOverflowError):
+                solver.search_path(seeds, targets)
+        assert solver.search_path([(1, 0)], [(0, largest)]) is None
