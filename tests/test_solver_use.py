@@ -191,15 +191,17 @@ def test_wrong_terminals(
 @algorithms
 def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -> None:
     """Three parts without a way between them, ids and offsets far apart, offsets beyond the distances inside."""
-    parts, length = 3, 3000
-    tail = np.concatenate([np.arange(part * length, (part + 1) * length - 1) for part in range(parts)])
-    graph = Graph.from_edges(tail, tail + 1, np.ones(len(tail), int))
+    parts, length, linked = 3, 8192, 50  # so far apart that no tile of ids has two parts
+    tail = np.concatenate([np.arange(part * length, part * length + linked - 1) for part in range(parts)])
+    graph = Graph.from_edges(tail, tail + 1, np.ones(len(tail), int), num_nodes=parts * length)
     seeds = [(2 * length, 10**9), (0, 5), (length, 10**6), (0, 77), (length, 3 * 10**6)]
     with Solver(graph, algorithm, device, delta=100) as solver:
         solver.search(seeds)
         found = solver._algorithm().distances.read()
-        steps = np.arange(length)
-        assert np.array_equal(found, np.concatenate([steps + 5, steps + 10**6, steps + 10**9]))
+        expected = np.full(graph.num_nodes, UNREACHABLE)
+        for part, offset in enumerate((5, 10**6, 10**9)):
+            expected[part * length : part * length + linked] = offset + np.arange(linked)
+        assert np.array_equal(found, expected)
         for seed, start in ((1, 0), (2, length), (0, 2 * length)):
             way = solver.search_path(seeds, [(start + 7, 0)])
             assert way is not None and way[:2] == (seeds[seed][1] + 7, seed) and len(way[3]) == 7
@@ -227,3 +229,16 @@ def test_what_does_not_fit_matters_only_on_the_way_to_the_target(device: Device,
             with pytest.raises(DistanceOverflowError):
                 solver.search_path(seeds, targets)
         assert solver.search_path([(1, 0)], [(0, largest)]) is None
+
+
+def test_light_and_heavy_arcs_are_relaxed_apart(device: Device) -> None:
+    """One light step after the other, then the heavy arcs of all: a sweep more for each bucket, and the same distances."""
+    graph = Graph.from_edges([0, 1, 0, 1, 2], [1, 2, 3, 4, 5], [1, 1, 30, 30, 30])
+    counters = {}
+    for light_heavy in (0, 1):
+        with Solver(graph, "delta_step", device, delta=10, light_heavy=light_heavy) as solver:
+            assert solver.distances(0).tolist() == [0, 1, 2, 30, 31, 32]
+            assert solver.last is not None
+            counters[light_heavy] = solver.last.counters
+    assert counters[0]["buckets"] == counters[1]["buckets"] == 2
+    assert counters[1]["sweeps"] == counters[0]["sweeps"] + 2
