@@ -232,7 +232,7 @@ def test_what_does_not_fit_matters_only_on_the_way_to_the_target(device: Device,
 
 
 def test_light_and_heavy_arcs_are_relaxed_apart(device: Device) -> None:
-    """One light step after the other, then the heavy arcs of all: a sweep more for each bucket, and the same distances."""
+    """The heavy arcs of a bucket come after its light ones: a sweep more for each bucket, and the same distances."""
     graph = Graph.from_edges([0, 1, 0, 1, 2], [1, 2, 3, 4, 5], [1, 1, 30, 30, 30])
     counters = {}
     for light_heavy in (0, 1):
