@@ -79,9 +79,10 @@ class Router(Resource):
         self.graph = graph
         self.index = StreetIndex(graph)
         self.solver = Solver(graph, algorithm, device, **parameters)
-        # Now rather than in the first query.
-        self.solver.prepare_routes()
+        # Now rather than in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         self.index.prepare()
+        self.solver.prepare_routes()
+        self.solver.search_path([(0, 0)], [(0, 0)])
 
     def _release(self) -> None:
         solver = getattr(self, "solver", None)
