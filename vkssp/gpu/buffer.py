@@ -63,7 +63,6 @@ class Buffer(Resource):
             constant("VK_BUFFER_USAGE_STORAGE_BUFFER_BIT")
             | constant("VK_BUFFER_USAGE_TRANSFER_SRC_BIT")
             | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
-            | constant("VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT")
         )
         info = struct("VkBufferCreateInfo", size=self.nbytes, usage=usage)
         self.handle = create("vkCreateBuffer", "VkBuffer", device.handle, info, ffi.NULL)

@@ -26,11 +26,7 @@ else:
 ffi: Any = None if vk is None else vk.ffi
 lib: Any = None if vk is None else vk.lib
 
-#: VK_WHOLE_SIZE; the package has it as -1, which overflows in a struct.
-WHOLE_SIZE = 2**64 - 1
-
-SUCCESS, NOT_READY, TIMEOUT, INCOMPLETE = 0, 1, 2, 5
-DEVICE_LOST = -4
+SUCCESS, TIMEOUT, INCOMPLETE = 0, 2, 5
 # The package's own table has some of these with the wrong sign.
 _RESULTS = {
     1: "VK_NOT_READY",
