@@ -5,26 +5,24 @@
 // memory, from the bitvector a word per invocation and tile, so that wide ranges with few changed nodes cost one round
 // trip to memory and no invocation idles while another has many nodes; then an invocation relaxes a node's arcs. Waiting
 // nodes have no bit: the first sweep of a bucket finds them by distance, in the range of ids that were improved to
-// beyond an earlier bucket. The last workgroup to finish prepares the next sweep. It waits for nobody.
+// beyond an earlier bucket. The last workgroup to finish prepares the next sweep.
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#include "distance.glsl"
+#include "prelude.glsl"
 #include "delta_step_state.glsl"
+#include "loop.glsl"
 
-layout(local_size_x_id = 0) in;
-layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 const uint TILE = 32 * WORKGROUP_SIZE;
 const uint TILES_AT_ONCE = 8;
-const uint ARCS_AT_ONCE = 4;
 const uint LIST = 8 * WORKGROUP_SIZE;  // nodes that the list takes; in a fuller range everybody has work without it
 
-layout(std430, binding = 0) readonly restrict buffer FirstOut { uint first_out[]; };
-layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
-layout(std430, binding = 2) coherent buffer Distances { uint dist[]; };
-layout(std430, binding = 3) coherent buffer Bits { uint bits[]; };  // two bitvectors, one after the other
-layout(std430, binding = 4) coherent buffer StateBuffer { State state; };
-#define TERMINALS_BINDING 5
-#include "terminals.glsl"
+layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+layout(std430, binding = 6) coherent buffer Bits { uint bits[]; };  // two bitvectors, one after the other
+#include "targets.glsl"
+#define RELAX_READS_FIRST 0
+#include "relax.glsl"
 
 layout(push_constant) uniform Push {
     uint num_nodes;
@@ -33,27 +31,24 @@ layout(push_constant) uniform Push {
 shared uint list[LIST];
 shared uint list_length;
 shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance, worked_min, worked_max, largest;
-shared uint overflow;
 
 // What the sweep reads of the state, once.
 struct Sweep {
     uint phase, low, high;
-    uint lightest, heaviest;  // weights of the arcs that it relaxes; UNREACHABLE is no arc's
-    uint bits, next_bits;     // where the bitvectors start that it reads and sets
-};
+    uint bits, next_bits;  // where the bitvectors start that it reads and sets
+} sweep;
 
 // This invocation's share of what the sweep folds.
 struct Fold {
     uvec2 changed, waiting, worked;  // least and largest id
     uint waiting_distance, largest;
-    bool overflow;
-};
+} fold = Fold(uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), UNREACHABLE, 0);
 
 void extend_range(inout uvec2 range, uint node) {
     range = uvec2(min(range.x, node), max(range.y, node));
 }
 
-void improved(uint node, uint distance, Sweep sweep, inout Fold fold) {
+void improved(uint node, uint distance) {
     fold.largest = max(fold.largest, distance);
     if (distance < sweep.high) {
         atomicOr(bits[sweep.next_bits + node / 32], 1u << (node & 31));
@@ -64,33 +59,16 @@ void improved(uint node, uint distance, Sweep sweep, inout Fold fold) {
     }
 }
 
-void relax(uint node, Sweep sweep, inout Fold fold) {
+void work(uint node) {
     uint distance = dist[node], first = first_out[node], end = first_out[node + 1];
     if (distance < sweep.low || distance >= sweep.high) return;
     extend_range(fold.worked, node);
-    // A few arcs at once: all are read, then all heads improved, so that a node costs two round trips to memory and not
-    // two for each of its arcs.
-    for (; first < end; first += ARCS_AT_ONCE) {
-        uvec2 arc[ARCS_AT_ONCE];
-        uint through[ARCS_AT_ONCE], before[ARCS_AT_ONCE];
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) arc[i] = first + i < end ? arcs[first + i] : uvec2(0, UNREACHABLE);
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            through[i] = UNREACHABLE;
-            if (arc[i].y < sweep.lightest || arc[i].y > sweep.heaviest) continue;
-            through[i] = extend(distance, arc[i].y);
-            if (through[i] == UNREACHABLE) fold.overflow = true;
-        }
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            if (through[i] != UNREACHABLE) before[i] = atomicMin(dist[arc[i].x], through[i]);
-        }
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            if (through[i] != UNREACHABLE && through[i] < before[i]) improved(arc[i].x, through[i], sweep, fold);
-        }
-    }
+    if (COUNTING > 0) ++worked;
+    relax_row(distance, first, end, 1);
 }
 
 // Find the nodes that have to work in a few tiles, the first of them `tile`, and put them into the list.
-void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
+void collect(uint tile, uint end_tile) {
     uint lid = gl_LocalInvocationIndex;
     if (sweep.phase == REPEAT) {
         uint words[TILES_AT_ONCE];  // read together, since none depends on another
@@ -100,6 +78,7 @@ void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
             bool inside = tile + i * gl_NumWorkGroups.x < end_tile && at < (num_nodes + 31) / 32;
             words[i] = inside ? bits[sweep.bits + at] : 0;
             count += bitCount(words[i]);
+            if (COUNTING > 0 && inside) visited += 32;
         }
         if (count == 0) return;
         uint place = atomicAdd(list_length, count);
@@ -109,7 +88,7 @@ void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
             for (uint set = words[i]; set != 0; set &= set - 1, ++place) {
                 uint node = 32 * at + findLSB(set);
                 if (place < LIST) list[place] = node;
-                else relax(node, sweep, fold);
+                else work(node);
             }
         }
         return;
@@ -118,10 +97,11 @@ void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
         uint last = min(num_nodes, (tile + 1) * TILE);
         for (uint node = tile * TILE + lid; node < last; node += WORKGROUP_SIZE) {
             uint distance = dist[node];
+            if (COUNTING > 0) ++visited;
             if (distance >= sweep.low && distance < sweep.high) {
                 uint place = atomicAdd(list_length, 1);
                 if (place < LIST) list[place] = node;
-                else relax(node, sweep, fold);
+                else work(node);
             } else if (sweep.phase == FIRST && distance >= sweep.high && distance != UNREACHABLE) {
                 extend_range(fold.waiting, node);
                 fold.waiting_distance = min(fold.waiting_distance, distance);
@@ -130,9 +110,9 @@ void collect(uint tile, uint end_tile, Sweep sweep, inout Fold fold) {
     }
 }
 
-// Decide what the next sweep does. Runs in one invocation, when all others of the sweep have finished.
+// Decide what the next sweep does.
 void advance() {
-    state.sweeps += 1;
+    finish_iteration(state.phase, state.low, state.high, state.first_node, state.last_node);
     bool light_heavy = state.light_heavy != 0;
     if (state.changed_min <= state.changed_max) {  // the bucket is not stable yet
         state.phase = REPEAT;
@@ -144,13 +124,9 @@ void advance() {
         state.first_node = state.worked_min;
         state.last_node = state.worked_max;
     } else {  // every distance below the bucket's end is final
-        bool beyond;
-        uint best = best_target(state.num_seeds, state.num_targets, beyond);
-        if (beyond) state.overflow = 1;
-        uint nearest = state.waiting_distance;
-        state.best = best;
+        uint best = update_best(), nearest = state.waiting_distance;
         if (best < state.high || state.largest < state.high || nearest == UNREACHABLE) {
-            state.done = 1;
+            loop.done = 1;
             return;
         }
         // The nearest waiting node may have been improved since, so its bucket may turn out empty, but none is missed.
@@ -166,33 +142,30 @@ void advance() {
     }
     state.changed_min = UNREACHABLE;
     state.changed_max = 0;
-    state.ticket = 0;
 }
 
 void main() {
-    if (state.done != 0) return;
+    if (loop.done != 0) return;
     uint lid = gl_LocalInvocationIndex;
     uint words = (num_nodes + 31) / 32;
-    Sweep sweep = Sweep(state.phase, state.low, state.high, 0, UNREACHABLE - 1, state.parity * words,
-                        (1 - state.parity) * words);
+    sweep = Sweep(state.phase, state.low, state.high, state.parity * words, (1 - state.parity) * words);
     if (state.light_heavy != 0) {
-        if (sweep.phase == HEAVY) sweep.lightest = state.delta;
-        else sweep.heaviest = state.delta - 1;
+        if (sweep.phase == HEAVY) lightest = state.delta;
+        else heaviest = state.delta - 1;
     }
     if (lid == 0) {
         changed_min = waiting_min = worked_min = waiting_distance = UNREACHABLE;
-        changed_max = waiting_max = worked_max = largest = overflow = 0;
+        changed_max = waiting_max = worked_max = largest = 0;
     }
-    Fold fold = Fold(uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), uvec2(UNREACHABLE, 0), UNREACHABLE, 0, false);
 
     uint end_tile = state.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;
     for (uint tile = state.first_node / TILE + gl_WorkGroupID.x; tile < end_tile; tile += step) {
         if (lid == 0) list_length = 0;
         barrier();
-        collect(tile, end_tile, sweep, fold);
+        collect(tile, end_tile);
         barrier();
         uint length = min(list_length, LIST);
-        for (uint i = lid; i < length; i += WORKGROUP_SIZE) relax(list[i], sweep, fold);
+        for (uint i = lid; i < length; i += WORKGROUP_SIZE) work(list[i]);
         barrier();
     }
 
@@ -210,29 +183,23 @@ void main() {
         atomicMin(worked_min, fold.worked.x);
         atomicMax(worked_max, fold.worked.y);
         atomicMax(largest, fold.largest);
-        if (fold.overflow) overflow = 1;
     }
-    memoryBarrierBuffer();
     barrier();
-    if (lid != 0) return;
-    if (changed_min <= changed_max) {
-        atomicMin(state.changed_min, changed_min);
-        atomicMax(state.changed_max, changed_max);
+    if (lid == 0) {
+        if (changed_min <= changed_max) {
+            atomicMin(state.changed_min, changed_min);
+            atomicMax(state.changed_max, changed_max);
+        }
+        if (waiting_min <= waiting_max) {
+            atomicMin(state.waiting_min, waiting_min);
+            atomicMax(state.waiting_max, waiting_max);
+            atomicMin(state.waiting_distance, waiting_distance);
+        }
+        if (worked_min <= worked_max) {
+            atomicMin(state.worked_min, worked_min);
+            atomicMax(state.worked_max, worked_max);
+            atomicMax(state.largest, largest);
+        }
     }
-    if (waiting_min <= waiting_max) {
-        atomicMin(state.waiting_min, waiting_min);
-        atomicMax(state.waiting_max, waiting_max);
-        atomicMin(state.waiting_distance, waiting_distance);
-    }
-    if (worked_min <= worked_max) {
-        atomicMin(state.worked_min, worked_min);
-        atomicMax(state.worked_max, worked_max);
-        atomicMax(state.largest, largest);
-        if (overflow != 0) atomicMax(state.overflow, 1);
-    }
-    memoryBarrierBuffer();
-    if (atomicAdd(state.ticket, 1) == gl_NumWorkGroups.x - 1) {
-        memoryBarrierBuffer();
-        advance();
-    }
+    if (last_workgroup() && lid == 0) advance();
 }

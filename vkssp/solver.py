@@ -14,12 +14,11 @@ import numpy.typing as npt
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
-from vkssp.graph import UNREACHABLE, Graph, Uint32s, tails_of
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import MAX_TERMINALS, Algorithm, DeviceGraph, Outcome, Terminal, check_parameters
-from vkssp.solvers.path import PathWalker
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker, check_parameters
+from vkssp.solvers.shared import SharedGraph, Timings, share
 
 DEFAULT_ALGORITHM = "delta_step"
 _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
@@ -50,15 +49,18 @@ class Solver(Resource):
     order : str
         ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
         keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
+    counters : str
+        What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
+        a row for each iteration, see `trace`.
     **parameters : int
-        Parameters of the algorithm.
+        Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
     Attributes
     ----------
     graph : Graph
         The graph.
-    device : Device
-        The device.
+    device : Device or Host
+        The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
         Name of the algorithm.
     last : Outcome or None
@@ -86,40 +88,42 @@ class Solver(Resource):
         device: Device | int | str | None = None,
         *,
         order: str = "auto",
+        counters: str = "iterations",
         **parameters: Any,
     ) -> None:
         if not isinstance(graph, Graph):
             raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
-        self._parameters = check_parameters(algorithm_named(algorithm), parameters)
-        prepared = PreparedGraph(graph, order)
-        opened = device if isinstance(device, Device) else Device(device)
-        _ = opened.handle  # an error if it has been closed
-        try:
-            shared = _Shared(DeviceGraph(opened, prepared), opened if opened is not device else None)
-        except BaseException:
-            if opened is not device:
-                opened.close()
-            raise
-        self._begin(graph, algorithm, shared)
+        kind = algorithm_named(algorithm)
+        self._parameters = check_parameters(kind, parameters)
+        if counters not in COUNTING:
+            raise QueryError(f"counters is {counters!r}; choose one of {', '.join(COUNTING)}")
+        if kind.RUNS_ON == "host" and device is not None:
+            raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
+        self._counting = COUNTING.index(counters)
+        self._setup_began = time.perf_counter()
+        self._begin(graph, algorithm, share(graph, order, kind.RUNS_ON, device))
 
-    def _begin(self, graph: Graph, algorithm: str, shared: _Shared) -> None:
+    def _begin(self, graph: Graph, algorithm: str, shared: SharedGraph) -> None:
         self.graph, self.algorithm, self._shared = graph, algorithm, shared.hold()
-        self._prepared, self.device = shared.graph.prepared, shared.graph.device
+        self._prepared, self.device = shared.graph.prepared, shared.device
         self.last: Outcome | None = None
+        self._download_s: float | None = None
         self._lock = threading.RLock()
         self._search: Algorithm | None = None
-        self._walker: PathWalker | None = None
+        self._walker: Walker | None = None
         super().__init__()
         try:
             self._algorithm()
         except BaseException:
             self.close()
             raise
+        self._upload_s = self.device.upload_s - shared.upload_s_before
+        self._setup_s = time.perf_counter() - self._setup_began - self._upload_s
 
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none yet, or none any more."""
         if self._search is None:
-            self._search = ALGORITHMS[self.algorithm](self._shared.graph, **self._parameters)
+            self._search = ALGORITHMS[self.algorithm](self._shared.graph, counting=self._counting, **self._parameters)
         return self._search
 
     def _discard(self) -> None:
@@ -142,7 +146,9 @@ class Solver(Resource):
         """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
         self._check_open()
         solver = object.__new__(Solver)
-        solver._parameters = self._parameters
+        solver._parameters, solver._counting = self._parameters, self._counting
+        solver._setup_began = time.perf_counter()
+        self._shared.upload_s_before = self.device.upload_s
         solver._begin(self.graph, self.algorithm, self._shared)
         return solver
 
@@ -169,8 +175,10 @@ class Solver(Resource):
         seeds = [(self._node(source, "source"), 0)]
         with self._lock:
             outcome = self._run(seeds, [])
-            found = self._algorithm().distances.read(np.uint32, self._prepared.num_nodes)
-        if outcome.overflow and self._beyond(found).any():
+            began = time.perf_counter()
+            found = self._algorithm().read()
+            self._download_s = time.perf_counter() - began
+        if outcome.overflow and self._prepared.beyond(found).any():
             raise DistanceOverflowError(_OVERFLOW)
         return found if self._prepared.is_identity else found[self._prepared.node]
 
@@ -241,12 +249,45 @@ class Solver(Resource):
         with self._lock:
             return self._run(here_seeds, here_targets)
 
+    def trace(self) -> npt.NDArray[Any]:
+        """Return what each iteration of the last search did.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each iteration, of dtype `vkssp.solvers.base.TRACE`: its number and phase; the distances (low up
+            to high) and the range of node ids that it worked on, both ends included; the nodes that it looked at, those
+            of them that relaxed arcs (the frontier), the arcs relaxed, and those that improved a distance.
+
+        Raises
+        ------
+        QueryError
+            If the solver was not made with ``counters="trace"``, or nothing was searched yet.
+        """
+        with self._lock:
+            self._check_open()
+            if COUNTING[self._counting] != "trace":
+                raise QueryError("this solver keeps no trace; make it with counters='trace'")
+            if self.last is None:
+                raise QueryError("there is no trace before the first search; ask for distances first")
+            return self._algorithm().trace()
+
+    @property
+    def timings(self) -> Timings:
+        """Where the time went, from the making of the solver to the last download."""
+        return Timings(
+            setup_ms=1e3 * self._setup_s,
+            upload_ms=1e3 * self._upload_s,
+            device_ms=None if self.last is None else self.last.device_ms,
+            download_ms=None if self._download_s is None else 1e3 * self._download_s,
+        )
+
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
         with self._lock:
             self._check_open()
             if self._walker is None:
-                self._walker = PathWalker(self._shared.graph, self._algorithm())
+                self._walker = self._algorithm().walker()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -288,8 +329,8 @@ class Solver(Resource):
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
         if outcome.best == UNREACHABLE and outcome.overflow:
-            found = self._algorithm().distances.read(np.uint32, self._prepared.num_nodes)
-            beyond = self._beyond(found)
+            found = self._algorithm().read()
+            beyond = self._prepared.beyond(found)
             if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
                 raise DistanceOverflowError(_OVERFLOW)
         return outcome.best
@@ -302,23 +343,6 @@ class Solver(Resource):
             self._discard()
             raise
         return self.last
-
-    def _beyond(self, found: Uint32s) -> npt.NDArray[np.bool_]:
-        """Return the nodes that only paths whose sums do not fit into 32 bits reach."""
-        from scipy import sparse
-        from scipy.sparse import csgraph
-
-        tails, heads = tails_of(self._prepared.first_out), self._prepared.arcs[:, 0]
-        first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
-        beyond = np.zeros(len(found), np.bool_)
-        if len(first):
-            # From one more node, linked to all that such an arc leads to.
-            n = len(found)
-            ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
-            links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
-            beyond[csgraph.breadth_first_order(links, n, return_predecessors=False)[1:]] = True
-            beyond &= found == UNREACHABLE
-        return beyond
 
     def _node(self, node: int, name: str) -> int:
         try:
@@ -354,25 +378,3 @@ class Solver(Resource):
     def _release(self) -> None:
         self._discard()
         self._shared.release()
-
-
-class _Shared:
-    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go."""
-
-    def __init__(self, graph: DeviceGraph, device: Device | None) -> None:
-        self.graph, self._device = graph, device
-        self._lock, self._holders = threading.Lock(), 0
-
-    def hold(self) -> _Shared:
-        with self._lock:
-            self._holders += 1
-        return self
-
-    def release(self) -> None:
-        with self._lock:
-            self._holders -= 1
-            last = self._holders == 0
-        if last:
-            self.graph.close()
-            if self._device is not None:
-                self._device.close()

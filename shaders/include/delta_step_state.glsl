@@ -6,16 +6,12 @@ const uint REPEAT = 1;  // nodes that the last sweep changed, found by their bit
 const uint HEAVY = 2;   // with light_heavy: the heavy arcs of every node that worked in the bucket
 
 struct State {
-    uint ticket;  // workgroups that have finished this sweep
-    uint done;
     uint phase;
     uint parity;     // which bitvector this sweep reads; it sets bits in the other
     uint low, high;  // the bucket: low <= distance < high
     uint first_node, last_node;  // range of ids to sweep
-    uint delta, light_heavy, num_seeds, num_targets;
-    uint best;            // length of the way to the best target
-    uint overflow;        // a sum did not fit
-    uint sweeps, buckets;
+    uint delta, light_heavy;
+    uint buckets;
     // What the sweep folds: ids that changed within the bucket, ids that wait for a later one and the least distance
     // among those, ids that worked in the bucket (for the heavy sweep), the largest distance seen.
     uint changed_min, changed_max;

@@ -31,6 +31,9 @@ class Device(Resource):
     lock : threading.Lock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
 
+    upload_s : float
+        Seconds that copies to its buffers have taken so far.
+
     Raises
     ------
     DeviceError
@@ -59,6 +62,7 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
+        self.upload_s = 0.0
 
     @property
     def handle(self) -> Any:

@@ -137,6 +137,10 @@ class Recording(Resource):
         """Set every word of a buffer."""
         lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes, value)
 
+    def update(self, buffer: Buffer, data: bytes) -> None:
+        """Write some bytes, which become part of the recording, to the beginning of a buffer: at most 65 536."""
+        lib.vkCmdUpdateBuffer(self.handle, buffer.handle, 0, len(data), ffi.from_buffer(data))
+
     def timestamp(self, timestamps: Timestamps, slot: int) -> None:
         """Write the time at which everything recorded so far is done to a slot."""
         if timestamps.period:

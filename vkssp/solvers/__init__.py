@@ -1,7 +1,24 @@
 """The algorithms, one file each."""
 
 from vkssp.solvers.base import Algorithm
+from vkssp.solvers.bellman_ford import BellmanFord
+from vkssp.solvers.bellman_ford_edge import BellmanFordEdge
+from vkssp.solvers.bellman_ford_subgroup import BellmanFordSubgroup
+from vkssp.solvers.crauser import Crauser
+from vkssp.solvers.crauser_predecessors import CrauserPredecessors
 from vkssp.solvers.delta_step import DeltaStep
+from vkssp.solvers.delta_step_array import DeltaStepArray
+from vkssp.solvers.delta_step_subgroup import DeltaStepSubgroup
+from vkssp.solvers.dijkstra_gpu import DijkstraGpu
+from vkssp.solvers.martin import Martin
+from vkssp.solvers.martin_predecessors import MartinPredecessors
+from vkssp.solvers.near_far import NearFar
+
+_DEVICE: tuple[type[Algorithm], ...] = (
+    *(DeltaStep, NearFar, DeltaStepArray, DeltaStepSubgroup),
+    *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
+    *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraGpu),
+)
 
 #: Every algorithm by its name.
-ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.NAME: algorithm for algorithm in (DeltaStep,)}
+ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.NAME: algorithm for algorithm in _DEVICE}

@@ -1,23 +1,69 @@
-"""What all algorithms share: the graph on the device, the shape of a search, and how parameters are declared."""
+"""What all algorithms share: how they describe themselves, the shape of a search, and how parameters are declared."""
 
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from vkssp.errors import QueryError
-from vkssp.gpu.buffer import Buffer
-from vkssp.gpu.device import Device
-from vkssp.gpu.resource import Resource
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.graph import Uint32s
 
 #: A node and what it takes to get there from the place that is meant, or from there to it.
 Terminal = tuple[int, int]
 #: Seeds and targets that one search may have, each.
 MAX_TERMINALS = 64
+#: What a search may count: only its iterations, also its work in total, or that of every iteration.
+COUNTING = ("iterations", "totals", "trace")
+
+#: A row of a trace: one iteration. Work is what `TOTALS` names, in this iteration.
+TRACE = np.dtype(
+    [
+        ("iteration", np.uint32),  # from 0
+        ("phase", np.uint32),  # what kind of iteration, where an algorithm has several; its module says which
+        ("low", np.uint32),  # the distances that it works on: low <= distance < high
+        ("high", np.uint32),
+        ("first_node", np.uint32),  # the range of ids that it looks at, both ends included
+        ("last_node", np.uint32),
+        ("visited", np.uint32),
+        ("worked", np.uint32),
+        ("relaxed", np.uint32),
+        ("improved", np.uint32),
+    ]
+)
+
+#: Names of the counters of work: nodes (or edges, where those are the work items) that were looked at; those of them
+#: that had arcs to relax; arcs relaxed; arcs that improved a distance.
+TOTALS = ("visited", "worked", "relaxed", "improved")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What people want to know before they choose an algorithm.
+
+    Attributes
+    ----------
+    idea : str
+        How it works, in a sentence.
+    source : str
+        Who published it.
+    complexity : str
+        Work and number of iterations, with n nodes, m arcs, largest distance L.
+    use : str
+        When to choose it.
+    ends_early : bool
+        Whether a search for targets ends as soon as the best of them is known.
+    """
+
+    idea: str
+    source: str
+    complexity: str
+    use: str
+    ends_early: bool
 
 
 @dataclass(frozen=True)
@@ -34,6 +80,8 @@ class Parameter:
         Value where none is given; None where it is chosen from the graph and the device.
     meaning : str
         One line for people.
+    power_of_two : bool
+        Whether only powers of two are taken.
     """
 
     name: str
@@ -41,6 +89,7 @@ class Parameter:
     high: int
     default: int | None
     meaning: str
+    power_of_two: bool = False
 
 
 def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> dict[str, int | None]:
@@ -68,6 +117,8 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
             raise QueryError(f"{name} is {value!r}; {algorithm.NAME} takes an integer") from None
         if not parameter.low <= number <= parameter.high:
             raise QueryError(f"{name} is {number}; {algorithm.NAME} takes {parameter.low} to {parameter.high}")
+        if parameter.power_of_two and number & (number - 1):
+            raise QueryError(f"{name} is {number}; {algorithm.NAME} takes a power of two")
         values[name] = number
     return values
 
@@ -85,7 +136,7 @@ class Outcome:
     device_ms : float
         Milliseconds on the device from the reset of the distances to the last one written.
     counters : dict of str to int
-        What the algorithm counted.
+        ``iterations``, and what else was counted; see `TOTALS`.
     """
 
     best: int
@@ -94,71 +145,39 @@ class Outcome:
     counters: dict[str, int] = field(default_factory=dict)
 
 
-class DeviceGraph(Resource):
-    """A graph's arrays on a device, uploaded once and shared by all searches there.
+class Walker(Protocol):
+    """Reads paths off the distances of an algorithm's last search."""
 
-    Attributes
-    ----------
-    prepared : PreparedGraph
-        The same on the host.
-    first_out, arcs : Buffer
-        Rows, and (head, weight) of each arc.
-    """
+    def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
+        """Return the seed and the target that the path joins, and the caller's ids of its arcs, in order."""
 
-    def __init__(self, device: Device, prepared: PreparedGraph) -> None:
-        super().__init__(device)
-        self.device, self.prepared = device, prepared
-        self._lock = threading.Lock()
-        self._incoming: tuple[Buffer, Buffer, Any] | None = None
-        try:
-            # Both sizes are checked before the first of them is allocated and the first byte is copied.
-            self.first_out = self._buffer("first_out", 4 * (prepared.num_nodes + 1))
-            self.arcs = self._buffer("the arcs", 8 * prepared.num_arcs)
-            self.first_out.write(prepared.first_out)
-            if prepared.num_arcs:
-                self.arcs.write(prepared.arcs)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes on the device."""
-        return self.prepared.num_nodes
-
-    def incoming(self) -> tuple[Buffer, Buffer, Any]:
-        """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
-        with self._lock:
-            if self._incoming is None:
-                first_in, arcs_in, arc_in = self.prepared.reverse()
-                rows = self._buffer("first_in", first_in.nbytes)
-                rows.write(first_in)
-                arcs = self._buffer("the incoming arcs", arcs_in.nbytes)
-                if len(arcs_in):
-                    arcs.write(arcs_in)
-                self._incoming = rows, arcs, arc_in
-            return self._incoming
-
-    def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self)
+    def close(self) -> None:
+        """Give back what it holds."""
 
 
 class Algorithm(Protocol):
-    """A search on the device, with buffers of its own, to be run any number of times by one thread at a time."""
+    """A search with buffers of its own, to be run any number of times by one thread at a time."""
 
     NAME: ClassVar[str]
+    DESCRIPTION: ClassVar[Description]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    #: Where it runs, ``"device"`` or ``"host"``; which kind of graph it takes follows from it.
+    RUNS_ON: ClassVar[str]
 
-    #: Distances of the last search, one uint32 per node on the device.
-    distances: Buffer
-    #: Seeds and then targets of the last search, (node, offset) each.
-    terminals: Buffer
-
-    def __init__(self, graph: DeviceGraph, **parameters: int | None) -> None:
-        """Allocate buffers and make pipelines."""
+    def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
+        """Allocate buffers and make pipelines; `counting` is an index into `COUNTING`."""
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances from the nearest seed to every node, or to the best target and all nodes that are nearer."""
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search, by the numbers that nodes have in the prepared graph."""
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the iterations of the last search, of dtype `TRACE`; empty unless it counts them."""
+
+    def walker(self) -> Walker:
+        """Return a walker along the distances of this algorithm's searches."""
 
     def close(self) -> None:
         """Give back the buffers."""

@@ -10,7 +10,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
-from vkssp.solvers.base import Algorithm, DeviceGraph
+from vkssp.solvers.graph import DeviceGraph
 
 #: The twin of the block Path in shaders/path.comp, without the arcs that follow it.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
@@ -25,11 +25,11 @@ class PathWalker(Resource):
     ----------
     graph : DeviceGraph
         The graph that the algorithm works on.
-    algorithm : Algorithm
-        Whose distances are walked along.
+    distances, terminals : Buffer
+        Those of an algorithm, whose last search is walked along.
     """
 
-    def __init__(self, graph: DeviceGraph, algorithm: Algorithm) -> None:
+    def __init__(self, graph: DeviceGraph, distances: Buffer, terminals: Buffer) -> None:
         super().__init__(graph)
         device = graph.device
         first_in, arcs_in, self._arc_in = graph.incoming()
@@ -38,7 +38,7 @@ class PathWalker(Resource):
         self._path = Buffer(device, HEADER.itemsize + 4 * graph.num_nodes, name="the path", owner=self)
         size = min(64, device.limits.workgroup_size)
         kernel = Kernel(device, "path", bindings=5, push_constants=4, workgroup_size=size, owner=self)
-        self._walk = kernel.on(first_in, arcs_in, algorithm.distances, self._path, algorithm.terminals)
+        self._walk = kernel.on(first_in, arcs_in, distances, self._path, terminals)
         self._mapped = Buffer(device, HEADER.itemsize, mapped=True, name="the mapped path", owner=self)
         self._recording = Recording(device, owner=self)
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.graph import Graph, rows_of, tails_of
+from vkssp.graph import UNREACHABLE, Graph, rows_of, tails_of
 from vkssp.order import z_order
 
 ORDERS = ("auto", "natural", "z")
@@ -100,6 +100,37 @@ class PreparedGraph:
         tails = tails_of(self.first_out)
         first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
         return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
+
+    def lightest_out(self) -> npt.NDArray[np.uint32]:
+        """Return the weight of each node's lightest outgoing arc, 2**32 - 1 where it has none; shape (num_nodes,)."""
+        lightest = np.full(self.num_nodes, UNREACHABLE, np.uint32)
+        has_arcs = self.first_out[1:] > self.first_out[:-1]
+        if has_arcs.any():
+            lightest[has_arcs] = np.minimum.reduceat(self.arcs[:, 1], self.first_out[:-1][has_arcs])
+        return lightest
+
+    def beyond(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Return the nodes that only paths whose sums do not fit into 32 bits reach.
+
+        Parameters
+        ----------
+        found : numpy.ndarray
+            Distances of a search that had such sums, shape (num_nodes,), uint32.
+        """
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
+        tails, heads = tails_of(self.first_out), self.arcs[:, 0]
+        first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
+        beyond = np.zeros(len(found), np.bool_)
+        if len(first):
+            # From one more node, linked to all that such an arc leads to.
+            n = len(found)
+            ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
+            links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
+            beyond[csgraph.breadth_first_order(links, n, return_predecessors=False)[1:]] = True
+            beyond &= found == UNREACHABLE
+        return beyond
 
     def complete(self, arcs: npt.NDArray[np.int64], source: int, target: int) -> npt.NDArray[np.int64]:
         """Fill the gaps that contracted cycles leave in a path between two of the caller's nodes.

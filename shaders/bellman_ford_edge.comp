@@ -1,0 +1,52 @@
+// One iteration of Bellman-Ford with a thread per edge ("GPU SSSP Implementation", the article behind it names no
+// author): edges lie in start, end and weight arrays; an undirected edge is there once and relaxed both ways in one
+// visit, after those come arcs that have no way back. Edges may be sorted by segments of the distances' array, so that
+// the part in use stays in a cache, and distances may be read through a second, read-only view of their buffer, which
+// lets caches serve them that writing does not reach. Values that are out of date do no harm: they are never too small,
+// and whoever wrote a newer one has set `modified`.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "bellman_ford.glsl"
+
+layout(std430, binding = 4) readonly restrict buffer Starts { uint starts[]; };
+layout(std430, binding = 5) readonly restrict buffer Ends { uint ends[]; };
+layout(std430, binding = 6) readonly restrict buffer Weights { uint weights[]; };
+layout(std430, binding = 7) readonly restrict buffer SameDistances { uint same_dist[]; };
+
+layout(constant_id = 2) const uint READ_ONLY = 1;
+
+layout(push_constant) uniform Push {
+    uint num_undirected;
+    uint num_edges;
+};
+
+bool has_improved = false;
+
+void relax(uint distance, uint head, uint head_distance, uint weight) {
+    if (distance == UNREACHABLE) return;
+    if (COUNTING > 0) ++relaxed;
+    uint through = extend(distance, weight);
+    if (through == UNREACHABLE) {
+        sum_overflow = true;
+    } else if (through < head_distance && through < atomicMin(dist[head], through)) {
+        if (COUNTING > 0) ++improved_count;
+        has_improved = true;
+    }
+}
+
+void main() {
+    if (loop.done != 0) return;
+    for (uint edge = gl_GlobalInvocationID.x; edge < num_edges; edge += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        uint start = starts[edge], end = ends[edge], weight = weights[edge];
+        uint at_start = READ_ONLY != 0 ? same_dist[start] : dist[start];
+        uint at_end = READ_ONLY != 0 ? same_dist[end] : dist[end];
+        if (COUNTING > 0) {
+            ++visited;
+            if (at_start != UNREACHABLE || at_end != UNREACHABLE) ++worked;
+        }
+        relax(at_start, end, at_end, weight);
+        if (edge < num_undirected) relax(at_end, start, at_start, weight);
+    }
+    end_of_bellman_ford(has_improved, num_edges);
+}

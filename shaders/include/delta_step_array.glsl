@@ -1,0 +1,108 @@
+// Delta-stepping with an array of buckets (Song and Du, 2021, after Meyer and Sanders, 2003), the part that does not depend
+// on how arcs are dealt out. `bucket_of` maps each node to its bucket. The light arcs (weight at most delta) of the
+// bucket's nodes are relaxed until the bucket is stable, then their heavy arcs once; that sweep also finds the next
+// bucket, the least index that is left. A node whose distance is what it last relaxed its light arcs with has nothing to
+// do. The host's twin of State is STATE in vkssp/solvers/delta_step_array.py.
+
+// What a sweep does.
+const uint SORT = 0;   // the first: puts the seeds into their buckets
+const uint LIGHT = 1;
+const uint HEAVY = 2;
+
+struct State {
+    uint phase;
+    uint delta;
+    uint bucket;   // index of the present one
+    uint changed;  // the sweep improved a node of it
+    uint next;     // least index of a later bucket that has nodes
+    uint buckets;  // how many there were
+};
+#include "loop.glsl"
+
+layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+layout(std430, binding = 6) coherent buffer Buckets { uint bucket_of[]; };
+layout(std430, binding = 7) restrict buffer Relaxed { uint relaxed_at[]; };  // distance that light arcs were relaxed with
+#include "targets.glsl"
+#include "reduce.glsl"
+#define RELAX_READS_FIRST 1
+#include "relax.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+uint phase, delta, bucket;
+uint next = UNREACHABLE;
+bool changed = false;
+
+shared bool any_changed;
+
+void improved(uint head, uint distance) {
+    uint index = distance / delta;
+    atomicMin(bucket_of[head], index);
+    if (phase == LIGHT && index == bucket) changed = true;
+    else if (index > bucket) next = min(next, index);
+}
+
+uint working_distance(uint node) {
+    if (phase == SORT) {
+        uint distance = dist[node];
+        if (distance != UNREACHABLE) {
+            bucket_of[node] = distance / delta;
+            next = min(next, distance / delta);
+        }
+        return UNREACHABLE;
+    }
+    uint index = bucket_of[node];
+    if (index != bucket) {
+        if (index > bucket) next = min(next, index);
+        return UNREACHABLE;
+    }
+    uint distance = dist[node];
+    if (phase == HEAVY) return distance;
+    if (distance >= relaxed_at[node]) return UNREACHABLE;
+    relaxed_at[node] = distance;
+    return distance;
+}
+
+void advance() {
+    uint low = state.bucket * state.delta;
+    finish_iteration(state.phase, low, extend(low, state.delta), 0, num_nodes - 1);
+    if (state.phase == LIGHT) {
+        if (state.changed == 0) state.phase = HEAVY;
+    } else {  // every distance below the bucket's end is final
+        uint best = update_best();
+        if (state.next == UNREACHABLE || best / state.delta < state.next) {
+            loop.done = 1;
+            return;
+        }
+        state.phase = LIGHT;
+        state.bucket = state.next;
+        state.buckets += 1;
+    }
+    state.changed = 0;
+    state.next = UNREACHABLE;
+}
+
+void for_every_node(uint num_nodes);
+
+void main() {
+    if (loop.done != 0) return;
+    phase = state.phase;
+    delta = state.delta;
+    bucket = state.bucket;
+    if (phase == LIGHT) heaviest = delta;
+    else lightest = extend(delta, 1);
+    if (gl_LocalInvocationIndex == 0) any_changed = false;
+    for_every_node(num_nodes);
+    next = workgroup_min(next);
+    if (changed) any_changed = true;
+    barrier();
+    if (gl_LocalInvocationIndex == 0) {
+        if (any_changed) atomicMax(state.changed, 1);
+        if (next != UNREACHABLE) atomicMin(state.next, next);
+    }
+    if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
+}

@@ -1,0 +1,87 @@
+// What the iterations of every algorithm leave to the next: how the search stands, and what it counted. The host's twins
+// are LOOP and TRACE in vkssp/solvers/device.py and base.py. Needs `State`, the algorithm's own part; declares bindings
+// 0 and 1.
+//
+// A dispatch ends with last_workgroup(): one workgroup, the last to come there, sees all that the others did and decides
+// what the next dispatch does. It waits for nobody.
+
+layout(constant_id = 1) const uint COUNTING = 0;  // 1: totals, 2: and a row of the trace for every iteration
+const uint TRACE_ROWS = 1024;  // a ring, copied out more often than it comes round
+
+struct Loop {
+    uint done;
+    uint ticket;  // workgroups that have finished this dispatch
+    uint iterations;
+    uint num_seeds, num_targets;
+    uint best;      // length of the way to the best target
+    uint overflow;  // a sum did not fit
+    uint work[4];    // of this iteration: visited, worked, relaxed, improved
+    uint totals[8];  // of all before it, 64 bits each, low word first
+};
+
+struct Row {
+    uint iteration, phase, low, high, first_node, last_node, visited, worked, relaxed, improved;
+};
+
+layout(std430, binding = 0) coherent buffer StateBuffer {
+    Loop loop;
+    State state;
+};
+layout(std430, binding = 1) writeonly restrict buffer Trace { Row rows[]; };
+
+// This invocation's share of the work.
+uint visited = 0, worked = 0, relaxed = 0, improved_count = 0;
+bool sum_overflow = false;
+
+shared uint counted[4];
+shared bool is_last;
+
+// Add what this workgroup's invocations counted to the iteration's work. All of them must come here.
+void fold_work() {
+    uint lid = gl_LocalInvocationIndex;
+    if (sum_overflow) atomicMax(loop.overflow, 1);
+    if (COUNTING == 0) return;
+    if (lid == 0) counted[0] = counted[1] = counted[2] = counted[3] = 0;
+    barrier();
+    uvec4 sum = subgroupAdd(uvec4(visited, worked, relaxed, improved_count));
+    if (subgroupElect()) {
+        for (uint i = 0; i < 4; ++i) {
+            if (sum[i] != 0) atomicAdd(counted[i], sum[i]);
+        }
+    }
+    barrier();
+    if (lid != 0) return;
+    for (uint i = 0; i < 4; ++i) {
+        if (counted[i] != 0) atomicAdd(loop.work[i], counted[i]);
+    }
+}
+
+// Whether this workgroup is the last of the dispatch to finish; the same answer for all of its invocations, which must
+// all come here.
+bool last_workgroup() {
+    fold_work();
+    memoryBarrierBuffer();
+    barrier();
+    if (gl_LocalInvocationIndex == 0) is_last = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
+    memoryBarrierBuffer();
+    barrier();
+    return is_last;
+}
+
+// Close the books of an iteration. For one invocation of the last workgroup.
+void finish_iteration(uint phase, uint low, uint high, uint first_node, uint last_node) {
+    if (COUNTING > 1) {
+        rows[loop.iterations % TRACE_ROWS] = Row(loop.iterations, phase, low, high, first_node, last_node, loop.work[0],
+                                                 loop.work[1], loop.work[2], loop.work[3]);
+    }
+    if (COUNTING > 0) {
+        for (uint i = 0; i < 4; ++i) {
+            uint carry;
+            loop.totals[2 * i] = uaddCarry(loop.totals[2 * i], loop.work[i], carry);
+            loop.totals[2 * i + 1] += carry;
+            loop.work[i] = 0;
+        }
+    }
+    loop.iterations += 1;
+    loop.ticket = 0;
+}

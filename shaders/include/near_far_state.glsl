@@ -1,0 +1,20 @@
+// What one dispatch of near_far leaves to the next; the host's twin is STATE in vkssp/solvers/near_far.py.
+
+// What a dispatch does.
+const uint NEAR = 0;   // relaxes the arcs of the nodes in the near queue
+const uint SPLIT = 1;  // moves what is below the next threshold from the far pile to the near queue
+
+// Queues that were too small for their entries; the search is repeated with larger ones.
+const uint NEAR_OVERFLOW = 1, FAR_OVERFLOW = 2;
+
+struct State {
+    uint phase;
+    uint delta;
+    uint low, threshold;  // distances of the near queue; all nodes below `low` are final
+    uint near_parity, far_parity;      // which half of its buffer a queue is read from
+    uint near_length, near_next;       // entries of the near queue, and of the next one
+    uint far_length, far_next;         // entries of the far pile, and, in a split, of the one that is left
+    uint far_nearest;     // least distance in the far pile
+    uint buckets;
+    uint queue_overflow;
+};

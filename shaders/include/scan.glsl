@@ -1,0 +1,24 @@
+// Prefix sums over a workgroup.
+
+const uint MAX_SUBGROUPS = WORKGROUP_SIZE;  // a subgroup has one invocation at least
+shared uvec2 subgroup_sums[MAX_SUBGROUPS];  // sum of the values, number of invocations
+
+// For each invocation a slot, a number below the workgroup's size that no other has, and the sum of the values in lower
+// slots; slots are not the invocations' own numbers, because Vulkan does not say how those are dealt to subgroups.
+// Returns the sum of all. All invocations must come here.
+uint workgroup_scan(uint value, out uint slot, out uint before) {
+    uvec2 sums = subgroupInclusiveAdd(uvec2(value, 1));
+    uvec2 all = subgroupAdd(uvec2(value, 1));
+    if (subgroupElect()) subgroup_sums[gl_SubgroupID] = all;
+    barrier();
+    uvec2 base = uvec2(0);
+    uint total = 0;
+    for (uint i = 0; i < gl_NumSubgroups; ++i) {
+        if (i < gl_SubgroupID) base += subgroup_sums[i];
+        total += subgroup_sums[i].x;
+    }
+    barrier();  // it may be used again at once
+    before = base.x + sums.x - value;
+    slot = base.y + sums.y - 1;
+    return total;
+}

@@ -1,0 +1,58 @@
+// The minimum kernel of a round (Ortega-Arranz, Torres, Gonzalez-Escribano, Llanos, 2015): up to which distance nodes
+// can be settled. By Martin et al. (2009) that is the least distance of an unsettled node; by Crauser et al. (1998) the
+// least sum of an unsettled node's distance and its lightest outgoing arc, since no shorter way to anywhere can be found
+// any more.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "settle_state.glsl"
+#include "loop.glsl"
+
+layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 4) readonly restrict buffer Settled { uint settled[]; };
+layout(std430, binding = 5) readonly restrict buffer Lightest { uint lightest_out[]; };
+#include "targets.glsl"
+#include "reduce.glsl"
+
+layout(constant_id = 2) const uint CRAUSER = 1;
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+void advance() {
+    if (state.rounds > 0) {
+        uint after = state.threshold == UNREACHABLE ? UNREACHABLE : state.threshold + 1;
+        finish_iteration(0, state.low, after, 0, num_nodes - 1);
+    }
+    uint nearest = state.nearest;
+    // A way that is no longer than to the nearest unsettled node cannot be shortened.
+    if (update_best() <= nearest) {
+        loop.done = 1;
+        return;
+    }
+    state.low = nearest;
+    state.threshold = CRAUSER != 0 ? state.bound : nearest;
+    state.rounds += 1;
+    state.nearest = state.bound = UNREACHABLE;
+    loop.ticket = 0;
+}
+
+void main() {
+    if (loop.done != 0) return;
+    uint nearest = UNREACHABLE, bound = UNREACHABLE;
+    for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        if (settled[node] != 0) continue;
+        uint distance = dist[node];
+        nearest = min(nearest, distance);
+        // What does not fit into 32 bits is no bound: such an arc leads nowhere.
+        if (CRAUSER != 0 && distance != UNREACHABLE) bound = min(bound, extend(distance, lightest_out[node]));
+    }
+    nearest = workgroup_min(nearest);
+    if (CRAUSER != 0) bound = workgroup_min(bound);
+    if (gl_LocalInvocationIndex == 0) {
+        if (nearest != UNREACHABLE) atomicMin(state.nearest, nearest);
+        if (bound != UNREACHABLE) atomicMin(state.bound, bound);
+    }
+    if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
+}

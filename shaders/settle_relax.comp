@@ -1,0 +1,31 @@
+// The relax kernel of a round, successors variant (Ortega-Arranz et al., 2015): an invocation for each node, those of
+// frontier nodes relax its outgoing arcs.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "settle_state.glsl"
+#include "loop.glsl"
+
+layout(std430, binding = 2) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 3) readonly restrict buffer Settled { uint settled[]; };
+layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+#define RELAX_READS_FIRST 1
+#include "relax.glsl"
+#include "thread_per_node.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+void improved(uint head, uint distance) {}
+
+uint working_distance(uint node) {
+    return settled[node] == state.rounds ? dist[node] : UNREACHABLE;
+}
+
+void main() {
+    if (loop.done != 0) return;
+    for_every_node(num_nodes);
+    fold_work();
+}

@@ -1,0 +1,43 @@
+// The relax kernel of a round, predecessors variant (Martin et al., 2009): an invocation for each node, those of
+// unsettled nodes look for frontier nodes along the incoming arcs. Only its own invocation writes a node's distance, so
+// that no atomics are needed.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "settle_state.glsl"
+#include "loop.glsl"
+
+layout(std430, binding = 2) restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 3) readonly restrict buffer Settled { uint settled[]; };
+layout(std430, binding = 4) readonly restrict buffer FirstIn { uint first_in[]; };
+layout(std430, binding = 5) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+void main() {
+    if (loop.done != 0) return;
+    uint round_number = state.rounds;
+    for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        if (COUNTING > 0) ++visited;
+        if (settled[node] != 0) continue;
+        uint before = dist[node], least = before;
+        bool has_frontier = false;
+        for (uint arc = first_in[node], end = first_in[node + 1]; arc < end; ++arc) {
+            uvec2 tail_weight = arcs_in[arc];
+            if (settled[tail_weight.x] != round_number) continue;
+            uint through = extend(dist[tail_weight.x], tail_weight.y);
+            if (through == UNREACHABLE) sum_overflow = true;
+            least = min(least, through);
+            has_frontier = true;
+            if (COUNTING > 0) {
+                ++relaxed;
+                if (through < before) ++improved_count;
+            }
+        }
+        if (COUNTING > 0 && has_frontier) ++worked;
+        if (least < before) dist[node] = least;
+    }
+    fold_work();
+}

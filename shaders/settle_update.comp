@@ -1,0 +1,23 @@
+// The update kernel of a round (Ortega-Arranz et al., 2015): unsettled nodes up to the threshold are settled and become
+// the frontier.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+#include "settle_state.glsl"
+#include "loop.glsl"
+
+layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 3) restrict buffer Settled { uint settled[]; };
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+void main() {
+    if (loop.done != 0) return;
+    uint threshold = state.threshold, round_number = state.rounds;
+    for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        uint distance = dist[node];
+        if (distance <= threshold && distance != UNREACHABLE && settled[node] == 0) settled[node] = round_number;
+    }
+}

@@ -1,0 +1,18 @@
+// Begins a search: the seeds get their distances. All distances are UNREACHABLE before.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+
+layout(std430, binding = 0) coherent buffer Distances { uint dist[]; };
+#define TERMINALS_BINDING 1
+#include "terminals.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_seeds;
+};
+
+void main() {
+    for (uint i = gl_LocalInvocationIndex; i < num_seeds; i += WORKGROUP_SIZE) {
+        atomicMin(dist[terminals[i].x], terminals[i].y);  // a node may be named twice
+    }
+}

@@ -1,0 +1,212 @@
+"""What algorithms on the device share: buffers, the state and its beginning, the loop, counters, and the walk back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.loop import Loop
+from vkssp.solvers.path import PathWalker
+
+#: The twin of Loop in shaders/include/loop.glsl, with which every state begins.
+LOOP = np.dtype(
+    [
+        *((name, np.uint32) for name in ("done", "ticket", "iterations")),
+        *((name, np.uint32) for name in ("num_seeds", "num_targets", "best", "overflow")),
+        ("work", np.uint32, len(TOTALS)),
+        ("totals", np.uint32, 2 * len(TOTALS)),
+    ]
+)
+#: Specialization constant that every kernel with a state has: what is counted.
+COUNTING_CONSTANT = 1
+#: Rows of the ring that the device writes a trace to; the twin of TRACE_ROWS in shaders/include/loop.glsl.
+TRACE_ROWS = 1024
+#: Features that every kernel with a state uses.
+NEEDS = ("subgroup_basic", "subgroup_arithmetic")
+
+#: Parameters that most algorithms have.
+WORKGROUP_SIZE = Parameter("workgroup_size", 1, 1024, None, "invocations in a workgroup")
+WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
+
+
+def state_dtype(*fields: str) -> np.dtype[Any]:
+    """Return the layout of a state: that of the loop, and then an algorithm's own words."""
+    loop = [(name, *_field(LOOP, name)) for name in LOOP.names or ()]
+    return np.dtype([*loop, *((name, np.uint32) for name in fields)])
+
+
+def _field(dtype: np.dtype[Any], name: str) -> tuple[Any, ...]:
+    assert dtype.fields is not None
+    field = dtype.fields[name][0]
+    return (field.base, field.shape) if field.shape else (field,)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the dispatches that make an iteration: a kernel, its push constants, and how many workgroups."""
+
+    kernel: Bindings
+    workgroups: int
+    pushed: tuple[int, ...]
+
+
+class DeviceAlgorithm(Resource):
+    """The part of an algorithm on the device that is the same for all.
+
+    A subclass says which dispatches make an iteration (`_steps`), how its own part of the state begins (`_initial`) and
+    what else has to be done first (`_begin`).
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph, on its device.
+    counting : int
+        What is counted, an index into `COUNTING`.
+    **parameters : int, optional
+        As `PARAMETERS` declares them.
+    """
+
+    NAME: ClassVar[str]
+    DESCRIPTION: ClassVar[Description]
+    PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    RUNS_ON: ClassVar[str] = "device"
+    #: Layout of the state.
+    STATE: ClassVar[np.dtype[Any]]
+    #: Fields of the state that are counters, too.
+    COUNTERS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
+        super().__init__(graph)
+        self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
+        self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
+        self._device = graph.device
+        # A software device pays for every invocation, a GPU idles without them.
+        self._software = graph.device.info.kind == "cpu"
+        self._trace: list[npt.NDArray[Any]] = []
+        try:
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self) -> None:
+        self.distances = self._buffer("the distances", 4 * self._num_nodes)
+        self.terminals = Buffer(self._device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
+        self._state = self._buffer("the state", self.STATE.itemsize)
+        self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
+        size = min(64, self._device.limits.workgroup_size)
+        start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
+        self._start = start.on(self.distances, self.terminals)
+        self._make_loop()
+
+    def _make_loop(self) -> None:
+        steps = self._steps()
+
+        def iterate(recording: Recording, times: int) -> None:
+            for number in range(times):
+                for step in steps:
+                    if number == 0 or len(steps) > 1:
+                        recording.bind(step.kernel)
+                        recording.push(step.kernel, *step.pushed)
+                    recording.dispatch(step.workgroups)
+                    recording.barrier()
+
+        trace = (self._rows, TRACE, TRACE_ROWS) if self._counting > 1 else None
+        self._loop = Loop(self._device, self._state, self.STATE, iterate, trace, owner=self)
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self._device, nbytes, name=name, owner=self)
+
+    def _kernel(
+        self,
+        name: str,
+        *buffers: Buffer,
+        workgroup_size: int,
+        push_constants: int = 1,
+        constants: Mapping[int, int] | None = None,
+        shared_bytes: int = 0,
+        needs: Sequence[str] = (),
+    ) -> Bindings:
+        """Return a kernel that works on state, trace, and the given buffers."""
+        kernel = Kernel(
+            self._device,
+            name,
+            bindings=2 + len(buffers),
+            push_constants=push_constants,
+            workgroup_size=workgroup_size,
+            constants={COUNTING_CONSTANT: self._counting, **(constants or {})},
+            shared_bytes=64 + shared_bytes,
+            needs=(*NEEDS, *needs),
+            owner=self,
+        )
+        return kernel.on(self._state, self._rows, *buffers)
+
+    def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
+        """Return the size of a workgroup: what was asked for, or a default that the device has."""
+        default = min(software if self._software else default, self._device.limits.workgroup_size)
+        return self._parameters[name] or default
+
+    def _groups(self, items: int, size: int, default: int = 1024) -> int:
+        """Return the number of workgroups for a number of items; more than these give work to only take tickets."""
+        wanted = self._parameters["workgroups"] or (4 if self._software else default)
+        return min(max(1, -(-items // size)), wanted, self._device.limits.workgroups)
+
+    def _steps(self) -> Sequence[Step]:
+        """Make the algorithm's own buffers and kernels, and return what makes an iteration."""
+        raise NotImplementedError
+
+    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+        """Return how the algorithm's own part of the state begins; zero where nothing is said."""
+        return {}
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        """Record fills and copies that a search begins with, beside those of the distances."""
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`."""
+        places = np.array([*seeds, *targets], np.uint32).reshape(-1)
+        self.terminals.view()[: len(places)] = places
+        initial = np.zeros(1, self.STATE)
+        loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
+        for name, value in (*loop.items(), *self._initial(seeds).items()):
+            initial[name] = value
+
+        def begin(recording: Recording) -> None:
+            recording.fill(self.distances, UNREACHABLE)
+            recording.update(self._state, initial.tobytes())
+            self._begin(recording, len(seeds))
+            recording.barrier("transfer", "compute")
+            recording.bind(self._start)
+            recording.push(self._start, len(seeds))
+            recording.dispatch(1)
+            recording.barrier()
+
+        state, milliseconds, self._trace = self._loop.run(begin)
+        counters = {"iterations": int(state["iterations"]), **{name: int(state[name]) for name in self.COUNTERS}}
+        if self._counting:
+            totals = np.ascontiguousarray(state["totals"]).view("<u8") + state["work"]
+            counters.update(zip(TOTALS, totals.tolist(), strict=True))
+        return Outcome(int(state["best"]), bool(state["overflow"]), milliseconds, counters)
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search; see `Algorithm`."""
+        return self.distances.read(np.uint32, self._num_nodes)
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the iterations of the last search; see `Algorithm`."""
+        return np.concatenate(self._trace) if self._trace else np.empty(0, TRACE)
+
+    def walker(self) -> PathWalker:
+        """Return a walker along the distances; see `Algorithm`."""
+        return PathWalker(self._graph, self.distances, self.terminals)

@@ -1,0 +1,123 @@
+"""Near-far: work queues instead of sweeps (A. Davidson, S. Baxter, M. Garland, J. D. Owens, 2014).
+
+Nodes that were improved to below a threshold are near and relax their arcs in the next dispatch, others wait in the far
+pile; when nothing near is left the pile is split at the next threshold, and entries whose node has been improved since
+are dropped. A workgroup goes on with what it found, in shared memory, for some rounds of the same dispatch, and deals
+the arcs of its nodes out evenly.
+
+Phases in a trace: 0 near nodes relax their arcs, 1 the far pile is split. The range is one of places in the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.errors import DeviceError
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers.base import Description, Outcome, Parameter, Terminal
+from vkssp.solvers.delta import DELTA, default_delta
+from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.solvers.sources import DAVIDSON, NIKLAUS
+
+_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT = 2, 3
+#: The queues by their bits in the state's `queue_overflow`.
+_QUEUES = {1: "near queue", 2: "far pile"}
+# Two words of a queue's entry, twice, for each place of the queue.
+_BYTES_PER_PLACE = 16
+# Bytes of shared memory that lists and prefix sums take per invocation, and that everything else takes.
+_SHARED_PER_INVOCATION = 52
+_SHARED_BESIDES = 64
+# From this mean degree on most relaxations improve nothing, so that a read before the atomic minimum pays.
+_READ_FIRST_DEGREE = 8
+
+
+class NearFar(DeviceAlgorithm):
+    """The buffers, kernels and loop of one near_far search at a time on a graph; see `DeviceAlgorithm`."""
+
+    NAME: ClassVar[str] = "near_far"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="queues of nodes instead of sweeps: near ones relax their arcs, far ones wait for the next threshold",
+        source=f"{DAVIDSON}; {NIKLAUS}",
+        complexity="L / delta splits and the steps between them; work in proportion to what improves",
+        use="any graph; road networks without coordinates, social networks, near targets",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        DELTA,
+        Parameter("rounds", 1, 1024, 16, "steps that a workgroup goes in one dispatch while the queue is short"),
+        WORKGROUP_SIZE,
+        WORKGROUPS,
+    )
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(
+        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "near_next"),
+        *("far_length", "far_next", "far_nearest", "buckets", "queue_overflow"),
+    )
+    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "queue_overflow")
+
+    def _make(self) -> None:
+        limits = self._device.limits
+        self._most = min(limits.storage_range, limits.allocation) // _BYTES_PER_PLACE
+        self._capacity = dict.fromkeys(_QUEUES.values(), min(max(1024, self._num_nodes), self._most))
+        super()._make()
+
+    def _steps(self) -> Sequence[Step]:
+        graph, limits = self._graph, self._device.limits
+        self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1])
+        fitting = (limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
+        size = self._parameters["workgroup_size"] or min(self._size(), fitting)
+        self._queues = [
+            self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
+        ]
+        many_arcs = graph.prepared.num_arcs >= _READ_FIRST_DEGREE * self._num_nodes
+        kernel = self._kernel(
+            "near_far",
+            *(self.terminals, self.distances, graph.first_out, graph.arcs, *self._queues),
+            workgroup_size=size,
+            push_constants=2,
+            constants={_ROUNDS_CONSTANT: self._parameters["rounds"] or 1, _READ_FIRST_CONSTANT: int(many_arcs)},
+            shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
+            needs=("subgroup_ballot",),
+        )
+        self._kernel_of_queues = kernel.kernel
+        groups = self._groups(self._num_nodes, min(size, 8), default=256)
+        near, far = self._capacity.values()
+        return [Step(kernel, groups, (near, far))]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.copy(self.terminals, self._queues[0], 8 * num_seeds)
+
+    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+        low = min(offset for _, offset in seeds)
+        return {
+            "delta": self._delta,
+            "low": low,
+            "threshold": min(low + self._delta, UNREACHABLE),
+            "near_length": len(seeds),
+            "far_nearest": UNREACHABLE,
+            "buckets": 1,
+        }
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""
+        while True:
+            outcome = super().search(seeds, targets)
+            overflow = outcome.counters.pop("queue_overflow")
+            if not overflow:
+                return outcome
+            self._grow([name for bit, name in _QUEUES.items() if overflow & bit])
+
+    def _grow(self, names: Sequence[str]) -> None:
+        for name in names:
+            if self._capacity[name] >= self._most:
+                raise DeviceError(
+                    f"the {name} of near_far has more entries than the {self._most} that {self._device.info.name} "
+                    "can bind; choose another algorithm, such as delta_step"
+                )
+            self._capacity[name] = min(2 * self._capacity[name], self._most)
+        for part in (self._loop, self._kernel_of_queues, *self._queues):
+            part.close()
+        self._make_loop()

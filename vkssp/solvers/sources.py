@@ -1,0 +1,19 @@
+"""The documents that the algorithms come from."""
+
+BELLMAN_FORD = "R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956"
+CRAUSER = "A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998"
+DAVIDSON = (
+    "A. Davidson, S. Baxter, M. Garland, J. D. Owens, Work-efficient parallel GPU methods for single-source shortest "
+    "paths, 2014"
+)
+DIJKSTRA = "E. W. Dijkstra, A note on two problems in connexion with graphs, 1959"
+HONG = "S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, Accelerating CUDA graph algorithms at maximum warp, 2011"
+MARTIN = "P. Martin, R. Torres, A. Gavilanes, CUDA solutions for the SSSP problem, 2009"
+MEYER_SANDERS = "U. Meyer, P. Sanders, Delta-stepping: a parallelizable shortest path algorithm, 2003"
+NIKLAUS = "P. Niklaus, Optimizing Delta-Step on the GPU, 2026"
+ORTEGA = (
+    "H. Ortega-Arranz, Y. Torres, A. Gonzalez-Escribano, D. R. Llanos, Comprehensive evaluation of a new GPU-based "
+    "approach to the shortest path problem, 2015"
+)
+SONG_DU = "Y. Song, X. Du, Warp-centric CUDA programming for SSSP algorithms, 2021"
+THREAD_PER_EDGE = "GPU SSSP implementation, an article on RMAT graphs on a GTX Titan whose author is not named"
