@@ -1,0 +1,90 @@
+"""Preferential attachment: scale-free graphs that grow node by node."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
+from vkssp.generate.rows import graph_from_arcs
+from vkssp.graph import Graph, Uint32s
+
+#: Nodes whose ends are looked up together, at most; the graph does not depend on it.
+BATCH = 1 << 14
+
+
+def _grow(rng: np.random.Generator, num_nodes: int, attached: int) -> Uint32s:
+    """Return the nodes that each node from `attached + 1` on is attached to, shape (.., attached)."""
+    rows = num_nodes - attached
+    # One row per node, of the far and the near ends of its edges: a node occurs as often as it has edges, and a
+    # random place in the rows so far holds it with a probability in proportion (Batagelj and Brandes 2005). Row 0 is
+    # a star of the first nodes.
+    ends = np.empty((rows, 2 * attached), np.uint32)
+    ends[0, :attached] = 0
+    ends[0, attached:] = np.arange(1, attached + 1)
+    ends[1:, attached:] = np.arange(attached + 1, num_nodes, dtype=np.uint32)[:, None]
+    flat = ends.reshape(-1)
+    so_far = np.arange(1, rows, dtype=np.int64) * (2 * attached)
+    place = rng.integers(0, so_far[:, None], (rows - 1, attached), np.uint32)
+    newest = place.max(axis=1) // np.uint32(2 * attached)  # the last row that a row depends on
+    row = 1
+    while row < rows:
+        # Rows that depend on none but those before `row` can be looked up together.
+        waiting = newest[row - 1 : row - 1 + BATCH] >= row
+        stop = row + (int(np.argmax(waiting)) if waiting.any() else len(waiting))
+        found = flat[place[row - 1 : stop - 1]]
+        ordered = np.sort(found, axis=1)
+        repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+        ends[row:stop, :attached] = found
+        if repeated.any():
+            # Rows up to the first that has a node twice are good; its repetitions are drawn again.
+            bad = row + int(np.argmax(repeated))
+            ends[bad, :attached] = _without_repetition(rng, found[bad - row], flat, bad * 2 * attached)
+            stop = bad + 1
+        row = stop
+    return ends[1:, :attached]
+
+
+def _without_repetition(rng: np.random.Generator, drawn: Uint32s, ends: Uint32s, limit: int) -> npt.NDArray[np.int64]:
+    """Return as many different nodes as were drawn, by going on to draw from the ends so far."""
+    chosen = dict.fromkeys(drawn.tolist())
+    while len(chosen) < len(drawn):
+        chosen |= dict.fromkeys(ends[rng.integers(0, limit, len(drawn))].tolist())
+    return np.fromiter(chosen, np.int64, len(chosen))[: len(drawn)]
+
+
+def barabasi_albert(num_nodes: int, attached: int, seed: int = 1, *, weights: Weights = (1, 100)) -> Graph:
+    """Return an undirected graph grown by preferential attachment (Barabasi and Albert 1999).
+
+    The first ``attached + 1`` nodes are a star. Each further node is attached to `attached` different ones before it,
+    drawn with probabilities in proportion to their degrees; one that was drawn already is drawn again, so that there
+    are neither loops nor parallel edges. There are ``attached * (num_nodes - attached)`` edges, each an arc both ways
+    of one weight.
+
+    Parameters
+    ----------
+    num_nodes : int
+        Number of nodes.
+    attached : int
+        Number of edges that each new node comes with, 1 to num_nodes - 1.
+    seed : int
+        Seed of the random choices.
+    weights : tuple of int
+        Smallest and largest weight; all between are equally probable.
+
+    Raises
+    ------
+    QueryError
+        If an argument is out of range.
+    """
+    num_nodes = nodes(num_nodes, 2)
+    attached = whole("attached", attached, 1, num_nodes - 1)
+    num_edges = attached * (num_nodes - attached)
+    fits(2 * num_edges, f"attached {attached} for {num_nodes} nodes", "less of either")
+    weights = weight_range(weights)
+    rng = stream(seed)
+    grown = _grow(rng, num_nodes, attached)
+    star = np.arange(1, attached + 1, dtype=np.uint32)
+    tail = np.concatenate([star, np.repeat(np.arange(attached + 1, num_nodes, dtype=np.uint32), attached)])
+    head = np.concatenate([np.zeros(attached, np.uint32), grown.reshape(-1)])
+    return graph_from_arcs(num_nodes, tail, head, draw_weights(rng, weights, num_edges), both_ways=True)

@@ -1,0 +1,124 @@
+"""Recursive matrices: graphs with few nodes of very high degree, like social networks and the web."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.errors import QueryError
+from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream, weight_range, whole
+from vkssp.generate.rows import graph_from_arcs
+from vkssp.graph import Graph, Uint32s
+
+#: Edges that are drawn together: few enough that they stay in cache. Another number makes other graphs.
+CHUNK = 1 << 16
+
+
+def _edges(rng: np.random.Generator, scale: int, count: int, a: float, b: float, c: float) -> tuple[Uint32s, Uint32s]:
+    """Return tails and heads of random edges, whose bits are drawn from the highest to the lowest."""
+    # Thresholds of random 32-bit words: below the first lies quadrant a, then b, c, and d up to the end.
+    to_a, to_b, to_c = (min(round(sum_ * 2**32), 2**32) for sum_ in (a, a + b, a + b + c))
+    tail, head = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
+    for begin in range(0, count, CHUNK):
+        tails, heads = tail[begin : begin + CHUNK], head[begin : begin + CHUNK]
+        for _ in range(scale):
+            word = rng.integers(0, 2**32, len(tails), np.uint32)
+            below = word >= to_b  # the lower half of the matrix
+            right = word >= to_a  # b, c and d; less c, which lies between the other two thresholds
+            right ^= below
+            right ^= word >= to_c
+            tails <<= 1
+            tails |= below
+            heads <<= 1
+            heads |= right
+    return tail, head
+
+
+def rmat(
+    scale: int,
+    degree: int = 32,
+    seed: int = 1,
+    *,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    weights: Weights = (1, 255),
+    undirected: bool = True,
+    permute: bool = False,
+) -> Graph:
+    """Return a recursive-matrix graph (R-MAT; Chakrabarti, Zhan and Faloutsos 2004), in its plain form without noise.
+
+    The adjacency matrix is quartered `scale` times; each time an edge falls into the upper left, upper right, lower
+    left or lower right quarter with the probabilities a, b, c and 1 - a - b - c. Loops and parallel edges stay as they
+    fall. There are exactly ``degree * 2**scale`` arcs.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of nodes, 1 to 30.
+    degree : int
+        Mean number of arcs that leave a node.
+    seed : int
+        Seed of the random choices.
+    a, b, c : float
+        Probabilities of the quarters.
+    weights : tuple of int
+        Smallest and largest weight; all between are equally probable.
+    undirected : bool
+        Whether the arcs are the two directions, of one weight, of half as many edges. A loop is then two equal arcs.
+    permute : bool
+        Whether the nodes are numbered at random. Otherwise those of high degree have ids with few bits set.
+
+    Raises
+    ------
+    QueryError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Needs 8 bytes per arc and 12 per edge, and some 70 per node (at least 0.2 GiB): 8.2 GiB for a scale of 24.
+    """
+    scale = whole("scale", scale, 1, 30)
+    degree = whole("degree", degree, 1, 2**31)
+    fits(degree << scale, f"scale {scale} with degree {degree}", "less of either")
+    a, b, c = fraction("a", a), fraction("b", b), fraction("c", c)
+    if a + b + c > 1 + 1e-9:  # decimal fractions whose sum is 1 may exceed it by a rounding error
+        raise QueryError(f"a + b + c is {a + b + c:g}; give probabilities whose sum is at most 1")
+    weights = weight_range(weights)
+    rng = stream(seed)
+    count = (degree << scale) // (2 if undirected else 1)
+    tail, head = _edges(rng, scale, count, a, b, c)
+    weight = draw_weights(rng, weights, count)
+    if permute:
+        rank = rng.permutation(np.arange(1 << scale, dtype=np.uint32))
+        for ends in (tail, head):
+            # The ids are in range; any other mode makes a temporary copy first.
+            rank.take(ends, out=ends, mode="clip")
+    return graph_from_arcs(1 << scale, tail, head, weight, both_ways=undirected)
+
+
+def kronecker(scale: int, edge_factor: int = 16, seed: int = 1, *, weights: Weights = (1, 255)) -> Graph:
+    """Return the Kronecker graph of the Graph500 benchmark (Murphy, Wheeler, Barrett and Ang 2010).
+
+    An undirected `rmat` with a, b and c of 0.57, 0.19 and 0.19 and randomly numbered nodes. Weights are whole numbers,
+    where the benchmark has real ones from 0 to 1. Loops and parallel edges stay, as the benchmark wants it.
+
+    Parameters
+    ----------
+    scale : int
+        Binary logarithm of the number of nodes, 1 to 30.
+    edge_factor : int
+        Edges per node; each is an arc both ways, so that the mean degree is twice as much.
+    seed : int
+        Seed of the random choices.
+    weights : tuple of int
+        Smallest and largest weight; all between are equally probable.
+
+    Raises
+    ------
+    QueryError
+        If an argument is out of range.
+    """
+    scale = whole("scale", scale, 1, 30)
+    edge_factor = whole("edge_factor", edge_factor, 1, 2**30)
+    fits(edge_factor << (scale + 1), f"scale {scale} with edge_factor {edge_factor}", "less of either")
+    return rmat(scale, 2 * edge_factor, seed, weights=weights, permute=True)

@@ -1,0 +1,82 @@
+"""A grid of streets that behaves like a road network."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.generate.checks import MOST_ARCS, fraction, stream, whole
+from vkssp.graph import Graph, Uint32s
+from vkssp.order import spread_bits
+
+Int64s = npt.NDArray[np.int64]
+Uint64s = npt.NDArray[np.uint64]
+
+
+def _z_code(x: Int64s, y: Int64s) -> Uint64s:
+    """Return the places of points on the Z-order curve (Morton 1966)."""
+    return (spread_bits(x.astype(np.uint64)) << np.uint64(1)) | spread_bits(y.astype(np.uint64))
+
+
+def road_grid(side: int, seed: int = 1, keep: float = 0.62, shape_nodes: int = 0) -> Graph:
+    """Return a grid of streets with faster roads on some of its lines, like a road network.
+
+    Streets are two-way; their weights are travel times of 61 to 240, divided by 1.8 on every 16th line and by 3.5 on
+    every 128th. Of the ordinary streets a random part is missing, so that the grid has dead ends, detours and islands.
+    Nodes are numbered in Z-order.
+
+    Parameters
+    ----------
+    side : int
+        Junctions along a side, 2 to 65535; there are side * side of them.
+    seed : int
+        Seed of the random choices.
+    keep : float
+        Part of the ordinary streets that is there.
+    shape_nodes : int
+        Nodes of degree two along each street, as maps have them where streets bend. They add nodes and arcs, while the
+        streets and their total weights stay the same: the weight is split among the arcs as evenly as whole numbers
+        allow, and none of them is 0 unless the street has more arcs than its weight.
+
+    Raises
+    ------
+    QueryError
+        If an argument is out of range.
+    """
+    side = whole("side", side, 2, 65535)
+    keep = fraction("keep", keep)
+    parts = whole("shape_nodes", shape_nodes, 0, 65535) + 1
+    if parts > 1 and 4 * side * (side - 1) * parts > MOST_ARCS:
+        most = MOST_ARCS // (4 * side * (side - 1)) - 1
+        raise QueryError(f"shape_nodes is {shape_nodes}; give 0 to {max(most, 0)} for a side of {side}")
+    rng = stream(seed)
+    speed = np.ones(side)
+    speed[::16] = 1.8
+    speed[::128] = 3.5
+    # For either direction: coordinates of the first end of each street, and its weight.
+    streets: list[tuple[Int64s, Int64s, Uint32s]] = []
+    for shape, fast in (((side - 1, side), speed[None, :]), ((side, side - 1), speed[:, None])):
+        there = (rng.random(shape, dtype=np.float32) < keep) | (fast > 1)
+        weight = (rng.integers(60, 240, shape) / fast).astype(np.uint32) + 1
+        x, y = np.nonzero(there)
+        streets.append((x, y, weight[there]))
+    line = np.arange(side, dtype=np.int64) * parts
+    codes = [_z_code(line[:, None], line[None, :]).reshape(-1)]
+    # Each street from its first end over its shape nodes to its other one, shape (streets, parts + 1).
+    along = np.arange(parts + 1, dtype=np.int64)
+    (x, y, down_weight), (u, v, across_weight) = streets
+    down = _z_code(x[:, None] * parts + along, y[:, None] * parts)
+    across = _z_code(u[:, None] * parts, v[:, None] * parts + along)
+    codes += [chain[:, 1:-1].reshape(-1) for chain in (down, across)]
+    node = np.sort(np.concatenate(codes))
+    tails, heads, weights = [], [], []
+    for chain, weight in ((down, down_weight), (across, across_weight)):
+        rank = chain if int(node[-1]) == len(node) - 1 else np.searchsorted(node, chain)
+        tails.append(rank[:, :-1].astype(np.uint32).reshape(-1))
+        heads.append(rank[:, 1:].astype(np.uint32).reshape(-1))
+        split = weight[:, None].astype(np.int64) * along // parts
+        weights.append(np.diff(split, axis=1).astype(np.uint32).reshape(-1))
+    return Graph.from_edges(
+        np.concatenate(tails), np.concatenate(heads), np.concatenate(weights), num_nodes=len(node), undirected=True
+    )
