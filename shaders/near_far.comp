@@ -25,6 +25,7 @@ layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             //
 layout(constant_id = 2) const uint ROUNDS = 16;
 layout(constant_id = 3) const uint READ_FIRST = 0;  // read a distance before the atomic minimum on it
 const uint LIST = 2 * WORKGROUP_SIZE;
+const uint ARCS_AT_ONCE = 4;
 
 layout(push_constant) uniform Push {
     uint near_capacity;
@@ -33,58 +34,71 @@ layout(push_constant) uniform Push {
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
-shared uvec2 list[2 * LIST];                  // nodes to work on in this round and in the next
-shared uint list_length[2];
-shared uint flush_base;
+// What the workgroup has found and not yet appended to the queues; near ones once for the next round and once for this.
+shared uvec2 near_list[ROUNDS > 1 ? 2 * LIST : LIST];
+shared uvec2 far_list[LIST];
+shared uint near_count[2], far_count, flush_base;
 
-uint threshold, far_half, near_half;
+uint threshold, near_half, far_half;  // the halves that are appended to
+uint out_list = 0;                    // the half of near_list that is appended to
 uint far_nearest = UNREACHABLE;
 
-void push_near(uvec2 entry, bool has_entry) {
+// Append an entry to one of the workgroup's lists; there is room for one of every invocation. All must come here.
+void put(uvec2 entry, bool is_near, bool is_far) {
     uint place;
-    TAKE_PLACES(state.near_next, has_entry, place)
-    if (!has_entry) return;
-    if (place < near_capacity) near[near_half * near_capacity + place] = entry;
-    else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
+    TAKE_PLACES(near_count[out_list], is_near, place)
+    if (is_near) near_list[out_list * LIST + place] = entry;
+    TAKE_PLACES(far_count, is_far, place)
+    if (is_far) far_list[place] = entry;
+    if (is_far) far_nearest = min(far_nearest, entry.y);
 }
 
-// Improve the node at the end of an arc and put it where it belongs. All invocations must come here.
-void relax(bool has_arc, uint distance, uint arc, uint out_list) {
-    uvec2 entry = uvec2(0, UNREACHABLE);
-    bool is_near = false, is_far = false;
-    if (has_arc) {
-        uvec2 head_weight = arcs[arc];
-        uint through = extend(distance, head_weight.y);
-        if (COUNTING > 0) ++relaxed;
-        if (through == UNREACHABLE) {
-            sum_overflow = true;
-        } else if ((READ_FIRST == 0 || through < dist[head_weight.x]) &&
-                   through < atomicMin(dist[head_weight.x], through)) {
-            if (COUNTING > 0) ++improved_count;
-            entry = uvec2(head_weight.x, through);
-            is_near = through < threshold;
-            is_far = !is_near;
-        }
+// Append the near list to the near queue, with one addition for the whole workgroup. All must come here.
+void flush_near() {
+    uint count = near_count[out_list];
+    barrier();
+    if (gl_LocalInvocationIndex == 0) {
+        flush_base = atomicAdd(state.near_next, count);
+        near_count[out_list] = 0;
     }
-    if (is_near) {
-        uint place = atomicAdd(list_length[out_list], 1);
-        if (place < LIST) {
-            list[out_list * LIST + place] = entry;
-            is_near = false;
-        }
+    barrier();
+    for (uint i = gl_LocalInvocationIndex; i < count; i += WORKGROUP_SIZE) {
+        uint place = flush_base + i;
+        if (place < near_capacity) near[near_half * near_capacity + place] = near_list[out_list * LIST + i];
+        else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
     }
-    push_near(entry, is_near);
-    uint place;
-    TAKE_PLACES(state.far_length, is_far, place)
-    if (is_far) {
-        far_nearest = min(far_nearest, entry.y);
-        if (place < far_capacity) far[far_half * far_capacity + place] = entry;
+    barrier();
+}
+
+// Append the far list to the far pile; in a split, to the one that is left.
+void flush_far() {
+    uint count = far_count;
+    barrier();
+    if (gl_LocalInvocationIndex == 0) {
+        if (state.phase == SPLIT) flush_base = atomicAdd(state.far_next, count);
+        else flush_base = atomicAdd(state.far_length, count);
+        far_count = 0;
+    }
+    barrier();
+    for (uint i = gl_LocalInvocationIndex; i < count; i += WORKGROUP_SIZE) {
+        uint place = flush_base + i;
+        if (place < far_capacity) far[far_half * far_capacity + place] = far_list[i];
         else atomicOr(state.queue_overflow, FAR_OVERFLOW);
     }
+    barrier();
+}
+
+// Make room in the lists for one more entry of every invocation. All must come here.
+void make_room() {
+    barrier();
+    bool near_is_full = near_count[out_list] > LIST - WORKGROUP_SIZE, far_is_full = far_count > LIST - WORKGROUP_SIZE;
+    barrier();
+    if (near_is_full) flush_near();
+    if (far_is_full) flush_far();
 }
 
 // Relax all arcs of the workgroup's entries, one or none for each invocation. All must come here.
-void expand(bool has_entry, uvec2 entry, uint out_list) {
+void expand(bool has_entry, uvec2 entry) {
     uint first = 0, degree = 0;
     if (COUNTING > 0 && has_entry) ++visited;
     if (has_entry && dist[entry.x] == entry.y) {
@@ -97,61 +111,74 @@ void expand(bool has_entry, uvec2 entry, uint out_list) {
     if (gl_LocalInvocationIndex == 0) arcs_before[0] = 0;
     slot_entry[slot] = uvec2(first, entry.y);
     barrier();
-    for (uint start = 0; start < total; start += WORKGROUP_SIZE) {
-        uint at = start + gl_LocalInvocationIndex, low = 0, high = WORKGROUP_SIZE;
-        while (high - low > 1) {  // the slot that this arc belongs to
-            uint middle = (low + high) / 2;
-            if (arcs_before[middle] <= at) low = middle;
-            else high = middle;
+    // A few arcs of each invocation at once, so that what does not depend on one another is waited for together.
+    for (uint start = 0; start < total; start += ARCS_AT_ONCE * WORKGROUP_SIZE) {
+        uvec2 found[ARCS_AT_ONCE];
+        uint before[ARCS_AT_ONCE];
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex;
+            found[i] = uvec2(0, UNREACHABLE);
+            if (at >= total) continue;
+            uint low = 0, high = WORKGROUP_SIZE;
+            while (high - low > 1) {  // the slot that this arc belongs to
+                uint middle = (low + high) / 2;
+                if (arcs_before[middle] <= at) low = middle;
+                else high = middle;
+            }
+            uvec2 head_weight = arcs[slot_entry[low].x + at - arcs_before[low]];
+            found[i] = uvec2(head_weight.x, extend(slot_entry[low].y, head_weight.y));
+            if (COUNTING > 0) ++relaxed;
+            if (found[i].y == UNREACHABLE) sum_overflow = true;
         }
-        relax(at < total, slot_entry[low].y, slot_entry[low].x + at - arcs_before[low], out_list);
+        if (READ_FIRST != 0) {
+            for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+                if (found[i].y != UNREACHABLE) before[i] = dist[found[i].x];
+            }
+            for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+                if (found[i].y != UNREACHABLE && found[i].y >= before[i]) found[i].y = UNREACHABLE;
+            }
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            before[i] = 0;
+            if (found[i].y != UNREACHABLE) before[i] = atomicMin(dist[found[i].x], found[i].y);
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
+            bool has_improved = found[i].y < before[i];
+            if (COUNTING > 0 && has_improved) ++improved_count;
+            put(found[i], has_improved && found[i].y < threshold, has_improved && found[i].y >= threshold);
+            make_room();
+        }
     }
-    barrier();
 }
 
-void work_near(uint length) {
+void work_near(uint length, uint in_half) {
     uint lid = gl_LocalInvocationIndex, groups = gl_NumWorkGroups.x;
     // Few entries are spread over all workgroups, some to each so that not all of them have the cost of a list.
     uint each = clamp((length + groups - 1) / groups, min(8, WORKGROUP_SIZE), WORKGROUP_SIZE);
-    uint in_half = state.near_parity;
-    near_half = 1 - in_half;
-    if (lid == 0) list_length[0] = list_length[1] = 0;
-    barrier();
-    uint out_list = 0;
     for (uint start = gl_WorkGroupID.x * each; start < length; start += groups * each) {
         bool has_entry = lid < each && start + lid < length;
         uvec2 entry = uvec2(0, UNREACHABLE);
         if (has_entry) entry = near[in_half * near_capacity + start + lid];
-        expand(has_entry, entry, out_list);
+        expand(has_entry, entry);
     }
-    uint rounds = length < groups * WORKGROUP_SIZE ? ROUNDS : 1;
-    uint found = min(list_length[0], LIST);
-    for (uint round_number = 1; round_number < rounds && found != 0; ++round_number) {
-        uint in_list = out_list;
+    // A longer queue keeps the device busy by itself, and goes nearer to the order of the distances.
+    if (ROUNDS == 1 || length >= groups * WORKGROUP_SIZE) return;
+    for (uint round_number = 1; round_number < ROUNDS; ++round_number) {
+        uint count = near_count[out_list], in_list = out_list;
+        if (count == 0) return;
         out_list = 1 - in_list;
         barrier();
-        if (lid == 0) list_length[out_list] = 0;
-        barrier();
-        for (uint start = 0; start < found; start += WORKGROUP_SIZE) {
-            bool has_entry = start + lid < found;
+        if (lid == 0) near_count[in_list] = 0;
+        for (uint start = 0; start < count; start += WORKGROUP_SIZE) {
+            bool has_entry = start + lid < count;
             uvec2 entry = uvec2(0, UNREACHABLE);
-            if (has_entry) entry = list[in_list * LIST + start + lid];
-            expand(has_entry, entry, out_list);
+            if (has_entry) entry = near_list[in_list * LIST + start + lid];
+            expand(has_entry, entry);
         }
-        found = min(list_length[out_list], LIST);
-    }
-    if (found == 0) return;
-    if (lid == 0) flush_base = atomicAdd(state.near_next, found);
-    barrier();
-    for (uint i = lid; i < found; i += WORKGROUP_SIZE) {
-        uint place = flush_base + i;
-        if (place < near_capacity) near[near_half * near_capacity + place] = list[out_list * LIST + i];
-        else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
     }
 }
 
-void split_far(uint length) {
-    near_half = 1 - state.near_parity;
+void split_far(uint length, uint in_half) {
     uint step = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < length; start += step) {
         uint at = start + gl_LocalInvocationIndex;
@@ -159,17 +186,11 @@ void split_far(uint length) {
         bool is_current = false;
         if (at < length) {
             if (COUNTING > 0) ++visited;
-            entry = far[far_half * far_capacity + at];
+            entry = far[in_half * far_capacity + at];
             is_current = dist[entry.x] == entry.y;
         }
-        push_near(entry, is_current && entry.y < threshold);
-        bool stays = is_current && entry.y >= threshold;
-        uint place;
-        TAKE_PLACES(state.far_next, stays, place)
-        if (stays) {  // never more than there were
-            far_nearest = min(far_nearest, entry.y);
-            far[(1 - far_half) * far_capacity + place] = entry;
-        }
+        put(entry, is_current && entry.y < threshold, is_current && entry.y >= threshold);
+        make_room();
     }
 }
 
@@ -207,10 +228,17 @@ void advance() {
 
 void main() {
     if (loop.done != 0) return;
+    if (gl_LocalInvocationIndex == 0) near_count[0] = near_count[1] = far_count = 0;
+    barrier();
+    bool splits = state.phase == SPLIT;
     threshold = state.threshold;
-    far_half = state.far_parity;
-    if (state.phase == NEAR) work_near(state.near_length);
-    else split_far(state.far_length);
+    near_half = 1 - state.near_parity;
+    far_half = splits ? 1 - state.far_parity : state.far_parity;
+    if (splits) split_far(state.far_length, state.far_parity);
+    else work_near(state.near_length, state.near_parity);
+    barrier();
+    if (near_count[out_list] != 0) flush_near();
+    if (far_count != 0) flush_far();
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
     if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();

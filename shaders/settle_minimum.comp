@@ -8,7 +8,7 @@
 #include "settle_state.glsl"
 #include "loop.glsl"
 
-layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 3) readonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 4) readonly restrict buffer Settled { uint settled[]; };
 layout(std430, binding = 5) readonly restrict buffer Lightest { uint lightest_out[]; };
 #include "targets.glsl"

@@ -1,4 +1,4 @@
-"""The command line: ``vkssp devices | import | info | route | distances``."""
+"""The command line: ``vkssp devices | algorithms | import | info | route | distances``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
 from vkssp.solver import DEFAULT_ALGORITHM
-from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import COUNTING
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -59,9 +59,11 @@ def _parser() -> argparse.ArgumentParser:
 
     def with_solver(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-        names = ", ".join(ALGORITHMS)
         sub.add_argument(
-            "--algorithm", default=DEFAULT_ALGORITHM, metavar="NAME", help=f"{names} (default: {DEFAULT_ALGORITHM})"
+            "--algorithm",
+            default=DEFAULT_ALGORITHM,
+            metavar="NAME",
+            help=f"one of those that 'vkssp algorithms' lists (default: {DEFAULT_ALGORITHM})",
         )
         sub.add_argument(
             "--set",
@@ -73,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
         )
 
     command("devices", "list the Vulkan devices of this machine")
+
+    sub = command("algorithms", "list the algorithms, their parameters, and when to use which")
+    sub.add_argument("name", nargs="?", metavar="NAME", help="only this one")
 
     sub = command("import", "make a graph from an OpenStreetMap extract, and save it")
     sub.add_argument("extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2")
@@ -96,6 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--output", metavar="D.npy", help="write them as a NumPy array of uint32; 4294967295 where no path leads"
     )
+    sub.add_argument(
+        "--counters", choices=COUNTING[:2], default=COUNTING[0], help="what to count: only iterations, or all work too"
+    )
+    sub.add_argument("--trace", metavar="T.csv", help="write what each iteration did as a table")
     with_solver(sub)
     return parser
 

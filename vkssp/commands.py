@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,39 @@ def devices(args: argparse.Namespace) -> Result:
         lines.append(f"None is used by default: {trouble}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
     return {"devices": described, "default": default}, lines
+
+
+def algorithms(args: argparse.Namespace) -> Result:
+    """List the algorithms."""
+    from vkssp.solver import DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.solvers import ALGORITHMS
+
+    chosen = [algorithm_named(args.name)] if args.name else list(ALGORITHMS.values())
+    described, lines = [], []
+    for algorithm in chosen:
+        description = algorithm.DESCRIPTION
+        where = "device" if algorithm.RUNS_ON == "device" else "CPU"
+        default = ", the default" if algorithm.NAME == DEFAULT_ALGORITHM else ""
+        early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
+        lines += [f"{algorithm.NAME}  ({where}{default}; {early})"]
+        lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
+        for name, text in (("use", description.use), ("work", description.complexity), ("source", description.source)):
+            lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)
+        for parameter in algorithm.PARAMETERS:
+            value = "chosen" if parameter.default is None else f"{parameter.default}"
+            span = f"{parameter.low} to {parameter.high}" + (", powers of two" if parameter.power_of_two else "")
+            text = f"--set {parameter.name}={value}  {parameter.meaning}; {span}"
+            lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent=" " * 12)
+        lines.append("")
+        described.append(
+            {
+                "name": algorithm.NAME,
+                "runs_on": algorithm.RUNS_ON,
+                **dataclasses.asdict(description),
+                "parameters": [dataclasses.asdict(parameter) for parameter in algorithm.PARAMETERS],
+            }
+        )
+    return {"algorithms": described, "default": DEFAULT_ALGORITHM}, lines[:-1]
 
 
 def import_graph(args: argparse.Namespace) -> Result:
@@ -164,15 +198,19 @@ def distances(args: argparse.Namespace) -> Result:
     from vkssp.storage import atomic_write, check_writable
 
     if args.output:
-        check_writable(args.output, args.graph)
+        check_writable(args.output, args.graph, args.trace)
+    if args.trace:
+        check_writable(args.trace, args.graph)
     parameters = _parameters(args)
+    counters = "trace" if args.trace else args.counters
     graph = _graph(args)
-    with Solver(graph, args.algorithm, args.device, **parameters) as solver:
+    with Solver(graph, args.algorithm, args.device, counters=counters, **parameters) as solver:
         began = time.perf_counter()
         found = solver.distances(args.source)
         milliseconds = 1e3 * (time.perf_counter() - began)
-        device, outcome = solver.device.info, solver.last
-    assert outcome is not None
+        device, outcome, timings = solver.device.info, solver.last, solver.timings
+        trace = solver.trace() if args.trace else None
+    assert outcome is not None and timings.download_ms is not None
     reached = found[found != UNREACHABLE]
     result: dict[str, Any] = {
         "source": args.source,
@@ -184,13 +222,23 @@ def distances(args: argparse.Namespace) -> Result:
         "algorithm": args.algorithm,
         "query_ms": milliseconds,
         "device_ms": outcome.device_ms,
+        "timings": dataclasses.asdict(timings),
         "counters": outcome.counters,
     }
     lines = [
         f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at {reached.max():,}",
         f"device    {device.name}",
-        f"query     {milliseconds:.1f} ms with {args.algorithm}, {outcome.device_ms:.1f} of them on the device",
+        f"query     {milliseconds:.1f} ms with {args.algorithm}: {outcome.device_ms:.1f} on the device, "
+        f"{timings.download_ms:.1f} to download",
+        f"before    {timings.setup_ms:.0f} ms to set up, {timings.upload_ms:.1f} to upload",
+        "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
     ]
+    if trace is not None:
+        with atomic_write(args.trace) as stream:
+            stream.write((",".join(trace.dtype.names or ()) + "\n").encode())
+            np.savetxt(stream, trace.view(np.uint32).reshape(len(trace), -1), fmt="%d", delimiter=",")
+        result["trace"] = args.trace
+        lines.append(f"wrote     {args.trace}")
     if args.output:
         with atomic_write(args.output) as stream:
             np.save(stream, found, allow_pickle=False)
@@ -220,6 +268,7 @@ def _graph(args: argparse.Namespace) -> Graph:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "devices": devices,
+    "algorithms": algorithms,
     "import": import_graph,
     "info": info,
     "route": route,

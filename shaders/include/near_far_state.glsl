@@ -10,11 +10,17 @@ const uint NEAR_OVERFLOW = 1, FAR_OVERFLOW = 2;
 struct State {
     uint phase;
     uint delta;
-    uint low, threshold;  // distances of the near queue; all nodes below `low` are final
-    uint near_parity, far_parity;      // which half of its buffer a queue is read from
-    uint near_length, near_next;       // entries of the near queue, and of the next one
-    uint far_length, far_next;         // entries of the far pile, and, in a split, of the one that is left
-    uint far_nearest;     // least distance in the far pile
+    uint low, threshold;           // distances of the near queue; all nodes below `low` are final
+    uint near_parity, far_parity;  // which half of its buffer a queue is read from
+    uint near_length;              // entries of the near queue
     uint buckets;
     uint queue_overflow;
+    // What many workgroups add to lies on cache lines of its own, away from what all read at their start.
+    uint near_gap[32];
+    uint near_next;  // entries of the next near queue
+    uint far_gap[32];
+    uint far_length, far_next;  // entries of the far pile, and, in a split, of the one that is left
+    uint nearest_gap[32];
+    uint far_nearest;  // least distance in the far pile
+    uint end_gap[32];
 };

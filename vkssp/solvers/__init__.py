@@ -1,5 +1,14 @@
-"""The algorithms, one file each."""
+"""The algorithms, one file each; those that run on the CPU are in `vkssp.cpu`."""
 
+from vkssp.cpu import (
+    BellmanFordCpu,
+    CrauserCpu,
+    CrauserPredecessorsCpu,
+    DeltaStepCpu,
+    Dijkstra,
+    MartinCpu,
+    MartinPredecessorsCpu,
+)
 from vkssp.solvers.base import Algorithm
 from vkssp.solvers.bellman_ford import BellmanFord
 from vkssp.solvers.bellman_ford_edge import BellmanFordEdge
@@ -19,6 +28,10 @@ _DEVICE: tuple[type[Algorithm], ...] = (
     *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraGpu),
 )
+_HOST: tuple[type[Algorithm], ...] = (
+    *(Dijkstra, DeltaStepCpu, BellmanFordCpu),
+    *(CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu),
+)
 
 #: Every algorithm by its name.
-ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.NAME: algorithm for algorithm in _DEVICE}
+ALGORITHMS: dict[str, type[Algorithm]] = {algorithm.NAME: algorithm for algorithm in (*_DEVICE, *_HOST)}

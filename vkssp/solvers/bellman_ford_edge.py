@@ -19,7 +19,7 @@ from vkssp.solvers.sources import THREAD_PER_EDGE
 
 _READ_ONLY_CONSTANT = 2
 #: Default nodes of a segment; see docs/performance.md.
-DEFAULT_SEGMENT = 1 << 15
+DEFAULT_SEGMENT = 1 << 12
 
 
 class BellmanFordEdge(BellmanFord):

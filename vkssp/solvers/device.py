@@ -40,10 +40,11 @@ WORKGROUP_SIZE = Parameter("workgroup_size", 1, 1024, None, "invocations in a wo
 WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
 
 
-def state_dtype(*fields: str) -> np.dtype[Any]:
-    """Return the layout of a state: that of the loop, and then an algorithm's own words."""
+def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
+    """Return the layout of a state: that of the loop, and then an algorithm's own words, or arrays of some."""
     loop = [(name, *_field(LOOP, name)) for name in LOOP.names or ()]
-    return np.dtype([*loop, *((name, np.uint32) for name in fields)])
+    own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
+    return np.dtype([*loop, *own])
 
 
 def _field(dtype: np.dtype[Any], name: str) -> tuple[Any, ...]:

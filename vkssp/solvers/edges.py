@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.graph import Uint32s, tails_of
 from vkssp.solvers.prepare import PreparedGraph
+
+Columns = tuple[npt.NDArray[Any], ...]
 
 
 @dataclass(frozen=True)
@@ -37,41 +41,59 @@ def edges_of(prepared: PreparedGraph, segment: int) -> Edges:
         The graph.
     segment : int
         Edges are sorted by the segment of this many nodes that their end lies in, and then by that of their start; 0
-        leaves them sorted by start.
+        leaves them sorted by start and end. The start of an undirected edge is its lower node.
     """
     tail, (head, weight) = tails_of(prepared.first_out), prepared.arcs.T
-    upward, downward = np.flatnonzero(tail < head), np.flatnonzero(tail > head)
-    # In the same order a graph that is undirected as a whole has the same edges twice.
-    upward = upward[np.lexsort((weight[upward], head[upward], tail[upward]))]
-    downward = downward[np.lexsort((weight[downward], tail[downward], head[downward]))]
-    ahead = np.stack([tail[upward], head[upward], weight[upward]])
-    back = np.stack([head[downward], tail[downward], weight[downward]])
-    if np.array_equal(ahead, back):
-        both, alone = ahead, ahead[:, :0]
-    else:
-        paired = _paired(ahead, back)
-        both = ahead[:, paired[0]]
-        alone = np.concatenate([ahead[:, ~paired[0]], back[[1, 0, 2]][:, ~paired[1]]], axis=1)
-        alone = alone[:, np.lexsort((alone[1], alone[0]))]
-    if segment:
-        both, alone = (part[:, np.lexsort((part[0] // segment, part[1] // segment))] for part in (both, alone))
-    start, end, weights = np.concatenate([both, alone], axis=1)
-    return Edges(start, end, weights, both.shape[1])
-
-
-def _paired(ahead: Uint32s, back: Uint32s) -> tuple[np.ndarray, np.ndarray]:
-    """Return which columns of two sorted lists have a partner in the other; of equal ones as many as both have."""
-    together = np.concatenate([ahead, back], axis=1)
-    is_back = np.arange(together.shape[1]) >= ahead.shape[1]
-    # Stable, so that among equal columns those of `ahead` come first.
-    order = np.lexsort((is_back, together[2], together[1], together[0]))
-    columns, side = together[:, order], is_back[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    group = np.cumsum(new) - 1
-    count = np.stack([np.bincount(group[side == which], minlength=group[-1] + 1) for which in (False, True)])
+    kept = tail != head
+    tail, head, weight = tail[kept], head[kept], weight[kept]
+    is_back = tail > head
+    low, high, weight, is_back = sort_columns(np.minimum(tail, head), np.maximum(tail, head), weight, is_back)
+    # Among the arcs between two nodes with one weight those upward come first, as many of them as there are downward
+    # ones have a partner.
+    new = np.ones(len(low), np.bool_)
+    new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1]) | (weight[1:] != weight[:-1])
     first = np.flatnonzero(new)
-    rank = np.arange(len(order)) - first[group] - np.where(side, count[0][group], 0)
-    paired = np.empty(len(order), np.bool_)
-    paired[order] = rank < count.min(axis=0)[group]
-    return paired[: ahead.shape[1]], paired[ahead.shape[1] :]
+    size = np.diff(first, append=len(low))
+    upward = size - np.add.reduceat(is_back.astype(np.int64), first) if len(first) else size
+    pairs = np.repeat(np.minimum(upward, size - upward), size)
+    rank = np.arange(len(low)) - np.repeat(first, size)
+    rank_back = rank - np.repeat(upward, size)
+    both = (is_back == 0) & (rank < pairs)
+    alone = ~both & ~((is_back != 0) & (rank_back < pairs))
+    turned = alone & (is_back != 0)
+    start, end = np.where(turned, high, low), np.where(turned, low, high)
+    parts = []
+    for chosen in (both, alone):
+        columns: Columns = (start[chosen], end[chosen], weight[chosen])
+        if chosen is alone:
+            columns = sort_columns(*columns)
+        if segment:
+            place = np.arange(len(columns[0]))
+            order = sort_columns(columns[1] // segment, columns[0] // segment, place)[2]
+            columns = tuple(column[order] for column in columns)
+        parts.append(columns)
+    starts, ends, weights = (np.concatenate(pair).astype(np.uint32) for pair in zip(*parts, strict=True))
+    return Edges(starts, ends, weights, len(parts[0][0]))
+
+
+def sort_columns(*columns: npt.NDArray[Any]) -> Columns:
+    """Return columns of numbers with their rows sorted by the first, then the second and so on.
+
+    Where a row fits into 64 bits it is sorted as one number, which takes a tenth of the time.
+    """
+    if len(columns[0]) == 0:
+        return columns
+    bits = [int(column.max()).bit_length() for column in columns]
+    if sum(bits) > 64:
+        order = np.lexsort(columns[::-1])
+        return tuple(column[order] for column in columns)
+    packed = np.zeros(len(columns[0]), np.uint64)
+    for column, width in zip(columns, bits, strict=True):
+        packed <<= np.uint64(width)
+        packed |= column.astype(np.uint64)
+    packed.sort()
+    result: list[npt.NDArray[Any]] = []
+    for column, width in zip(columns[::-1], bits[::-1], strict=True):
+        result.append((packed & np.uint64((1 << width) - 1)).astype(column.dtype))
+        packed >>= np.uint64(width)
+    return tuple(result[::-1])

@@ -19,7 +19,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Outcome, Parameter, Terminal
-from vkssp.solvers.delta import DELTA, default_delta
+from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -28,11 +28,12 @@ _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT = 2, 3
 _QUEUES = {1: "near queue", 2: "far pile"}
 # Two words of a queue's entry, twice, for each place of the queue.
 _BYTES_PER_PLACE = 16
-# Bytes of shared memory that lists and prefix sums take per invocation, and that everything else takes.
-_SHARED_PER_INVOCATION = 52
-_SHARED_BESIDES = 64
-# From this mean degree on most relaxations improve nothing, so that a read before the atomic minimum pays.
-_READ_FIRST_DEGREE = 8
+# Bytes of shared memory that prefix sums and lists take per invocation, and that everything else takes.
+_SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
+# From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then a step for each
+# dispatch, buckets the narrower the more arcs there are, and a read before the atomic minimum are faster.
+_HIGH_DEGREE = 8
+_DELTA_PER_MEAN_AND_DEGREE = 12.0
 
 
 class NearFar(DeviceAlgorithm):
@@ -48,13 +49,14 @@ class NearFar(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         DELTA,
-        Parameter("rounds", 1, 1024, 16, "steps that a workgroup goes in one dispatch while the queue is short"),
+        Parameter("rounds", 1, 1024, None, "steps that a workgroup goes in one dispatch while the queue is short"),
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "near_next"),
-        *("far_length", "far_next", "far_nearest", "buckets", "queue_overflow"),
+        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
+        *("queue_overflow", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "queue_overflow")
 
@@ -66,20 +68,24 @@ class NearFar(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
-        self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1])
-        fitting = (limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
-        size = self._parameters["workgroup_size"] or min(self._size(), fitting)
+        degree = graph.prepared.num_arcs / self._num_nodes
+        many_arcs = degree >= _HIGH_DEGREE
+        per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
+        self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], per_mean)
+        rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
+        shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
+        fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
+        size = self._parameters["workgroup_size"] or min(self._size(default=512 if many_arcs else 256), fitting)
         self._queues = [
             self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
         ]
-        many_arcs = graph.prepared.num_arcs >= _READ_FIRST_DEGREE * self._num_nodes
         kernel = self._kernel(
             "near_far",
             *(self.terminals, self.distances, graph.first_out, graph.arcs, *self._queues),
             workgroup_size=size,
             push_constants=2,
-            constants={_ROUNDS_CONSTANT: self._parameters["rounds"] or 1, _READ_FIRST_CONSTANT: int(many_arcs)},
-            shared_bytes=_SHARED_PER_INVOCATION * size + _SHARED_BESIDES,
+            constants={_ROUNDS_CONSTANT: rounds, _READ_FIRST_CONSTANT: int(many_arcs)},
+            shared_bytes=shared * size + _SHARED_BESIDES,
             needs=("subgroup_ballot",),
         )
         self._kernel_of_queues = kernel.kernel

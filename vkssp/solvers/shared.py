@@ -1,4 +1,4 @@
-"""A graph where an algorithm takes it, on a device or on the host, shared by a solver and its clones; and its timings."""
+"""A graph where an algorithm takes it, shared by a solver and its clones, and where the time of a solver goes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def share(graph: Graph, order: str, runs_on: str, device: Device | int | str | N
         # Only those who use it pay for the import of its compiler.
         from vkssp.cpu import Host, HostGraph
 
-        return SharedGraph(HostGraph(prepared), Host(), True, 0.0)
+        host = Host()
+        return SharedGraph(HostGraph(prepared, host), host, True, 0.0)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
     before = opened.upload_s

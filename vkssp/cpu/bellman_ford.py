@@ -1,0 +1,50 @@
+"""Bellman-Ford on the CPU: all nodes relax all arcs, again and again until nothing changes.
+
+Its one optimisation is that distances are improved in place, so that one sweep can carry a distance along many arcs.
+
+R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958. L. R. Ford, "Network flow theory", RAND
+P-923, 1956.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from vkssp.cpu.host import HostGraph
+from vkssp.cpu.jit import kernels
+from vkssp.cpu.search import HostSearch, Work
+from vkssp.graph import Uint32s
+from vkssp.solvers.base import Description, Parameter
+
+
+class BellmanFordCpu(HostSearch):
+    """The buffers of one search at a time; an iteration is a sweep over all nodes.
+
+    No distance is known to be final before the last sweep, so a search for targets takes as long as one for all nodes.
+
+    Parameters
+    ----------
+    graph : HostGraph
+        The graph.
+    counting : int
+        Index into `vkssp.solvers.base.COUNTING`.
+    """
+
+    NAME: ClassVar[str] = "bellman_ford_cpu"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="Every node relaxes all its arcs, in every iteration, until an iteration improves nothing.",
+        source="R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956",
+        complexity="O(n m) work at worst; one iteration of O(n + m) for each arc of the longest of the shortest paths, "
+        "fewer where ids rise along it",
+        use="As what Bellman-Ford on a GPU is measured against; it does not end early, even with targets.",
+        ends_early=False,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+        super().__init__(graph, counting)
+        self._kernels = kernels("bellman_ford")
+
+    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+        graph = self._graph
+        return Work(*self._kernels.search(graph.first_out, graph.arcs, self.distances, seeds, self._rows))

@@ -1,0 +1,146 @@
+"""Crauser's and Martin's algorithms on the CPU: the sequential versions of three steps that GPUs run in parallel.
+
+Both are Dijkstra's algorithm with more than one node settled at a time. Martin settles all nodes that are as near as
+the nearest; Crauser settles all up to a threshold, the least sum of an unsettled node's distance and its lightest arc,
+since nothing nearer than that can change any more. This criterion is the one optimisation, computed from the lightest
+arcs, which are found before the first search. Every step looks at all nodes, as in the papers.
+
+A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, "A parallelization of Dijkstra's shortest path algorithm", MFCS 1998.
+P. J. Martin, R. Torres, A. Gavilanes, "CUDA solutions for the SSSP problem", ICCS 2009. H. Ortega-Arranz, Y. Torres,
+A. Gonzalez-Escribano, D. R. Llanos, "Comprehensive evaluation of a new GPU-based approach to the shortest path
+problem", International Journal of Parallel Programming 43, 2015.
+
+In counters, nodes that worked are those of the frontiers, or for predecessors the unsettled ones with a frontier node
+before them; arcs relaxed are those out of frontiers, or for predecessors those of them that lead to unsettled nodes.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vkssp.cpu.host import HostGraph
+from vkssp.cpu.jit import kernels
+from vkssp.cpu.search import HostSearch, Work
+from vkssp.graph import Uint32s
+from vkssp.solvers.base import Description, Parameter
+
+_CRAUSER_SOURCE = (
+    "A. Crauser, K. Mehlhorn, U. Meyer and P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998; "
+    "as in H. Ortega-Arranz et al., Comprehensive evaluation of a new GPU-based approach to the shortest path problem, "
+    "2015"
+)
+_MARTIN_SOURCE = "P. J. Martin, R. Torres and A. Gavilanes, CUDA solutions for the SSSP problem, 2009"
+_CRAUSER_IDEA = (
+    "Settles all nodes up to a threshold at once, the least sum of an unsettled node's distance and its lightest arc; "
+)
+_MARTIN_IDEA = "Settles all nodes at once that are as near as the nearest one left; "
+_PUSH = "they relax their arcs."
+_PULL = "nodes that are not settled look for them at the other end of their incoming arcs."
+
+
+class _Steps(HostSearch):
+    """The buffers of one search at a time; an iteration is the three steps: minimum, update, relax.
+
+    Parameters
+    ----------
+    graph : HostGraph
+        The graph.
+    counting : int
+        Index into `vkssp.solvers.base.COUNTING`.
+    """
+
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+    #: Whether distances are pulled along incoming arcs.
+    _PREDECESSORS: ClassVar[bool]
+    #: Whether the lightest arcs raise the threshold.
+    _LIGHTEST_ARCS: ClassVar[bool]
+
+    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+        super().__init__(graph, counting)
+        self._kernels = kernels("steps")
+        n = graph.num_nodes
+        self._first, self._arcs = graph.first_out, graph.arcs
+        if self._PREDECESSORS:
+            self._first, self._arcs, _ = graph.incoming()
+        self._omega: Uint32s = np.empty(n if self._LIGHTEST_ARCS else 0, np.uint32)
+        self._kernels.lightest_arcs(graph.first_out, graph.arcs, self._omega)
+        self._unsettled, self._frontier = np.empty((2, n), np.uint8)
+
+    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+        return Work(
+            *self._kernels.search(
+                self._first,
+                self._arcs,
+                self._PREDECESSORS,
+                self._omega,
+                self._graph.lightest,
+                self.distances,
+                self._unsettled,
+                self._frontier,
+                seeds,
+                targets,
+                self._rows,
+            )
+        )
+
+
+class CrauserCpu(_Steps):
+    """Crauser's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
+
+    NAME: ClassVar[str] = "crauser_cpu"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea=_CRAUSER_IDEA + _PUSH,
+        source=_CRAUSER_SOURCE,
+        complexity="O(n) work for each iteration and O(m) in all; O(sqrt n) iterations on random graphs, more on roads",
+        use="As what Crauser's algorithm on a GPU is measured against.",
+        ends_early=True,
+    )
+    _PREDECESSORS = False
+    _LIGHTEST_ARCS = True
+
+
+class CrauserPredecessorsCpu(_Steps):
+    """Crauser's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
+
+    NAME: ClassVar[str] = "crauser_predecessors_cpu"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea=_CRAUSER_IDEA + _PULL,
+        source=_CRAUSER_SOURCE,
+        complexity="O(n + m) work for each iteration; O(sqrt n) iterations on random graphs, more on roads",
+        use="As what the same on a GPU, which needs no atomics, is measured against.",
+        ends_early=True,
+    )
+    _PREDECESSORS = True
+    _LIGHTEST_ARCS = True
+
+
+class MartinCpu(_Steps):
+    """Martin's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
+
+    NAME: ClassVar[str] = "martin_cpu"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea=_MARTIN_IDEA + _PUSH,
+        source=_MARTIN_SOURCE,
+        complexity="O(n) work for each iteration and O(m) in all; as many iterations as there are different distances",
+        use="As what Martin's algorithm on a GPU is measured against.",
+        ends_early=True,
+    )
+    _PREDECESSORS = False
+    _LIGHTEST_ARCS = False
+
+
+class MartinPredecessorsCpu(_Steps):
+    """Martin's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
+
+    NAME: ClassVar[str] = "martin_predecessors_cpu"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea=_MARTIN_IDEA + _PULL,
+        source=_MARTIN_SOURCE,
+        complexity="O(n + m) work for each iteration; as many iterations as there are different distances",
+        use="As what the same on a GPU, which needs no atomics, is measured against.",
+        ends_early=True,
+    )
+    _PREDECESSORS = True
+    _LIGHTEST_ARCS = False

@@ -1,0 +1,122 @@
+"""Dijkstra's algorithm with a heap: what every other algorithm is measured against.
+
+Its one optimisation is the heap: four children to a node instead of two halve its height, and keys decrease in place,
+so that it never holds a node twice. Against a heap that leaves outdated entries in, this was as fast on road grids and
+a fourth faster on random graphs with 20 arcs for each node.
+
+E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959. The heap: D. B.
+Johnson, "Priority queues with update and finding minimum spanning trees", Information Processing Letters 4, 1975.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cpu.host import HostGraph, read_only
+from vkssp.cpu.jit import kernels
+from vkssp.cpu.search import HostSearch, Work
+from vkssp.errors import QueryError
+from vkssp.graph import Graph, Uint32s
+from vkssp.solvers.base import TRACE, Description, Parameter
+
+_EMPTY_ENTRY = 2**64 - 1
+
+
+class Dijkstra(HostSearch):
+    """The buffers of one search at a time; an iteration settles a node.
+
+    Parameters
+    ----------
+    graph : HostGraph
+        The graph.
+    counting : int
+        Index into `vkssp.solvers.base.COUNTING`.
+    """
+
+    NAME: ClassVar[str] = "dijkstra"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="Settles one node after another, always the nearest that is left, which a 4-ary heap finds.",
+        source="E. W. Dijkstra, A note on two problems in connexion with graphs, 1959; "
+        "D. B. Johnson, Priority queues with update and finding minimum spanning trees, 1975",
+        complexity="O((n + m) log n) work, n iterations",
+        use="On the CPU: for short routes, for graphs too small for a GPU, and as the reference for all others.",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+        super().__init__(graph, counting)
+        self._kernels = kernels("dijkstra")
+        self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)
+        self._heap = _heap(graph.num_nodes)
+        self._order: Uint32s = np.empty(0, np.uint32)
+
+    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+        return Work(
+            *self._kernels.search(
+                self._graph.first_out,
+                self._graph.arcs,
+                self.distances,
+                self._place,
+                self._heap,
+                seeds,
+                targets,
+                self._graph.lightest == 0,
+                self._order,
+                self._rows,
+            )
+        )
+
+
+def settle_order(graph: Graph, source: int) -> Uint32s:
+    """Return the nodes that a node reaches in the order in which Dijkstra's algorithm settles them.
+
+    The place of a node in it is its Dijkstra rank. Distances never fall along it; which of two nodes at the same
+    distance comes first is the heap's choice.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    source : int
+        Node id.
+
+    Returns
+    -------
+    numpy.ndarray
+        Node ids, the source first, shape (k,), uint32.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node, or numba is not installed.
+    """
+    try:
+        node = operator.index(source)
+    except TypeError:
+        raise QueryError(f"source is {source!r}; give a node id, an integer") from None
+    if not 0 <= node < graph.num_nodes:
+        raise QueryError(f"source is {node}; this graph has {graph.num_nodes} nodes, numbered from 0")
+    order: Uint32s = np.empty(graph.num_nodes, np.uint32)
+    settled = kernels("dijkstra").search(
+        read_only(graph.first_out),
+        read_only(np.stack([graph.head, graph.weight], axis=1)),
+        np.empty_like(order),
+        np.empty_like(order),
+        _heap(graph.num_nodes),
+        np.array([[node, 0]], np.uint32),
+        np.empty((0, 2), np.uint32),
+        False,
+        order,
+        np.empty(0, TRACE),
+    )[0]
+    return order[:settled].copy()
+
+
+def _heap(num_nodes: int) -> npt.NDArray[np.uint64]:
+    """Return an empty heap with room for all nodes, and for what a node's missing children are read as."""
+    return np.full(num_nodes + 4, _EMPTY_ENTRY, np.uint64)

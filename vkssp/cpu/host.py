@@ -1,0 +1,135 @@
+"""The CPU in the place of a device, and a graph on it."""
+
+from __future__ import annotations
+
+import platform
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cpu.jit import require_numba
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.solvers.prepare import PreparedGraph
+
+
+@dataclass(frozen=True)
+class HostInfo:
+    """The CPU, described as devices are.
+
+    Attributes
+    ----------
+    name : str
+        Model of the CPU, as far as the system tells.
+    kind : str
+        ``"cpu"``.
+    driver : str
+        What compiles for it, with its version.
+    api_version : str
+        Empty; there is no Vulkan in it.
+    """
+
+    name: str
+    kind: str
+    driver: str
+    api_version: str
+
+
+def _model() -> str:
+    """Return the name of the CPU."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name" and value.strip():
+                return value.strip()
+    except OSError:  # not Linux
+        pass
+    return platform.processor() or platform.machine() or "CPU"
+
+
+class Host(Resource):
+    """The CPU that algorithms of the kind ``"host"`` run on.
+
+    Attributes
+    ----------
+    info : HostInfo
+        What it is.
+    upload_s : float
+        Seconds that uploads have taken: none.
+
+    Raises
+    ------
+    QueryError
+        If numba is not installed.
+    """
+
+    upload_s: float = 0.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.info = HostInfo(_model(), "cpu", f"numba {require_numba().__version__}", "")
+
+    @property
+    def handle(self) -> None:
+        """None; a CPU needs no handle, and works after a fork too."""
+        return None
+
+
+class HostGraph(Resource):
+    """A graph's arrays as the compiled algorithms take them, shared by all searches there.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    device : Host, optional
+        The CPU; one is made where none is given.
+
+    Attributes
+    ----------
+    device : Host
+        The CPU.
+    prepared : PreparedGraph
+        The graph.
+    first_out : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc, shape (num_arcs, 2), uint32.
+    """
+
+    def __init__(self, prepared: PreparedGraph, device: Host | None = None) -> None:
+        super().__init__()
+        self.device, self.prepared = Host() if device is None else device, prepared
+        self.first_out, self.arcs = read_only(prepared.first_out), read_only(prepared.arcs)
+        self._lock = threading.Lock()
+        self._incoming: tuple[Uint32s, Uint32s, npt.NDArray[np.int64]] | None = None
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, of which cycles of zero weight count as one."""
+        return self.prepared.num_nodes
+
+    @cached_property
+    def lightest(self) -> int:
+        """Weight of the lightest arc; 2**32 - 1 where there is none."""
+        return int(self.arcs[:, 1].min()) if len(self.arcs) else UNREACHABLE
+
+    def incoming(self) -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
+        """Return rows and (tail, weight) of the arcs by head, and their ids; made when first asked for."""
+        with self._lock:
+            if self._incoming is None:
+                first_in, arcs_in, arc_in = self.prepared.reverse()
+                self._incoming = read_only(first_in), read_only(arcs_in), arc_in
+            return self._incoming
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that cannot be written to; numba compiles once more for arrays that can be."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

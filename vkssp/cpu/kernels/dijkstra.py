@@ -1,0 +1,138 @@
+"""Dijkstra's algorithm over an implicit 4-ary heap in which keys decrease in place.
+
+An entry is a distance in the upper and a node in the lower half of one uint64, so that one comparison orders entries
+and the four children of an entry lie in 32 bytes. Behind the last entry the heap holds `EMPTY`, which is greater than
+any entry: the least of four children is found without asking how many of them there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.cpu.jit import jit
+from vkssp.cpu.kernels.types import Flag, Rows, Totals, Uint32s, Uint64s
+
+UNREACHABLE = np.uint64(2**32 - 1)
+EMPTY = np.uint64(2**64 - 1)
+ZERO, ONE, TWO, THREE, FOUR, HALF = (np.uint64(value) for value in (0, 1, 2, 3, 4, 32))
+# Targets are told from other nodes by a bit of this word.
+SIXTY_THREE = np.uint64(63)
+
+
+@jit
+def rise(heap: Uint64s, place: Uint32s, at: np.uint64, entry: np.uint64) -> None:
+    """Put an entry at or above a hole."""
+    while at > ZERO:
+        parent = (at - ONE) >> TWO
+        above = heap[parent]
+        if above <= entry:
+            break
+        heap[at] = above
+        place[above & UNREACHABLE] = at
+        at = parent
+    heap[at] = entry
+    place[entry & UNREACHABLE] = at
+
+
+@jit
+def remove_least(heap: Uint64s, place: Uint32s, size: np.uint64) -> None:
+    """Take the root out of a heap that then holds `size` entries."""
+    entry = heap[size]
+    heap[size] = EMPTY
+    if size == ZERO:
+        return
+    at, child = ZERO, ONE
+    while child < size:
+        left = child + np.uint64(heap[child + ONE] < heap[child])
+        right = child + TWO + np.uint64(heap[child + THREE] < heap[child + TWO])
+        least = right if heap[right] < heap[left] else left
+        below = heap[least]
+        if below >= entry:
+            break
+        heap[at] = below
+        place[below & UNREACHABLE] = at
+        at = least
+        child = FOUR * at + ONE
+    heap[at] = entry
+    place[entry & UNREACHABLE] = at
+
+
+@jit
+def search(
+    first_out: Uint32s,
+    arcs: Uint32s,
+    dist: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    seeds: Uint32s,
+    targets: Uint32s,
+    zeros: Flag,
+    order: Uint32s,
+    rows: Rows,
+) -> Totals:
+    """Settle nodes until the heap is empty or the best target is known.
+
+    `place` holds where in the heap a node is. `zeros` says whether there are arcs of weight zero: without them all
+    nodes as near as the nearest in the heap have their distance already. `order` takes the nodes as they are settled,
+    or is empty.
+    """
+    dist[:] = UNREACHABLE
+    size = ZERO
+    for i in range(len(seeds)):
+        node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
+        before = np.uint64(dist[node])
+        if distance < before:
+            at = np.uint64(place[node])
+            if before == UNREACHABLE:
+                at = size
+                size += ONE
+            dist[node] = distance
+            rise(heap, place, at, (distance << HALF) | node)
+    marks = ZERO
+    for i in range(len(targets)):
+        marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
+    best, beyond = UNREACHABLE, np.uint64(zeros)
+    settled = improved = 0
+    relaxed = ZERO
+    overflow = False
+    while size > ZERO:
+        root = heap[0]
+        node, distance = root & UNREACHABLE, root >> HALF
+        # Asked for before the heap is worked on, which hides some of the way to memory.
+        arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
+        if marks >> (node & SIXTY_THREE) & ONE:
+            for i in range(len(targets)):
+                if np.uint64(targets[i, 0]) == node:
+                    best = min(best, distance + np.uint64(targets[i, 1]))
+        if distance >= best + beyond:
+            break
+        size -= ONE
+        remove_least(heap, place, size)
+        if settled < len(order):
+            order[settled] = node
+        degree, improved_before = end - arc, improved
+        while arc < end:
+            head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+            arc += ONE
+            before = np.uint64(dist[head])
+            if through < before:
+                dist[head] = through
+                improved += 1
+                at = np.uint64(place[head])
+                if before == UNREACHABLE:
+                    at = size
+                    size += ONE
+                rise(heap, place, at, (through << HALF) | head)
+            elif through >= UNREACHABLE:
+                overflow = True
+        if settled < len(rows):
+            row = rows[settled]
+            row.iteration, row.phase = settled, 0
+            row.low, row.high = distance, distance + ONE
+            row.first_node = row.last_node = node
+            row.visited = row.worked = 1
+            row.relaxed, row.improved = degree, improved - improved_before
+        settled += 1
+        relaxed += degree
+    heap[:size] = EMPTY
+    return settled, settled, settled, relaxed, improved, overflow

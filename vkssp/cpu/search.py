@@ -1,0 +1,128 @@
+"""What all searches on the CPU share: buffers, the clock, counters, and the best of the targets."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cpu.host import HostGraph
+from vkssp.cpu.walker import HostWalker
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.solvers.base import COUNTING, TOTALS, TRACE, Outcome, Terminal
+from vkssp.solvers.prepare import PreparedGraph
+
+
+class Work(NamedTuple):
+    """What a kernel returns: how many iterations there were, `TOTALS`, and whether some sum did not fit."""
+
+    iterations: int
+    visited: int
+    worked: int
+    relaxed: int
+    improved: int
+    overflow: bool
+    buckets: int | None = None
+
+
+class HostSearch(Resource):
+    """One search at a time on the CPU; algorithms say how in `_run`.
+
+    Counting costs nothing that can be measured, so the kernels always count, and a search reports what is asked for.
+
+    Parameters
+    ----------
+    graph : HostGraph
+        The graph.
+    counting : int
+        Index into `COUNTING`.
+
+    Attributes
+    ----------
+    distances : numpy.ndarray
+        Of the last search, by the prepared graph's nodes, shape (num_nodes,), uint32.
+    terminals : numpy.ndarray
+        Seeds and then targets of the last search, shape (k, 2), uint32.
+    """
+
+    RUNS_ON: ClassVar[str] = "host"
+    #: Iterations of a search are at most this many times the number of nodes.
+    _ITERATIONS_PER_NODE: ClassVar[int] = 1
+
+    def __init__(self, graph: HostGraph, counting: int) -> None:
+        compile_for(type(self))
+        super().__init__(graph)
+        self._graph, self._counting = graph, counting
+        self.distances: Uint32s = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
+        self.terminals: Uint32s = np.empty((0, 2), np.uint32)
+        tracing = COUNTING[counting] == "trace"
+        # Never all of it is used, but memory that is not written takes no room.
+        self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, TRACE)
+        self._num_rows = 0
+
+    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+        """Carry out a search between terminals of shape (k, 2), from the reset of the distances on."""
+        raise NotImplementedError
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`."""
+        places = [*seeds, *targets]
+        self.terminals = np.array(places, np.uint32).reshape(len(places), 2)
+        here, there = self.terminals[: len(seeds)], self.terminals[len(seeds) :]
+        began = time.perf_counter()
+        work = self._run(here, there)
+        milliseconds = 1e3 * (time.perf_counter() - began)
+        self._num_rows = min(work.iterations, len(self._rows))
+        counters = {"iterations": work.iterations}
+        if self._counting:
+            counters |= {name: getattr(work, name) for name in TOTALS}
+            if work.buckets is not None:
+                counters["buckets"] = work.buckets
+        best, beyond = self._best(there)
+        return Outcome(best, work.overflow or beyond, milliseconds, counters)
+
+    def _best(self, targets: Uint32s) -> tuple[int, bool]:
+        """Return the length of the way to the best target, and whether that to some reached one does not fit."""
+        if len(targets) == 0:
+            return UNREACHABLE, False
+        distance = self.distances[targets[:, 0]].astype(np.uint64)
+        through = distance + targets[:, 1]
+        beyond = (distance < UNREACHABLE) & (through >= UNREACHABLE)
+        return min(int(through.min()), UNREACHABLE), bool(beyond.any())
+
+    def read(self) -> Uint32s:
+        """Return a copy of the distances of the last search; see `Algorithm`."""
+        return self.distances.copy()
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return a copy of the iterations of the last search; see `Algorithm`."""
+        return self._rows[: self._num_rows].copy()
+
+    def walker(self) -> HostWalker:
+        """Return a walker along the distances of this algorithm's searches."""
+        return HostWalker(self._graph, self)
+
+
+_compiled: set[type[HostSearch]] = set()
+_compiling = threading.RLock()
+
+
+def compile_for(algorithm: Any) -> None:
+    """Compile an algorithm's kernels, or load them from the cache, so that no search has to: search a tiny graph."""
+    with _compiling:
+        if algorithm in _compiled:
+            return
+        _compiled.add(algorithm)
+        try:
+            prepared = PreparedGraph(Graph.from_edges([0, 1], [1, 0], [1, 2]))
+            with HostGraph(prepared) as graph, algorithm(graph, counting=2) as search:
+                search.search([(0, 0)], [(1, 0)])
+                search.walker().walk(1, 1)
+        except BaseException:
+            _compiled.discard(algorithm)
+            raise
