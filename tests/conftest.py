@@ -14,10 +14,12 @@ from vkssp.gpu.device import Device
 DATA = Path(__file__).parent / "data"
 #: Larger real graphs and extracts, not part of the repository.
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+#: What hypothesis tries; tests whose examples are dear take a part of it.
+EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "60"))
 
 settings.register_profile(
     "vkssp",
-    max_examples=int(os.environ.get("VKSSP_TEST_EXAMPLES", "60")),
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -1,4 +1,4 @@
-"""Graphs to test on, and references that share no code with what they check."""
+"""Graphs to test on, solvers for any algorithm, and references that share no code with what they check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,76 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from vkssp import UNREACHABLE, Graph
+from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.gpu.device import Device
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import TOTALS, TRACE
+
+#: Algorithms that need a device, and those that take none.
+ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"]
+ON_HOST = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "host"]
+#: Algorithms with an iteration for each node, or for each distance that there is, which looks at all nodes.
+_ITERATION_PER_NODE = {"martin", "martin_predecessors", "dijkstra_gpu", "martin_cpu", "martin_predecessors_cpu"}
+#: Algorithms that look at all nodes in each iteration, and go about one arc of a path in it.
+_ITERATION_PER_ARC = {
+    *("bellman_ford", "bellman_ford_subgroup", "bellman_ford_edge", "delta_step_array", "delta_step_subgroup"),
+    *("crauser", "crauser_predecessors", "crauser_cpu", "crauser_predecessors_cpu"),
+}
+
+
+def slow_by_design(algorithm: str) -> bool:
+    """Return whether the number of an algorithm's iterations grows with the number of nodes of any graph."""
+    return algorithm in _ITERATION_PER_NODE
+
+
+def path_nodes(algorithm: str, nodes: int) -> int:
+    """Return how long a path is to be: as long as is said, or what an algorithm manages that crawls along it."""
+    return min(nodes, 2000) if algorithm in _ITERATION_PER_NODE | _ITERATION_PER_ARC else nodes
+
+
+def star_leaves(algorithm: str, leaves: int) -> int:
+    """Return how many leaves a star is to have."""
+    return min(leaves, 3000) if algorithm in _ITERATION_PER_NODE else leaves
+
+
+def grid_side(algorithm: str, side: int) -> int:
+    """Return how wide a grid is to be."""
+    if algorithm in _ITERATION_PER_NODE:
+        return min(side, 40)
+    return min(side, 70) if algorithm in _ITERATION_PER_ARC else side
+
+
+def make_solver(
+    graph: Graph,
+    algorithm: str,
+    device: Device | None,
+    *,
+    order: str = "auto",
+    counters: str = "iterations",
+    **wanted: int | None,
+) -> Solver:
+    """Return a solver, on the device if the algorithm needs one, with those of some parameters that it has.
+
+    A `workgroup_size` holds for all kernels of an algorithm that has a size for each of them.
+    """
+    names = [parameter.name for parameter in ALGORITHMS[algorithm].PARAMETERS]
+    parameters = {name: wanted[name] for name in names if name in wanted}
+    if "workgroup_size" in wanted:
+        parameters |= {name: wanted["workgroup_size"] for name in names if name.endswith("workgroup_size")}
+    on = device if algorithm in ON_DEVICE else None
+    return Solver(graph, algorithm, on, order=order, counters=counters, **parameters)
+
+
+def check_counters(solver: Solver) -> np.ndarray:
+    """Check that counters and trace of the last search fit together; return the trace."""
+    assert solver.last is not None
+    counters, rows = solver.last.counters, solver.trace()
+    assert rows.dtype == TRACE
+    assert rows["iteration"].tolist() == list(range(counters["iterations"]))
+    assert {name: int(rows[name].sum(dtype=np.uint64)) for name in TOTALS} == {name: counters[name] for name in TOTALS}
+    assert (rows["worked"] <= rows["visited"]).all() and (rows["improved"] <= rows["relaxed"]).all()
+    assert (rows["low"] <= rows["high"]).all() and (rows["first_node"] <= rows["last_node"]).all()
+    return rows
 
 
 def heap_dijkstra(graph: Graph, source: int) -> np.ndarray:

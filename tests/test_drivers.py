@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.graphs import ON_DEVICE
 from vkssp.gpu.ffi import enumerate_all, text
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYER = "VK_LAYER_KHRONOS_validation"
-SUITE = ("tests/test_solver.py", "tests/test_solver_use.py")
+SUITE = ("tests/test_solver.py", "tests/test_solver_use.py", "tests/test_algorithms.py")
+#: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
+CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones)"
 #: Where scripts/test has put SwiftShader, a software driver with small subgroups and workgroups.
 SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
 COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
@@ -38,8 +41,9 @@ def run(arguments: list[str], **environment: str) -> str:
 
 def suite(**environment: str) -> str:
     # Without -s pytest would keep what the layers print of passing tests to itself.
-    output = run(["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *SUITE], **environment)
-    assert re.search(r"\d+ passed", output)
+    output = run(["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-k", CHOSEN, *SUITE], **environment)
+    for algorithm in ON_DEVICE:
+        assert len(re.findall(rf"\[{algorithm}\b[^]]*\] .*PASSED", output)) > 20, f"{algorithm} is not covered"
     return output
 
 

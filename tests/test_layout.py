@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.graphs import grid
+from tests.graphs import ON_DEVICE, grid, make_solver
 from tests.spirv import Module, all_shaders, dtype_layout
-from vkssp import Solver
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
-from vkssp.solvers import delta_step, path
+from vkssp.solvers import ALGORITHMS, path
+from vkssp.solvers.base import TRACE
+from vkssp.solvers.device import LOOP, TRACE_ROWS
+
+SHADERS = Path(__file__).resolve().parent.parent / "shaders"
+#: Kernels that know nothing of a search's state.
+WITHOUT_STATE = {"start", "path"}
+Made = list[tuple[str, dict[str, Any]]]
 
 
-def test_the_state_of_delta_step_is_the_same_on_both_sides() -> None:
-    for shader in ("delta_step", "delta_step_start"):
-        assert Module(shader).struct("State") == dtype_layout(delta_step.STATE)
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Names and arguments of the kernels that are made."""
+    result: Made = []
+    original = kernel.Kernel.__init__
+
+    def watched(self: kernel.Kernel, device: Device, name: str, **arguments: Any) -> None:
+        result.append((name, arguments))
+        original(self, device, name, **arguments)
+
+    monkeypatch.setattr(kernel.Kernel, "__init__", watched)
+    return result
+
+
+@pytest.mark.parametrize("algorithm", ON_DEVICE)
+def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, made: Made, algorithm: str) -> None:
+    state: Any = ALGORITHMS[algorithm].STATE  # type: ignore[attr-defined]
+    make_solver(grid(4), algorithm, device).close()
+    shaders = {name for name, _ in made} - WITHOUT_STATE
+    assert shaders
+    for shader in shaders:
+        module = Module(shader)
+        assert module.struct("Loop") == dtype_layout(LOOP)
+        (loop, at_loop), (own, at_own) = module.struct("StateBuffer")
+        assert (loop, at_loop, own, at_own) == ("loop", 0, "state", LOOP.itemsize)
+        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
+        assert dtype_layout(LOOP) + behind == dtype_layout(state)
+        assert module.struct("Row") == dtype_layout(TRACE)
+
+
+def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
+    rows = re.findall(r"const uint TRACE_ROWS = (\d+);", (SHADERS / "include" / "loop.glsl").read_text())
+    assert rows == [str(TRACE_ROWS)]
 
 
 def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:
@@ -25,22 +63,14 @@ def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:
     assert arcs == ("path", path.HEADER.itemsize)
 
 
-def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
-    device: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: dict[str, dict[str, Any]] = {}
-    original = kernel.Kernel.__init__
-
-    def watched(self: kernel.Kernel, device: Device, name: str, **arguments: Any) -> None:
-        made[name] = arguments
-        original(self, device, name, **arguments)
-
-    monkeypatch.setattr(kernel.Kernel, "__init__", watched)
-    with Solver(grid(4), device=device) as solver:
-        solver.route(0, 15)
-    assert set(made) == set(all_shaders()), "a shader that no kernel uses, or the other way round"
-    for name, arguments in made.items():
-        module = Module(name)
-        assert module.bindings == set(range(arguments["bindings"]))
-        assert len(module.push_constants) == arguments.get("push_constants", 0)
-        assert module.constants == {kernel.WORKGROUP_SIZE, *arguments.get("constants", {})}
+def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(device: Device, made: Made) -> None:
+    for algorithm in ON_DEVICE:
+        with make_solver(grid(4), algorithm, device) as solver:
+            solver.route(0, 15)
+    assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
+    modules = {name: Module(name) for name in all_shaders()}
+    for name, arguments in made:
+        module = modules[name]
+        assert module.bindings == set(range(arguments["bindings"])), name
+        assert len(module.push_constants) == arguments.get("push_constants", 0), name
+        assert module.constants == {kernel.WORKGROUP_SIZE, *arguments.get("constants", {})}, name

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.graphs import grid, heap_dijkstra, scipy_dijkstra
+from tests.graphs import grid, heap_dijkstra, make_solver, scipy_dijkstra
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
@@ -20,7 +20,7 @@ algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str) -> None:
     largest = 2**32 - 2
     for weights in ([largest, 1], [largest, largest], [2**31, 2**31]):
-        with Solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
+        with make_solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
             with pytest.raises(DistanceOverflowError, match="divide the weights"):
                 solver.distances(0)
             for query in (solver.distance, solver.route):
@@ -31,22 +31,10 @@ def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str
 
 
 @algorithms
-def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str) -> None:
-    graph = grid(100, low=50)
-    with Solver(graph, algorithm, device, delta=100) as solver:
-        whole = solver.distances(0)
-        assert solver.last is not None
-        all_sweeps = solver.last.counters["sweeps"]
-        for target in (1, 100, 305):
-            assert solver.distance(0, target) == whole[target]
-            assert solver.last.counters["sweeps"] < all_sweeps / 4
-
-
-@algorithms
 def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
     graph = grid(30, seed=4)
     rng = np.random.default_rng(2)
-    with Solver(graph, algorithm, device) as solver:
+    with make_solver(graph, algorithm, device) as solver:
         for _ in range(10):
             seeds = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 3), rng.integers(0, 500, 3), strict=True)]
             targets = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 4), rng.integers(0, 500, 4), strict=True)]
@@ -67,25 +55,25 @@ def test_many_queries_give_the_same_as_the_first(
     device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = grid(40, seed=9)
-    with Solver(graph, algorithm, device) as solver:
-        expected = {source: solver.distances(source) for source in range(0, 1600, 100)}
-        solver.route(0, 1599)
+    with make_solver(graph, algorithm, device) as solver:
+        expected = {source: solver.distances(source) for source in range(0, 400, 90)}
+        solver.route(0, 399)
 
         def refuse(*arguments: object) -> None:
             raise AssertionError(f"a query makes something: {arguments}")
 
         for module in (buffer, kernel, recording):
             monkeypatch.setattr(module, "create", refuse)
-        for source, distances in list(expected.items()) * 3:
-            assert solver.distance(source, 1599) == distances[1599]
-            assert solver.route(source, 1599).weight == distances[1599]
+        for source, distances in list(expected.items()) * 2:
+            assert solver.distance(source, 399) == distances[399]
+            assert solver.route(source, 399).weight == distances[399]
             assert np.array_equal(solver.distances(source), distances)
 
 
 @algorithms
 def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
-    graph = grid(60, seed=10)
-    expected = {source: scipy_dijkstra(graph, source) for source in range(8)}
+    graph = grid(30, seed=10)
+    expected = {source: scipy_dijkstra(graph, source) for source in range(5)}
     wrong: list[int] = []
 
     def work(solver: Solver) -> None:
@@ -94,7 +82,7 @@ def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
                 if not np.array_equal(solver.distances(source), expected[source]):
                     wrong.append(source)
 
-    with Solver(graph, algorithm, device) as solver:
+    with make_solver(graph, algorithm, device) as solver:
         threads = [threading.Thread(target=work, args=(solver.clone(),)) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -195,9 +183,9 @@ def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -
     tail = np.concatenate([np.arange(part * length, part * length + linked - 1) for part in range(parts)])
     graph = Graph.from_edges(tail, tail + 1, np.ones(len(tail), int), num_nodes=parts * length)
     seeds = [(2 * length, 10**9), (0, 5), (length, 10**6), (0, 77), (length, 3 * 10**6)]
-    with Solver(graph, algorithm, device, delta=100) as solver:
+    with make_solver(graph, algorithm, device, delta=100) as solver:
         solver.search(seeds)
-        found = solver._algorithm().distances.read()
+        found = solver._algorithm().read()
         expected = np.full(graph.num_nodes, UNREACHABLE)
         for part, offset in enumerate((5, 10**6, 10**9)):
             expected[part * length : part * length + linked] = offset + np.arange(linked)
@@ -210,7 +198,7 @@ def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -
 @algorithms
 def test_a_seed_on_the_way_with_a_larger_offset_is_passed(device: Device, algorithm: str) -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 1, 1])
-    with Solver(graph, algorithm, device) as solver:
+    with make_solver(graph, algorithm, device) as solver:
         way = solver.search_path([(2, 50), (0, 0)], [(3, 0)])
         assert way is not None and way[:3] == (3, 1, 0) and way[3].tolist() == [0, 1, 2]
 
@@ -218,13 +206,13 @@ def test_a_seed_on_the_way_with_a_larger_offset_is_passed(device: Device, algori
 @algorithms
 def test_what_does_not_fit_matters_only_on_the_way_to_the_target(device: Device, algorithm: str) -> None:
     largest = 2**32 - 2
-    with Solver(Graph.from_edges([0, 1], [1, 2], [largest, 5], num_nodes=4), algorithm, device) as solver:
+    with make_solver(Graph.from_edges([0, 1], [1, 2], [largest, 5], num_nodes=4), algorithm, device) as solver:
         assert solver.distance(0, 3) == UNREACHABLE
         with pytest.raises(NoRouteError):
             solver.route(0, 3)
         with pytest.raises(DistanceOverflowError):
             solver.route(0, 2)
-    with Solver(Graph.from_edges([0], [1], [10]), algorithm, device) as solver:
+    with make_solver(Graph.from_edges([0], [1], [10]), algorithm, device) as solver:
         for seeds, targets in (([(0, 0)], [(1, largest)]), ([(0, 10)], [(0, largest)]), ([(0, largest)], [(1, 0)])):
             with pytest.raises(DistanceOverflowError):
                 solver.search_path(seeds, targets)
@@ -241,4 +229,4 @@ def test_light_and_heavy_arcs_are_relaxed_apart(device: Device) -> None:
             assert solver.last is not None
             counters[light_heavy] = solver.last.counters
     assert counters[0]["buckets"] == counters[1]["buckets"] == 2
-    assert counters[1]["sweeps"] == counters[0]["sweeps"] + 2
+    assert counters[1]["iterations"] == counters[0]["iterations"] + 2
