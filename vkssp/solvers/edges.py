@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vkssp.graph import Uint32s, tails_of
 from vkssp.solvers.prepare import PreparedGraph
 
-Columns = tuple[npt.NDArray[Any], ...]
+Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -44,40 +44,46 @@ def edges_of(prepared: PreparedGraph, segment: int) -> Edges:
         leaves them sorted by start and end. The start of an undirected edge is its lower node.
     """
     tail, (head, weight) = tails_of(prepared.first_out), prepared.arcs.T
-    kept = tail != head
-    tail, head, weight = tail[kept], head[kept], weight[kept]
-    is_back = tail > head
-    low, high, weight, is_back = sort_columns(np.minimum(tail, head), np.maximum(tail, head), weight, is_back)
-    # Among the arcs between two nodes with one weight those upward come first, as many of them as there are downward
-    # ones have a partner.
+    upward, downward = tail < head, tail > head
+    ahead = sort_columns(tail[upward], head[upward], weight[upward])
+    back = sort_columns(head[downward], tail[downward], weight[downward])
+    if len(ahead[0]) == len(back[0]) and all(map(np.array_equal, ahead, back)):
+        both, alone = ahead, (ahead[0][:0], ahead[1][:0], ahead[2][:0])
+    else:
+        both, alone = _paired(ahead, back)
+    if segment:
+        both, alone = _by_segment(both, segment), _by_segment(alone, segment)
+    start, end, weights = (np.concatenate(pair) for pair in zip(both, alone, strict=True))
+    return Edges(start, end, weights, len(both[0]))
+
+
+def _paired(ahead: Columns, back: Columns) -> tuple[Columns, Columns]:
+    """Return the edges that are in both of two sorted lists, and the arcs that are left, those of `back` turned."""
+    is_back = np.repeat([False, True], [len(ahead[0]), len(back[0])])
+    low, high, weight, is_back = sort_columns(*map(np.concatenate, zip(ahead, back, strict=True)), is_back)
+    # Of equal edges those of `ahead` come first, and as many of them as there are of `back` have a partner.
     new = np.ones(len(low), np.bool_)
     new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1]) | (weight[1:] != weight[:-1])
     first = np.flatnonzero(new)
     size = np.diff(first, append=len(low))
-    upward = size - np.add.reduceat(is_back.astype(np.int64), first) if len(first) else size
-    pairs = np.repeat(np.minimum(upward, size - upward), size)
+    num_ahead = size - np.add.reduceat(is_back.astype(np.int64), first)
+    pairs = np.repeat(np.minimum(num_ahead, size - num_ahead), size)
     rank = np.arange(len(low)) - np.repeat(first, size)
-    rank_back = rank - np.repeat(upward, size)
-    both = (is_back == 0) & (rank < pairs)
-    alone = ~both & ~((is_back != 0) & (rank_back < pairs))
-    turned = alone & (is_back != 0)
-    start, end = np.where(turned, high, low), np.where(turned, low, high)
-    parts = []
-    for chosen in (both, alone):
-        columns: Columns = (start[chosen], end[chosen], weight[chosen])
-        if chosen is alone:
-            columns = sort_columns(*columns)
-        if segment:
-            place = np.arange(len(columns[0]))
-            order = sort_columns(columns[1] // segment, columns[0] // segment, place)[2]
-            columns = tuple(column[order] for column in columns)
-        parts.append(columns)
-    starts, ends, weights = (np.concatenate(pair).astype(np.uint32) for pair in zip(*parts, strict=True))
-    return Edges(starts, ends, weights, len(parts[0][0]))
+    rank_back = rank - np.repeat(num_ahead, size)
+    both = ~is_back & (rank < pairs)
+    alone = ~both & ~(is_back & (rank_back < pairs))
+    start, end = np.where(is_back, high, low)[alone], np.where(is_back, low, high)[alone]
+    return (low[both], high[both], weight[both]), sort_columns(start, end, weight[alone])
 
 
-def sort_columns(*columns: npt.NDArray[Any]) -> Columns:
-    """Return columns of numbers with their rows sorted by the first, then the second and so on.
+def _by_segment(edges: Columns, segment: int) -> Columns:
+    start, end, weight = edges
+    order = sort_columns(end // segment, start // segment, np.arange(len(start)))[2]
+    return start[order], end[order], weight[order]
+
+
+def sort_columns(*columns: npt.NDArray[Any]) -> Any:
+    """Return columns of numbers with their rows sorted by the first, then the second and so on; a tuple of arrays.
 
     Where a row fits into 64 bits it is sorted as one number, which takes a tenth of the time.
     """

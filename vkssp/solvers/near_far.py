@@ -30,7 +30,7 @@ _QUEUES = {1: "near queue", 2: "far pile"}
 _BYTES_PER_PLACE = 16
 # Bytes of shared memory that prefix sums and lists take per invocation, and that everything else takes.
 _SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
-# From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then a step for each
+# From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then one step in a
 # dispatch, buckets the narrower the more arcs there are, and a read before the atomic minimum are faster.
 _HIGH_DEGREE = 8
 _DELTA_PER_MEAN_AND_DEGREE = 12.0
