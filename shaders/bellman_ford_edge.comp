@@ -13,6 +13,8 @@ layout(std430, binding = 4) readonly restrict buffer Starts { uint starts[]; };
 layout(std430, binding = 5) readonly restrict buffer Ends { uint ends[]; };
 layout(std430, binding = 6) readonly restrict buffer Weights { uint weights[]; };
 layout(std430, binding = 7) readonly restrict buffer SameDistances { uint same_dist[]; };
+#define RELAX_READS_FIRST 1
+#include "improve.glsl"
 
 layout(constant_id = 2) const uint READ_ONLY = 1;
 
@@ -25,11 +27,8 @@ bool has_improved = false;
 
 void relax(uint distance, uint head, uint head_distance, uint weight) {
     if (distance == UNREACHABLE) return;
-    if (COUNTING > 0) ++relaxed;
-    uint through = extend(distance, weight);
-    if (through == UNREACHABLE) {
-        sum_overflow = true;
-    } else if (through < head_distance && through < atomicMin(dist[head], through)) {
+    uint through = through_arc(distance, weight);
+    if (through < head_distance && through < atomicMin(dist[head], through)) {
         if (COUNTING > 0) ++improved_count;
         has_improved = true;
     }

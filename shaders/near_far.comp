@@ -23,9 +23,10 @@ layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             //
 #include "reduce.glsl"
 
 layout(constant_id = 2) const uint ROUNDS = 16;
-layout(constant_id = 3) const uint READ_FIRST = 0;  // read a distance before the atomic minimum on it
+layout(constant_id = 3) const uint READ_FIRST = 0;
+#define RELAX_READS_FIRST READ_FIRST
+#include "improve.glsl"
 const uint LIST = 2 * WORKGROUP_SIZE;
-const uint ARCS_AT_ONCE = 4;
 
 layout(push_constant) uniform Push {
     uint near_capacity;
@@ -111,13 +112,12 @@ void expand(bool has_entry, uvec2 entry) {
     if (gl_LocalInvocationIndex == 0) arcs_before[0] = 0;
     slot_entry[slot] = uvec2(first, entry.y);
     barrier();
-    // A few arcs of each invocation at once, so that what does not depend on one another is waited for together.
     for (uint start = 0; start < total; start += ARCS_AT_ONCE * WORKGROUP_SIZE) {
-        uvec2 found[ARCS_AT_ONCE];
-        uint before[ARCS_AT_ONCE];
+        uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE];
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex;
-            found[i] = uvec2(0, UNREACHABLE);
+            head[i] = 0;
+            through[i] = UNREACHABLE;
             if (at >= total) continue;
             uint low = 0, high = WORKGROUP_SIZE;
             while (high - low > 1) {  // the slot that this arc belongs to
@@ -126,26 +126,13 @@ void expand(bool has_entry, uvec2 entry) {
                 else high = middle;
             }
             uvec2 head_weight = arcs[slot_entry[low].x + at - arcs_before[low]];
-            found[i] = uvec2(head_weight.x, extend(slot_entry[low].y, head_weight.y));
-            if (COUNTING > 0) ++relaxed;
-            if (found[i].y == UNREACHABLE) sum_overflow = true;
+            head[i] = head_weight.x;
+            through[i] = through_arc(slot_entry[low].y, head_weight.y);
         }
-        if (READ_FIRST != 0) {
-            for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-                if (found[i].y != UNREACHABLE) before[i] = dist[found[i].x];
-            }
-            for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-                if (found[i].y != UNREACHABLE && found[i].y >= before[i]) found[i].y = UNREACHABLE;
-            }
-        }
-        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            before[i] = 0;
-            if (found[i].y != UNREACHABLE) before[i] = atomicMin(dist[found[i].x], found[i].y);
-        }
+        improve(head, through);
         for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
-            bool has_improved = found[i].y < before[i];
-            if (COUNTING > 0 && has_improved) ++improved_count;
-            put(found[i], has_improved && found[i].y < threshold, has_improved && found[i].y >= threshold);
+            bool is_near = through[i] < threshold, is_far = !is_near && through[i] != UNREACHABLE;
+            put(uvec2(head[i], through[i]), is_near, is_far);
             make_room();
         }
     }

@@ -11,6 +11,8 @@ layout(std430, binding = 2) restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 3) readonly restrict buffer Settled { uint settled[]; };
 layout(std430, binding = 4) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 5) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
+#define RELAX_READS_FIRST 0
+#include "improve.glsl"
 
 layout(push_constant) uniform Push {
     uint num_nodes;
@@ -27,14 +29,10 @@ void main() {
         for (uint arc = first_in[node], end = first_in[node + 1]; arc < end; ++arc) {
             uvec2 tail_weight = arcs_in[arc];
             if (settled[tail_weight.x] != round_number) continue;
-            uint through = extend(dist[tail_weight.x], tail_weight.y);
-            if (through == UNREACHABLE) sum_overflow = true;
+            uint through = through_arc(dist[tail_weight.x], tail_weight.y);
+            if (COUNTING > 0 && through < before) ++improved_count;
             least = min(least, through);
             has_frontier = true;
-            if (COUNTING > 0) {
-                ++relaxed;
-                if (through < before) ++improved_count;
-            }
         }
         if (COUNTING > 0 && has_frontier) ++worked;
         if (least < before) dist[node] = least;

@@ -19,7 +19,7 @@ void end_of_bellman_ford(bool has_improved, uint items) {
     barrier();
     if (gl_LocalInvocationIndex == 0 && any_improved) atomicMax(state.modified, loop.iterations + 1);
     if (!last_workgroup() || gl_LocalInvocationIndex != 0) return;
-    finish_iteration(0, 0, UNREACHABLE, 0, items - 1);
+    finish_iteration(0, 0, UNREACHABLE, 0, max(items, 1) - 1);
     if (state.modified < loop.iterations) {
         update_best();
         loop.done = 1;
