@@ -59,14 +59,15 @@ def validation() -> dict[str, str]:
     }
 
 
-def test_the_layers_see_a_missing_barrier(validation: dict[str, str]) -> None:
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser", "dijkstra_gpu"])
+def test_the_layers_see_a_missing_barrier(validation: dict[str, str], algorithm: str) -> None:
     """Without this, a suite that prints nothing might only mean that nobody looks."""
-    program = """
+    program = f"""
 from tests.graphs import grid
 from vkssp import Solver
 from vkssp.gpu.recording import Recording
 Recording.barrier = lambda self, before="", after="": None
-Solver(grid(5)).route(0, 24)
+Solver(grid(5), "{algorithm}").route(0, 24)
 """
     assert "SYNC-HAZARD" in run(["-c", program], **validation)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graphs import grid
+from tests.graphs import ON_DEVICE, grid
 from vkssp import DeviceError, Graph, Solver
 from vkssp.gpu import buffer as buffer_module
 from vkssp.gpu import ffi as vkffi
@@ -256,9 +256,10 @@ def test_a_solver_closes_when_the_other_thread_is_done() -> None:
     assert np.array_equal(results[0], expected)
 
 
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser_predecessors"])
 @pytest.mark.parametrize("stage", ["submit", "wait", "record"])
 def test_an_interrupted_search_leaves_a_solver_that_works(
-    device: Device, monkeypatch: pytest.MonkeyPatch, stage: str
+    device: Device, monkeypatch: pytest.MonkeyPatch, stage: str, algorithm: str
 ) -> None:
     """Ctrl-C at the worst moments: right after a call to the driver, before anything could be noted about it."""
     graph = grid(40)
@@ -274,7 +275,7 @@ def test_an_interrupted_search_leaves_a_solver_that_works(
                 raise KeyboardInterrupt
         return code
 
-    with Solver(graph, device=device) as solver:
+    with Solver(graph, algorithm, device) as solver:
         expected = solver.distances(0)
         monkeypatch.setattr(recording_module, "call", interrupted)
         for moment in range(1, 6):
@@ -287,7 +288,10 @@ def test_an_interrupted_search_leaves_a_solver_that_works(
             assert solver.route(0, 1599).weight == expected[1599]
 
 
-def test_whatever_fails_on_the_way_nothing_is_left_behind(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("algorithm", ON_DEVICE)
+def test_whatever_fails_on_the_way_nothing_is_left_behind(
+    device: Device, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
     """Each call that makes something fails once; the error is the driver's own, and all that was made is given back."""
     modules = [kernel_module, recording_module, buffer_module]
     originals = {module: (module.create, module.call) for module in modules}
@@ -302,7 +306,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(device: Device, monkey
 
         return call
 
-    with Solver(grid(4), device=device) as solver:  # what the device keeps for all, staging and caches
+    with Solver(grid(4), algorithm, device) as solver:  # what the device keeps for all, staging and caches
         solver.distances(0)
     owned = set(device._owned)
     for module in modules:
@@ -312,7 +316,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(device: Device, monkey
     for moment in range(1, 1000):
         countdown[0] = moment
         try:
-            with Solver(grid(4), device=device) as solver:
+            with Solver(grid(4), algorithm, device) as solver:
                 solver.route(0, 15)
         except VulkanError as error:
             assert error.code == -2

@@ -67,8 +67,8 @@ def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -
     assert run(checkout, "-c", PROGRAM, path="/nowhere").stdout == "[0, 3, 7]\n"
     assert times == {path: path.stat().st_mtime_ns for path in modules}
 
-    changed = checkout / "vkssp" / "spirv" / "delta_step_start.spv"
-    source = checkout / "shaders" / "delta_step_start.comp"
+    changed = checkout / "vkssp" / "spirv" / "start.spv"
+    source = checkout / "shaders" / "start.comp"
     text = source.read_text()
     assert "atomicMin(dist[seed.x], seed.y);" in text
     source.write_text(text.replace("atomicMin(dist[seed.x], seed.y);", "atomicMin(dist[seed.x], seed.y + 2);"))

@@ -25,7 +25,7 @@ from tests.graphs import (
     slow_by_design,
     star_leaves,
 )
-from vkssp import UNREACHABLE, Graph, NoRouteError, Solver, generate, read_graph
+from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Solver, generate, read_graph
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
 
@@ -147,6 +147,15 @@ def test_grids(device: Device, algorithm: str, side: int, high: int) -> None:
 def test_one_node(device: Device, algorithm: str) -> None:
     check(Graph.from_edges([], [], [], num_nodes=1), device, algorithm, [0])
     check(Graph.from_edges([0, 0], [0, 0], [0, 5]), device, algorithm, [0])
+
+
+@algorithms
+def test_no_nodes(device: Device, algorithm: str) -> None:
+    with (
+        make_solver(Graph.from_edges([], [], []), algorithm, device) as solver,
+        pytest.raises(QueryError, match="source is 0, but this graph has no nodes"),
+    ):
+        solver.distances(0)
 
 
 @algorithms

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.graphs import grid, heap_dijkstra, make_solver, scipy_dijkstra
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from tests.graphs import check_counters, grid, heap_dijkstra, make_solver, scipy_dijkstra
+from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.device import DeviceAlgorithm
+from vkssp.solvers.loop import Loop
+from vkssp.solvers.near_far import NearFar
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
@@ -35,7 +39,7 @@ def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
     graph = grid(30, seed=4)
     rng = np.random.default_rng(2)
     with make_solver(graph, algorithm, device) as solver:
-        for _ in range(10):
+        for _ in range(4):
             seeds = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 3), rng.integers(0, 500, 3), strict=True)]
             targets = [(int(n), int(w)) for n, w in zip(rng.integers(0, 900, 4), rng.integers(0, 500, 4), strict=True)]
             ways = {
@@ -48,6 +52,32 @@ def test_seeds_and_targets_with_offsets(device: Device, algorithm: str) -> None:
             weight, i, j, arcs = found
             assert weight == min(ways.values()) == ways[i, j]
             assert seeds[i][1] + int(graph.weight[arcs].sum()) + targets[j][1] == weight
+
+
+@algorithms
+def test_as_many_seeds_and_targets_as_there_may_be(device: Device, algorithm: str) -> None:
+    graph = grid(16, seed=5)
+    nodes, offsets = np.random.default_rng(7).integers(0, 256, (2, 2, 64)).tolist()
+    seeds, targets = (list(zip(*pair, strict=True)) for pair in zip(nodes, offsets, strict=True))
+    whole = np.min([heap_dijkstra(graph, node) + np.uint64(offset) for node, offset in seeds], axis=0)
+    with make_solver(graph, algorithm, device) as solver:
+        solver.search(seeds)
+        assert np.array_equal(solver._algorithm().read()[solver._prepared.node], whole)
+        way = solver.search_path(seeds, targets)
+        assert way is not None and way[0] == min(int(whole[node]) + offset for node, offset in targets)
+
+
+@algorithms
+def test_all_nodes_nearer_than_the_best_target_have_their_distances(device: Device, algorithm: str) -> None:
+    graph = grid(25, seed=6, low=5)
+    whole = heap_dijkstra(graph, 312)
+    with make_solver(graph, algorithm, device, delta=50) as solver:
+        for targets in ([(0, 0)], [(310, 7), (400, 0)], [(312, 40)], [(312, 0)], [(624, 10**6), (300, 10**6)]):
+            best = solver.search([(312, 0)], targets).best
+            assert best == min(int(whole[node]) + offset for node, offset in targets)
+            found = solver._algorithm().read()[solver._prepared.node]
+            assert (found >= whole).all()
+            assert np.array_equal(found[whole < best], whole[whole < best])
 
 
 @algorithms
@@ -72,13 +102,13 @@ def test_many_queries_give_the_same_as_the_first(
 
 @algorithms
 def test_clones_work_at_the_same_time(device: Device, algorithm: str) -> None:
-    graph = grid(30, seed=10)
+    graph = grid(20, seed=10)
     expected = {source: scipy_dijkstra(graph, source) for source in range(5)}
     wrong: list[int] = []
 
     def work(solver: Solver) -> None:
         with solver:
-            for source in list(expected) * 3:
+            for source in list(expected) * 2:
                 if not np.array_equal(solver.distances(source), expected[source]):
                     wrong.append(source)
 
@@ -230,3 +260,61 @@ def test_light_and_heavy_arcs_are_relaxed_apart(device: Device) -> None:
             counters[light_heavy] = solver.last.counters
     assert counters[0]["buckets"] == counters[1]["buckets"] == 2
     assert counters[1]["iterations"] == counters[0]["iterations"] + 2
+
+
+@pytest.fixture
+def repeats(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count the runs of loops."""
+    runs: list[int] = []
+    original = Loop.run
+    monkeypatch.setattr(Loop, "run", lambda self, begin: runs.append(1) or original(self, begin))
+    return runs
+
+
+def shorten(monkeypatch: pytest.MonkeyPatch, places: int, most: int | None = None) -> None:
+    """Give near_far queues that are too short, and perhaps too little memory for longer ones."""
+    original = DeviceAlgorithm._make
+
+    def make(self: Any) -> None:
+        if isinstance(self, NearFar):
+            self._capacity = dict.fromkeys(self._capacity, places)
+            self._most = most or self._most
+        original(self)
+
+    monkeypatch.setattr(DeviceAlgorithm, "_make", make)
+
+
+# All leaves are near at once, or all far.
+@pytest.mark.parametrize(("queue", "delta"), [("near queue", 2**30), ("far pile", 1)])
+def test_a_search_whose_queue_is_too_short_is_repeated_with_a_longer_one(
+    device: Device, monkeypatch: pytest.MonkeyPatch, repeats: list[int], queue: str, delta: int
+) -> None:
+    shorten(monkeypatch, 64)
+    leaves = np.arange(1, 2001)
+    graph = Graph.from_edges(np.zeros(2000, int), leaves, leaves + 5, undirected=True)
+    expected = heap_dijkstra(graph, 0)
+    with Solver(graph, "near_far", device, delta=delta, counters="trace", workgroup_size=8) as solver:
+        search = solver._algorithm()
+        assert isinstance(search, NearFar)
+        assert np.array_equal(solver.distances(0), expected)
+        check_counters(solver)
+        assert len(repeats) > 1 and search._capacity[queue] > 64
+        assert solver.last is not None and "queue_overflow" not in solver.last.counters
+        capacity = dict(search._capacity)
+        repeats.clear()
+        assert np.array_equal(solver.distances(0), expected)
+        assert solver.route(0, 77).weight == expected[77]
+        assert len(repeats) == 2 and search._capacity == capacity, "later searches need no repetition"
+
+
+@pytest.mark.parametrize(("queue", "delta"), [("near queue", 2**30), ("far pile", 1)])
+def test_a_queue_that_cannot_grow_is_an_error(
+    device: Device, monkeypatch: pytest.MonkeyPatch, queue: str, delta: int
+) -> None:
+    shorten(monkeypatch, 64, 128)
+    leaves = np.arange(1, 2001)
+    graph = Graph.from_edges(np.zeros(2000, int), leaves, leaves + 5)
+    with Solver(graph, "near_far", device, delta=delta, workgroup_size=8) as solver:
+        with pytest.raises(DeviceError, match=f"the {queue} of near_far has more entries than the 128 .* delta_step"):
+            solver.distances(0)
+        assert solver.distances(1).tolist() == [UNREACHABLE, 0, *[UNREACHABLE] * 1999], "it works on"

@@ -20,7 +20,7 @@ from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker, check_parameters
 from vkssp.solvers.shared import SharedGraph, Timings, share
 
-DEFAULT_ALGORITHM = "delta_step"
+DEFAULT_ALGORITHM = "near_far"
 _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 
 

@@ -68,7 +68,7 @@ class NearFar(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
-        degree = graph.prepared.num_arcs / self._num_nodes
+        degree = graph.prepared.num_arcs / max(1, self._num_nodes)
         many_arcs = degree >= _HIGH_DEGREE
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
         self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], per_mean)

@@ -13,7 +13,7 @@ from vkssp.gpu.device import Device
 from vkssp.solvers.base import Parameter
 
 LANES = Parameter("lanes", 1, 1024, None, "width of a virtual warp; the device's subgroup size", power_of_two=True)
-CHUNK = Parameter("chunk", 1, 4096, 8, "nodes that a virtual warp takes at once")
+CHUNK = Parameter("chunk", 1, 4096, 2, "nodes that a virtual warp takes at once")
 
 #: Specialization constants of shaders/include/virtual_warp.glsl.
 _LANES_CONSTANT, _CHUNK_CONSTANT = 2, 3
@@ -44,6 +44,6 @@ def virtual_warps(
         lanes = min(device.limits.subgroup_size, size & -size)
     if size % lanes:
         raise QueryError(f"lanes is {lanes}; {name} with workgroups of {size} takes a power of two that divides {size}")
-    chunk = parameters["chunk"] or 8
+    chunk = parameters["chunk"] or 2
     block = size // lanes * chunk
     return {_LANES_CONSTANT: lanes, _CHUNK_CONSTANT: chunk}, 4 * (2 * block + 1), block
