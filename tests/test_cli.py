@@ -15,6 +15,8 @@ from tests.graphs import grid, heap_dijkstra
 from vkssp import UNREACHABLE, Graph, __version__
 from vkssp.cli import main
 from vkssp.gpu.device import Device
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import TRACE
 
 FROM, TO = "42.5073,1.5342", "42.5430,1.7350"
 
@@ -70,7 +72,7 @@ def test_route_from_a_saved_graph_and_from_the_extract(
     result = as_json(capsys, "route", andorra_graph, "--from", FROM, "--to", TO, *files)
     assert 25_000 < result["distance_m"] < 40_000
     assert 20 * 60 < result["duration_s"] < 60 * 60
-    assert result["device"] == device.info.name and result["algorithm"] == "delta_step"
+    assert result["device"] == device.info.name and result["algorithm"] == "near_far"
     assert result["query_ms"] > 0
     assert result["from"]["lat"] == 42.5073 and result["from"]["lon"] == 1.5342
     assert 0 <= result["from"]["snapped_m"] < 50 and 0 <= result["to"]["snapped_m"] < 300
@@ -92,8 +94,9 @@ def test_distances_are_in_the_callers_ids(capsys: pytest.CaptureFixture[str], pl
     found = np.load(output)
     assert found.dtype == np.uint32 and np.array_equal(found, expected)
     assert result["reached"] == 400 and result["largest"] == expected.max()
-    assert result["counters"]["sweeps"] > 0
-    assert main(["distances", plain_graph, "--source", "0", "--set", "delta=5", "--set", "light_heavy=1"]) == 0
+    assert result["counters"]["iterations"] > 0
+    query = ["distances", plain_graph, "--source", "0", "--algorithm", "delta_step"]
+    assert main([*query, "--set", "delta=5", "--set", "light_heavy=1"]) == 0
     assert "400 of 400 nodes reached from 0" in capsys.readouterr().out
 
 
@@ -138,9 +141,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "no/r.geojson"], "no is no folder; make it first"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "."], "it is a folder"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta"], "'delta' is not NAME=INTEGER"),
-        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=0"], "delta is 0; delta_step takes 1 to"),
-        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "device=1"], "delta_step has no parameter 'device'"),
-        (["distances", "GRAPH", "--source", "0", "--set", "self=1"], "delta_step has no parameter 'self'"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=0"], "delta is 0; near_far takes 1 to"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "device=1"], "near_far has no parameter 'device'"),
+        (["distances", "GRAPH", "--source", "0", "--set", "self=1"], "near_far has no parameter 'self'"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "GRAPH"], "needed for something else"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "x", "--map", "x"], "needed for something else"),
         (["route", "GRAPH", "--from", "42.4000,1.4000", "--to", TO], "which is not on this map"),
@@ -250,3 +253,57 @@ def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
     assert done.stderr == ""
+
+
+def test_algorithms_are_listed_with_all_that_one_chooses_by(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = as_json(capsys, "algorithms")
+    assert [entry["name"] for entry in listed["algorithms"]] == list(ALGORITHMS)
+    assert listed["default"] in ALGORITHMS
+    for entry in listed["algorithms"]:
+        assert all(entry[key] for key in ("idea", "source", "complexity", "use")) and "ends_early" in entry
+        parameters = ALGORITHMS[entry["name"]].PARAMETERS
+        assert [(p["name"], p["low"], p["high"], p["default"]) for p in entry["parameters"]] == [
+            (p.name, p.low, p.high, p.default) for p in parameters
+        ]
+    assert main(["algorithms"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n{name}  (" in f"\n{text}" for name in ALGORITHMS) and max(map(len, text.splitlines())) <= 120
+    assert main(["algorithms", "crauser"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("crauser  (device") and "--set relax_workgroup_size=" in text and "martin" not in text
+    assert main(["algorithms", "magic"]) == 2
+    assert "algorithm is 'magic'; choose one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("algorithm", ["martin", "dijkstra"])
+def test_distances_with_counters_timings_and_a_trace(
+    capsys: pytest.CaptureFixture[str], andorra_graph: str, tmp_path: Path, algorithm: str
+) -> None:
+    query = ["distances", andorra_graph, "--source", "3", "--algorithm", algorithm]
+    plain = as_json(capsys, *query)
+    assert set(plain["counters"]) == {"iterations"}
+    counted = as_json(capsys, *query, "--counters", "totals")["counters"]
+    assert counted["iterations"] == plain["counters"]["iterations"] and counted["worked"] == plain["reached"]
+    table = tmp_path / "trace.csv"
+    result = as_json(capsys, *query, "--trace", str(table))
+    assert set(result["timings"]) == {"setup_ms", "upload_ms", "device_ms", "download_ms"}
+    header, *rows = table.read_text().splitlines()
+    assert header == ",".join(TRACE.names or ()) and len(rows) == counted["iterations"]
+    worked = header.split(",").index("worked")
+    assert sum(int(row.split(",")[worked]) for row in rows) == counted["worked"]
+    assert main([*query, "--trace", str(table), "--output", str(table)]) == 2
+    assert "choose another name" in capsys.readouterr().err
+
+
+def test_an_algorithm_on_the_cpu_takes_no_device(capsys: pytest.CaptureFixture[str], andorra_graph: str) -> None:
+    query = ["distances", andorra_graph, "--source", "3", "--algorithm", "dijkstra"]
+    assert main([*query, "--device", "0"]) == 2
+    assert "dijkstra runs on the CPU; leave device out" in capsys.readouterr().err
+
+
+def test_a_route_by_the_cpu_is_that_of_the_device(capsys: pytest.CaptureFixture[str], andorra_graph: str) -> None:
+    query = ["route", andorra_graph, "--from", FROM, "--to", TO]
+    by_device, by_cpu = as_json(capsys, *query), as_json(capsys, *query, "--algorithm", "dijkstra")
+    assert by_cpu["algorithm"] == "dijkstra" and by_cpu["device"] != by_device["device"]
+    same = ("distance_m", "duration_s", "weight", "arcs")
+    assert [by_cpu[key] for key in same] == [by_device[key] for key in same]

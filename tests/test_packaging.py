@@ -17,7 +17,7 @@ from tests.spirv import all_shaders
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """
 from vkssp import Graph, Solver
-with Solver(Graph.from_edges([0, 1], [1, 2], [3, 4])) as solver:
+with Solver(Graph.from_edges([0, 1], [1, 2], [3, 4]), "delta_step") as solver:
     print(solver.distances(0).tolist())
 """
 
@@ -69,9 +69,9 @@ def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -
 
     changed = checkout / "vkssp" / "spirv" / "start.spv"
     source = checkout / "shaders" / "start.comp"
-    text = source.read_text()
-    assert "atomicMin(dist[seed.x], seed.y);" in text
-    source.write_text(text.replace("atomicMin(dist[seed.x], seed.y);", "atomicMin(dist[seed.x], seed.y + 2);"))
+    text, line = source.read_text(), "atomicMin(dist[terminals[i].x], terminals[i].y);"
+    assert line in text
+    source.write_text(text.replace(line, line.replace("].y)", "].y + 2)")))
     assert run(checkout, "-c", PROGRAM).stdout == "[2, 5, 9]\n"
     assert {path for path in modules if path.read_bytes() != modules[path]} == {changed}
 

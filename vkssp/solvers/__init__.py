@@ -24,7 +24,7 @@ from vkssp.solvers.martin_predecessors import MartinPredecessors
 from vkssp.solvers.near_far import NearFar
 
 _DEVICE: tuple[type[Algorithm], ...] = (
-    *(DeltaStep, NearFar, DeltaStepArray, DeltaStepSubgroup),
+    *(NearFar, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
     *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraGpu),
 )
