@@ -111,7 +111,8 @@ def scipy_dijkstra(graph: Graph, source: int) -> np.ndarray:
     first = np.ones(len(tail), bool)
     first[1:] = (tail[1:] != tail[:-1]) | (head[1:] != head[:-1])
     indptr = np.searchsorted(tail[first], np.arange(graph.num_nodes + 1))
-    matrix = sparse.csr_array((weight[first], head[first], indptr), shape=(graph.num_nodes,) * 2)
+    rows = (weight[first], head[first].astype(np.int32), indptr.astype(np.int32))
+    matrix = sparse.csr_array(rows, shape=(graph.num_nodes,) * 2)
     distance = csgraph.dijkstra(matrix, indices=source)
     return np.where(np.isinf(distance), UNREACHABLE, distance).astype(np.uint64)
 

@@ -330,8 +330,10 @@ class Graph:
         """Return the weights as a `scipy.sparse.csr_array` of shape (num_nodes, num_nodes), dtype uint32."""
         from scipy import sparse
 
-        shape = (self.num_nodes, self.num_nodes)
-        return sparse.csr_array((self.weight, self.head, self.first_out), shape=shape)
+        # Copies, for scipy sorts rows in place; of 32 bits, for older versions of its graph routines take no others.
+        index = np.int32 if max(self.num_nodes, self.num_arcs) < 2**31 else np.int64
+        rows = (self.weight.copy(), self.head.astype(index), self.first_out.astype(index))
+        return sparse.csr_array(rows, shape=(self.num_nodes, self.num_nodes))
 
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
         """Return the graph with every arc turned round, and for each of its arcs the id it has here."""
