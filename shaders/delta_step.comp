@@ -35,6 +35,7 @@ shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance
 // What the sweep reads of the state, once.
 struct Sweep {
     uint phase, low, high;
+    uint first_node, last_node;
     uint bits, next_bits;  // where the bitvectors start that it reads and sets
 } sweep;
 
@@ -75,7 +76,7 @@ void collect(uint tile, uint end_tile) {
         uint count = 0;
         for (uint i = 0; i < TILES_AT_ONCE; ++i) {
             uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
-            bool inside = tile + i * gl_NumWorkGroups.x < end_tile && at < (num_nodes + 31) / 32;
+            bool inside = at >= sweep.first_node / 32 && at <= sweep.last_node / 32;
             words[i] = inside ? bits[sweep.bits + at] : 0;
             count += bitCount(words[i]);
             if (COUNTING > 0 && inside) visited += 32;
@@ -94,8 +95,8 @@ void collect(uint tile, uint end_tile) {
         return;
     }
     for (uint i = 0; i < TILES_AT_ONCE && tile < end_tile; ++i, tile += gl_NumWorkGroups.x) {
-        uint last = min(num_nodes, (tile + 1) * TILE);
-        for (uint node = tile * TILE + lid; node < last; node += WORKGROUP_SIZE) {
+        uint end = min(sweep.last_node + 1, (tile + 1) * TILE);
+        for (uint node = max(sweep.first_node, tile * TILE) + lid; node < end; node += WORKGROUP_SIZE) {
             uint distance = dist[node];
             if (COUNTING > 0) ++visited;
             if (distance >= sweep.low && distance < sweep.high) {
@@ -119,7 +120,7 @@ void advance() {
         state.parity = 1 - state.parity;
         state.first_node = state.changed_min;
         state.last_node = state.changed_max;
-    } else if (light_heavy && state.phase != HEAVY) {
+    } else if (light_heavy && state.phase != HEAVY && state.worked_min <= state.worked_max) {
         state.phase = HEAVY;
         state.first_node = state.worked_min;
         state.last_node = state.worked_max;
@@ -148,7 +149,8 @@ void main() {
     if (loop.done != 0) return;
     uint lid = gl_LocalInvocationIndex;
     uint words = (num_nodes + 31) / 32;
-    sweep = Sweep(state.phase, state.low, state.high, state.parity * words, (1 - state.parity) * words);
+    sweep = Sweep(state.phase, state.low, state.high, state.first_node, state.last_node, state.parity * words,
+                  (1 - state.parity) * words);
     if (state.light_heavy != 0) {
         if (sweep.phase == HEAVY) lightest = state.delta;
         else heaviest = state.delta - 1;
@@ -158,8 +160,8 @@ void main() {
         changed_max = waiting_max = worked_max = largest = 0;
     }
 
-    uint end_tile = state.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;
-    for (uint tile = state.first_node / TILE + gl_WorkGroupID.x; tile < end_tile; tile += step) {
+    uint end_tile = sweep.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;
+    for (uint tile = sweep.first_node / TILE + gl_WorkGroupID.x; tile < end_tile; tile += step) {
         if (lid == 0) list_length = 0;
         barrier();
         collect(tile, end_tile);

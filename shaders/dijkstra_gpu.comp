@@ -52,7 +52,8 @@ void main() {
     best = uvec2(UNREACHABLE);
     for (uint i = lid; i < gl_NumWorkGroups.x; i += WORKGROUP_SIZE) best = nearer(best, candidates[i]);
     best = workgroup_nearest(best);
-    if (lid == 0 && update_best() <= best.x) {  // also where no node is left: then both are UNREACHABLE
+    // Nodes nearer than the nearest that is left have their distances, also those that arcs without weight lead to.
+    if (lid == 0 && (update_best() < best.x || best.x == UNREACHABLE)) {
         loop.done = 1;
         loop.work[0] = 0;  // a look that found nothing to do is no iteration
     }
@@ -63,12 +64,13 @@ void main() {
     uint node = best.y;
     relax_row(best.x, first_out[node] + lid, first_out[node + 1], WORKGROUP_SIZE);
     if (sum_overflow) atomicMax(loop.overflow, 1);
+    check_loops();
     if (COUNTING > 0) {
         atomicAdd(loop.work[2], relaxed);
         atomicAdd(loop.work[3], improved_count);
-        memoryBarrierBuffer();
-        barrier();
     }
+    memoryBarrierBuffer();
+    barrier();
     if (lid != 0) return;
     settled[node / 32] |= 1u << (node & 31);
     state.nearest = best.x;

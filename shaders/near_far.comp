@@ -102,7 +102,8 @@ void make_room() {
 void expand(bool has_entry, uvec2 entry) {
     uint first = 0, degree = 0;
     if (COUNTING > 0 && has_entry) ++visited;
-    if (has_entry && dist[entry.x] == entry.y) {
+    // An entry is out of date if its node is nearer by now. One that only seems not to be does no harm.
+    if (has_entry && dist[entry.x] >= entry.y) {
         first = first_out[entry.x];
         degree = first_out[entry.x + 1] - first;
         if (COUNTING > 0) ++worked;
@@ -154,6 +155,7 @@ void work_near(uint length, uint in_half) {
         uint count = near_count[out_list], in_list = out_list;
         if (count == 0) return;
         out_list = 1 - in_list;
+        memoryBarrierBuffer();
         barrier();
         if (lid == 0) near_count[in_list] = 0;
         for (uint start = 0; start < count; start += WORKGROUP_SIZE) {
@@ -174,7 +176,7 @@ void split_far(uint length, uint in_half) {
         if (at < length) {
             if (COUNTING > 0) ++visited;
             entry = far[in_half * far_capacity + at];
-            is_current = dist[entry.x] == entry.y;
+            is_current = dist[entry.x] >= entry.y;
         }
         put(entry, is_current && entry.y < threshold, is_current && entry.y >= threshold);
         make_room();

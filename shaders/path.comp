@@ -1,7 +1,8 @@
 // Walks a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on one if
 // dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so that
 // every device gives the same path. Arcs of weight zero lie on no cycle here but loops (see vkssp/solvers/prepare.py), and
-// loops are left out, so the walk ends. A dispatch goes some steps and the next goes on.
+// loops are left out, so the walk ends. A dispatch goes on for
+// some steps, of a node or a chunk of its arcs, and the next goes on from there.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -50,7 +51,7 @@ void main() {
         barrier();
     }
     uint at = node, count = length;
-    for (uint step = 0; step < steps; ++step) {
+    for (uint spent = 0; spent < steps; ++spent) {
         if (lid == 0) found = UNREACHABLE;
         barrier();
         uint distance = dist[at];
@@ -69,7 +70,7 @@ void main() {
         }
         uint first = first_in[at], end = first_in[at + 1];
         // In chunks, since the first arc that fits is wanted and a hub has thousands.
-        for (uint chunk = first; chunk < end; chunk += gl_WorkGroupSize.x) {
+        for (uint chunk = first; chunk < end; chunk += gl_WorkGroupSize.x, ++spent) {
             uint arc = chunk + lid;
             if (arc < end) {
                 uvec2 tail_weight = arcs_in[arc];

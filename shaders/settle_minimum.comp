@@ -25,14 +25,14 @@ void advance() {
         uint after = state.threshold == UNREACHABLE ? UNREACHABLE : state.threshold + 1;
         finish_iteration(0, state.low, after, 0, num_nodes - 1);
     }
-    uint nearest = state.nearest;
-    // A way that is no longer than to the nearest unsettled node cannot be shortened.
-    if (update_best() <= nearest) {
+    uint nearest = state.nearest, threshold = CRAUSER != 0 ? state.bound : nearest;
+    // Nodes below the threshold have their distances, also those that arcs without weight lead to.
+    if (update_best() < threshold || nearest == UNREACHABLE || loop.cut_short != 0) {
         loop.done = 1;
         return;
     }
     state.low = nearest;
-    state.threshold = CRAUSER != 0 ? state.bound : nearest;
+    state.threshold = threshold;
     state.rounds += 1;
     state.nearest = state.bound = UNREACHABLE;
     loop.ticket = 0;

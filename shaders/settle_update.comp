@@ -20,4 +20,5 @@ void main() {
         uint distance = dist[node];
         if (distance <= threshold && distance != UNREACHABLE && settled[node] == 0) settled[node] = round_number;
     }
+    check_loops();
 }

@@ -110,6 +110,21 @@ def test_random_graphs_against_scipy(device: Device, graph: Graph, source: int, 
             assert np.array_equal(solver.distances(source), expected)
 
 
+def test_all_algorithms_return_the_same_path_where_arcs_weigh_nothing(device: Device) -> None:
+    """Of nodes as far as the target some may be found last, and the path leads through them all the same."""
+    known = Graph.from_edges([1, 1, 3, 0], [2, 3, 0, 2], [5, 5, 0, 0])
+    rng = np.random.default_rng(3)
+    graphs = [known, *(Graph.from_edges(*rng.integers(0, 12, (2, 40)), rng.integers(0, 3, 40)) for _ in range(8))]
+    for graph in graphs:
+        expected = heap_dijkstra(graph, 1)
+        targets = [int(node) for node in np.flatnonzero(expected != UNREACHABLE)][:6]
+        paths = {}
+        for algorithm in ALGORITHMS:
+            with make_solver(graph, algorithm, device) as solver:
+                paths[algorithm] = [solver.route(1, target).arcs.tolist() for target in targets]
+        assert all(found == paths["dijkstra"] for found in paths.values()), paths
+
+
 def test_all_algorithms_return_the_same_one_of_equal_paths(device: Device) -> None:
     graph = grid(20, high=2)
     expected: list[list[int]] = []

@@ -26,7 +26,7 @@ _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; d
 
 def algorithm_named(name: str) -> type[Algorithm]:
     """Return the algorithm of a name, or raise `QueryError` with those that there are."""
-    if name not in ALGORITHMS:
+    if not isinstance(name, str) or name not in ALGORITHMS:
         raise QueryError(f"algorithm is {name!r}; choose one of {', '.join(ALGORITHMS)}")
     return ALGORITHMS[name]
 
@@ -337,6 +337,7 @@ class Solver(Resource):
 
     def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
         self._check_open()
+        self.last = None  # what fails has no outcome
         try:
             self.last = self._algorithm().search(seeds, targets)
         except BaseException:

@@ -14,7 +14,8 @@ struct Loop {
     uint iterations;
     uint num_seeds, num_targets;
     uint best;      // length of the way to the best target
-    uint overflow;  // a sum did not fit
+    uint overflow;   // a sum did not fit
+    uint cut_short;  // the device ended a loop before its time, see check_loops()
     uint work[4];    // of this iteration: visited, worked, relaxed, improved
     uint totals[8];  // of all before it, 64 bits each, low word first
 };
@@ -36,9 +37,19 @@ bool sum_overflow = false;
 shared uint counted[4];
 shared bool is_last;
 
+// Some software devices (llvmpipe) end the loops of an invocation, without a word, when it has gone round 65 535 times in
+// all of them; from then on each loop goes round once. So a loop that has to go round twice tells whether that happened.
+// Its bound must be nothing that a compiler knows, and every dispatch has one row of workgroups.
+void check_loops() {
+    uint rounds = 0;
+    for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
+    if (rounds < 2) atomicMax(loop.cut_short, 1);
+}
+
 // Add what this workgroup's invocations counted to the iteration's work. All of them must come here.
 void fold_work() {
     uint lid = gl_LocalInvocationIndex;
+    check_loops();
     if (sum_overflow) atomicMax(loop.overflow, 1);
     if (COUNTING == 0) return;
     if (lid == 0) counted[0] = counted[1] = counted[2] = counted[3] = 0;
@@ -63,8 +74,8 @@ bool last_workgroup() {
     memoryBarrierBuffer();
     barrier();
     if (gl_LocalInvocationIndex == 0) is_last = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
-    memoryBarrierBuffer();
     barrier();
+    memoryBarrierBuffer();
     return is_last;
 }
 
@@ -84,4 +95,5 @@ void finish_iteration(uint phase, uint low, uint high, uint first_node, uint las
     }
     loop.iterations += 1;
     loop.ticket = 0;
+    if (loop.cut_short != 0) loop.done = 1;  // what was found is worth nothing
 }

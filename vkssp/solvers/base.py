@@ -112,8 +112,10 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
             values[name] = parameter.default
             continue
         try:
-            number = operator.index(value)
+            number = operator.index(value) if not isinstance(value, bool) else None
         except TypeError:
+            number = None
+        if number is None:
             raise QueryError(f"{name} is {value!r}; {algorithm.NAME} takes an integer") from None
         if not parameter.low <= number <= parameter.high:
             raise QueryError(f"{name} is {number}; {algorithm.NAME} takes {parameter.low} to {parameter.high}")

@@ -9,7 +9,7 @@ cannot end early, see `bellman_ford`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from vkssp.solvers.base import Description, Parameter
 from vkssp.solvers.bellman_ford import BellmanFord
@@ -41,15 +41,15 @@ class BellmanFordEdge(BellmanFord):
     )
 
     def _steps(self) -> Sequence[Step]:
-        size = self._size()
-        edges = edges_of(self._graph.prepared, self._parameters["segment"] or 0)
-        buffers = []
-        for name in ("start", "end", "weight"):
-            values = getattr(edges, name)
-            buffer = self._buffer(f"the edges' {name}", values.nbytes)
-            buffer.write(values)
-            buffers.append(buffer)
-        num_edges = len(edges.start)
+        size, graph = self._size(), self._graph
+        segment = self._parameters["segment"] or 0
+
+        def make() -> Any:
+            edges = edges_of(graph.prepared, segment)
+            arrays = {f"the edges' {name}": getattr(edges, name) for name in ("start", "end", "weight")}
+            return graph.upload(arrays), edges.num_undirected, len(edges.start)
+
+        buffers, num_undirected, num_edges = graph.shared(f"edges by {segment}", make)
         kernel = self._kernel(
             "bellman_ford_edge",
             *(self.terminals, self.distances, *buffers, self.distances),
@@ -57,4 +57,4 @@ class BellmanFordEdge(BellmanFord):
             push_constants=2,
             constants={_READ_ONLY_CONSTANT: self._parameters["read_only"] or 0},
         )
-        return [Step(kernel, self._groups(num_edges, size), (edges.num_undirected, num_edges))]
+        return [Step(kernel, self._groups(num_edges, size), (num_undirected, num_edges))]

@@ -50,6 +50,7 @@ class DeltaStep(DeviceAlgorithm):
         *("worked_min", "worked_max", "largest"),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
+    SWEEPS: ClassVar[bool] = False
 
     def _steps(self) -> Sequence[Step]:
         self._delta = self._parameters["delta"] or default_delta(self._graph.prepared.arcs[:, 1])

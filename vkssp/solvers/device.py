@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
@@ -23,7 +24,7 @@ from vkssp.solvers.path import PathWalker
 LOOP = np.dtype(
     [
         *((name, np.uint32) for name in ("done", "ticket", "iterations")),
-        *((name, np.uint32) for name in ("num_seeds", "num_targets", "best", "overflow")),
+        *((name, np.uint32) for name in ("num_seeds", "num_targets", "best", "overflow", "cut_short")),
         ("work", np.uint32, len(TOTALS)),
         ("totals", np.uint32, 2 * len(TOTALS)),
     ]
@@ -32,6 +33,8 @@ LOOP = np.dtype(
 COUNTING_CONSTANT = 1
 #: Rows of the ring that the device writes a trace to; the twin of TRACE_ROWS in shaders/include/loop.glsl.
 TRACE_ROWS = 1024
+# How many times the usual number of workgroups a search may be repeated with.
+_MOST_GROUPS = 512
 #: Features that every kernel with a state uses.
 NEEDS = ("subgroup_basic", "subgroup_arithmetic")
 
@@ -86,6 +89,8 @@ class DeviceAlgorithm(Resource):
     STATE: ClassVar[np.dtype[Any]]
     #: Fields of the state that are counters, too.
     COUNTERS: ClassVar[tuple[str, ...]] = ()
+    #: Whether an iteration goes over the whole graph.
+    SWEEPS: ClassVar[bool] = True
 
     def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
         super().__init__(graph)
@@ -95,6 +100,8 @@ class DeviceAlgorithm(Resource):
         # A software device pays for every invocation, a GPU idles without them.
         self._software = graph.device.info.kind == "cpu"
         self._trace: list[npt.NDArray[Any]] = []
+        self._parts: list[Resource] = []
+        self._more_groups = 1
         try:
             self._make()
         except BaseException:
@@ -107,11 +114,16 @@ class DeviceAlgorithm(Resource):
         self._state = self._buffer("the state", self.STATE.itemsize)
         self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
+        self._parts = []  # what is made from here on may be made again
         start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
         self._start = start.on(self.distances, self.terminals)
         self._make_loop()
 
     def _make_loop(self) -> None:
+        """Make the algorithm's own buffers and kernels and the loop, in the place of those that there may be."""
+        for part in reversed(self._parts):
+            part.close()
+        self._parts = []
         steps = self._steps()
 
         def iterate(recording: Recording, times: int) -> None:
@@ -124,10 +136,15 @@ class DeviceAlgorithm(Resource):
                     recording.barrier()
 
         trace = (self._rows, TRACE, TRACE_ROWS) if self._counting > 1 else None
-        self._loop = Loop(self._device, self._state, self.STATE, iterate, trace, owner=self)
+        graph = self._graph.prepared
+        work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
+        self._loop = Loop(self._device, self._state, self.STATE, iterate, trace, work, owner=self)
+        self._parts.append(self._loop)
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self._device, nbytes, name=name, owner=self)
+        buffer = Buffer(self._device, nbytes, name=name, owner=self)
+        self._parts.append(buffer)
+        return buffer
 
     def _kernel(
         self,
@@ -151,6 +168,7 @@ class DeviceAlgorithm(Resource):
             needs=(*NEEDS, *needs),
             owner=self,
         )
+        self._parts.append(kernel)
         return kernel.on(self._state, self._rows, *buffers)
 
     def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
@@ -160,7 +178,7 @@ class DeviceAlgorithm(Resource):
 
     def _groups(self, items: int, size: int, default: int = 1024) -> int:
         """Return the number of workgroups for a number of items; more than these give work to only take tickets."""
-        wanted = self._parameters["workgroups"] or (4 if self._software else default)
+        wanted = self._parameters["workgroups"] or self._more_groups * (4 if self._software else default)
         return min(max(1, -(-items // size)), wanted, self._device.limits.workgroups)
 
     def _steps(self) -> Sequence[Step]:
@@ -193,12 +211,27 @@ class DeviceAlgorithm(Resource):
             recording.dispatch(1)
             recording.barrier()
 
-        state, milliseconds, self._trace = self._loop.run(begin)
+        while True:
+            state, milliseconds, self._trace = self._loop.run(begin)
+            if not state["cut_short"]:
+                break
+            self._spread()
         counters = {"iterations": int(state["iterations"]), **{name: int(state[name]) for name in self.COUNTERS}}
         if self._counting:
             totals = np.ascontiguousarray(state["totals"]).view("<u8") + state["work"]
             counters.update(zip(TOTALS, totals.tolist(), strict=True))
         return Outcome(int(state["best"]), bool(state["overflow"]), milliseconds, counters)
+
+    def _spread(self) -> None:
+        """Deal the work out to more workgroups, because the device ends the loops of its invocations too early."""
+        name = self._device.info.name
+        if self._parameters["workgroups"] or self._more_groups > _MOST_GROUPS:
+            raise DeviceError(
+                f"{name} ends the long loops of {self.NAME} before their time, so that its distances would be wrong; "
+                "set more workgroups, or choose another device or an algorithm that runs on the CPU, such as dijkstra"
+            )
+        self._more_groups *= 8
+        self._make_loop()
 
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""

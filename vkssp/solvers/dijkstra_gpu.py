@@ -29,6 +29,7 @@ class DijkstraGpu(DeviceAlgorithm):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
+    SWEEPS: ClassVar[bool] = False
     STATE: ClassVar[np.dtype[Any]] = state_dtype("nearest")
 
     def _steps(self) -> Sequence[Step]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -26,14 +29,9 @@ class DeviceGraph(Resource):
         super().__init__(device)
         self.device, self.prepared = device, prepared
         self._lock = threading.Lock()
-        self._incoming: tuple[Buffer, Buffer, Any] | None = None
+        self._things: dict[str, Any] = {}
         try:
-            # Both sizes are checked before the first of them is allocated and the first byte is copied.
-            self.first_out = self._buffer("first_out", 4 * (prepared.num_nodes + 1))
-            self.arcs = self._buffer("the arcs", 8 * prepared.num_arcs)
-            self.first_out.write(prepared.first_out)
-            if prepared.num_arcs:
-                self.arcs.write(prepared.arcs)
+            self.first_out, self.arcs = self.upload({"first_out": prepared.first_out, "the arcs": prepared.arcs})
         except BaseException:
             self.close()
             raise
@@ -45,16 +43,35 @@ class DeviceGraph(Resource):
 
     def incoming(self) -> tuple[Buffer, Buffer, Any]:
         """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
+
+        def make() -> Any:
+            first_in, arcs_in, arc_in = self.prepared.reverse()
+            return *self.upload({"first_in": first_in, "the incoming arcs": arcs_in}), arc_in
+
+        first_in, arcs_in, arc_in = self.shared("incoming", make)
+        return first_in, arcs_in, arc_in
+
+    def shared(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
         with self._lock:
-            if self._incoming is None:
-                first_in, arcs_in, arc_in = self.prepared.reverse()
-                rows = self._buffer("first_in", first_in.nbytes)
-                rows.write(first_in)
-                arcs = self._buffer("the incoming arcs", arcs_in.nbytes)
-                if len(arcs_in):
-                    arcs.write(arcs_in)
-                self._incoming = rows, arcs, arc_in
-            return self._incoming
+            if name not in self._things:
+                self._things[name] = make()
+            return self._things[name]
+
+    def upload(self, arrays: Mapping[str, npt.NDArray[Any]]) -> list[Buffer]:
+        """Return buffers that hold some arrays, all of them or none; the names are for error messages."""
+        buffers: list[Buffer] = []
+        try:
+            for name, values in arrays.items():
+                buffers.append(self._buffer(name, values.nbytes))
+            for buffer, values in zip(buffers, arrays.values(), strict=True):
+                if values.nbytes:
+                    buffer.write(values)
+        except BaseException:
+            for buffer in buffers:
+                buffer.close()
+            raise
+        return buffers
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)

@@ -20,6 +20,8 @@ from vkssp.gpu.resource import Resource
 #: Iterations of the first batches; the last two sizes alternate. Small ones first, so that a short search does not
 #: wait for hundreds of empty dispatches.
 BATCHES = (8, 16, 32, 64, 128, 256, 256)
+#: Work (nodes and arcs) of a batch that no system should take for a hanging device, nor a person who presses Ctrl-C.
+MOST_WORK = 1 << 30
 
 
 class Loop(Resource):
@@ -37,6 +39,8 @@ class Loop(Resource):
         Records the iteration that it is given a number of times, a barrier after each.
     trace : tuple of (Buffer, numpy.dtype, int), optional
         A ring to which the device writes a row for each iteration, the rows' layout, and their number.
+    work : int
+        Nodes and arcs that an iteration may look at; where they are many a batch has fewer iterations.
     owner : Resource
         What closes it.
     """
@@ -48,6 +52,7 @@ class Loop(Resource):
         dtype: np.dtype[Any],
         iterate: Callable[[Recording, int], None],
         trace: tuple[Buffer, np.dtype[Any], int] | None,
+        work: int,
         owner: Resource,
     ) -> None:
         super().__init__(owner)
@@ -64,7 +69,9 @@ class Loop(Resource):
             self._rings = self._mapped_ring.view(row).reshape(len(BATCHES), count)
         self._timestamps = Timestamps(device, len(BATCHES) + 1, owner=self)
         self._start = Recording(device, owner=self)
-        self._batches = [self._record(slot, times) for slot, times in enumerate(BATCHES)]
+        self._batches = [
+            self._record(slot, min(times, max(1, MOST_WORK // work))) for slot, times in enumerate(BATCHES)
+        ]
 
     def _record(self, slot: int, times: int) -> Recording:
         batch = Recording(self._device, owner=self)

@@ -59,6 +59,7 @@ class NearFar(DeviceAlgorithm):
         *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "queue_overflow")
+    SWEEPS: ClassVar[bool] = False
 
     def _make(self) -> None:
         limits = self._device.limits
@@ -75,7 +76,10 @@ class NearFar(DeviceAlgorithm):
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
         shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
-        size = self._parameters["workgroup_size"] or min(self._size(default=512 if many_arcs else 256), fitting)
+        # In larger workgroups an invocation has less to do, where a device ends long loops too early.
+        software = 32 if self._more_groups == 1 else 256
+        default = self._size(default=512 if many_arcs else 256, software=software)
+        size = self._parameters["workgroup_size"] or min(default, fitting)
         self._queues = [
             self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
         ]
@@ -88,7 +92,6 @@ class NearFar(DeviceAlgorithm):
             shared_bytes=shared * size + _SHARED_BESIDES,
             needs=("subgroup_ballot",),
         )
-        self._kernel_of_queues = kernel.kernel
         groups = self._groups(self._num_nodes, min(size, 8), default=256)
         near, far = self._capacity.values()
         return [Step(kernel, groups, (near, far))]
@@ -124,6 +127,4 @@ class NearFar(DeviceAlgorithm):
                     "can bind; choose another algorithm, such as delta_step"
                 )
             self._capacity[name] = min(2 * self._capacity[name], self._most)
-        for part in (self._loop, self._kernel_of_queues, *self._queues):
-            part.close()
         self._make_loop()

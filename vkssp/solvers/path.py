@@ -15,7 +15,7 @@ from vkssp.solvers.graph import DeviceGraph
 #: The twin of the block Path in shaders/path.comp, without the arcs that follow it.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
 # Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
-_STEPS = 4096
+_STEPS = 8192
 
 
 class PathWalker(Resource):
@@ -30,9 +30,9 @@ class PathWalker(Resource):
     """
 
     def __init__(self, graph: DeviceGraph, distances: Buffer, terminals: Buffer) -> None:
+        first_in, arcs_in, self._arc_in = graph.incoming()
         super().__init__(graph)
         device = graph.device
-        first_in, arcs_in, self._arc_in = graph.incoming()
         self._num_nodes = graph.num_nodes
         # A shortest path visits no node twice.
         self._path = Buffer(device, HEADER.itemsize + 4 * graph.num_nodes, name="the path", owner=self)

@@ -40,9 +40,11 @@ class SettleInRounds(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         graph = self._graph
         self._settled = self._buffer("the settled nodes", 4 * self._num_nodes)
-        lightest = self._buffer("the lightest arcs", 4 * self._num_nodes if self.CRAUSER else 4)
+        lightest = self._settled  # which Martin's does not look at
         if self.CRAUSER:
-            lightest.write(graph.prepared.lightest_out())
+            (lightest,) = graph.shared(
+                "lightest", lambda: graph.upload({"the lightest arcs": graph.prepared.lightest_out()})
+            )
         if self.PREDECESSORS:
             name, (rows, arcs, _) = "settle_relax_predecessors", graph.incoming()
         else:
