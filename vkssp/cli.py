@@ -1,4 +1,4 @@
-"""The command line: ``vkssp devices | algorithms | import | info | route | distances``."""
+"""The command line: ``vkssp devices | algorithms | import | info | route | distances | bench``."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"vkssp {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
 
-    def command(name: str, summary: str) -> argparse.ArgumentParser:
+    def command(name: str, summary: str, *, is_for_programs: bool = True) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        sub.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+        if is_for_programs:
+            sub.add_argument("--json", action="store_true", help="print one JSON object, for programs")
         return sub
 
     def with_graph(sub: argparse.ArgumentParser) -> None:
@@ -106,6 +107,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--trace", metavar="T.csv", help="write what each iteration did as a table")
     with_solver(sub)
+
+    sub = command("bench", "time algorithms on graphs, every distance verified", is_for_programs=False)
+    sub.set_defaults(json=False)
+    sub.add_argument("graphs", nargs="*", metavar="GRAPH", help="a file, or an expression such as rmat:20 or road:1024")
+    sub.add_argument(
+        "--algorithms", default="", metavar="A,B", help="names (default: those that are quick on any graph)"
+    )
+    sub.add_argument(
+        "--run",
+        action="append",
+        default=[],
+        metavar="NAME[,PARAMETER=N...]",
+        help="an algorithm with parameters; may be repeated",
+    )
+    sub.add_argument("--suite", action="store_true", help="measure a fixed set, about ten minutes on a modern GPU")
+    sub.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")
+    sub.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")
+    sub.add_argument("--repetitions", type=int, metavar="N", help="searches from each source (default: 3)")
+    sub.add_argument("--limit", type=float, metavar="S", help="seconds for one algorithm on one graph (default: 60)")
+    sub.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    sub.add_argument("--json", dest="json_file", metavar="FILE", help="write all times and what they depend on")
+    sub.add_argument("--csv", dest="csv_file", metavar="FILE", help="write a row for each search")
+    sub.add_argument(
+        "--compare", nargs="+", default=[], metavar="FILE", help="put results that --json wrote side by side"
+    )
     return parser
 
 

@@ -247,6 +247,13 @@ def distances(args: argparse.Namespace) -> Result:
     return result, lines
 
 
+def bench(args: argparse.Namespace) -> Result:
+    """Time algorithms on graphs, or compare times."""
+    from vkssp.bench.command import bench
+
+    return bench(args)
+
+
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the algorithm, checked before anything is read."""
     from vkssp.solver import algorithm_named
@@ -273,4 +280,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "info": info,
     "route": route,
     "distances": distances,
+    "bench": bench,
 }

@@ -1,0 +1,7 @@
+"""Benchmarks: experiments as data, measured and verified, and their results in files that can be compared."""
+
+from vkssp.bench.experiment import Experiment, Run
+from vkssp.bench.measuring import measure
+from vkssp.bench.result import load_result, save_csv, save_result
+
+__all__ = ["Experiment", "Run", "load_result", "measure", "save_csv", "save_result"]

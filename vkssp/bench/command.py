@@ -1,0 +1,72 @@
+"""What ``vkssp bench`` does."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from vkssp.bench.experiment import DEFAULT_RUNS, SUITE, Experiment, Run
+from vkssp.bench.measuring import steps
+from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
+from vkssp.errors import QueryError
+from vkssp.storage import check_writable
+
+
+def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Measure, or compare what was measured."""
+    if args.compare:
+        if args.graphs or args.suite or args.run or args.algorithms:
+            raise QueryError("--compare only reads results; measure first, with --json, and then compare the files")
+        results = [load_result(path) for path in args.compare]
+        return {"results": results}, compare_lines(results)
+    if args.json_file:
+        check_writable(args.json_file, args.csv_file, *args.graphs)
+    if args.csv_file:
+        check_writable(args.csv_file, *args.graphs)
+    experiment = _experiment(args)
+    total = len(experiment.graphs) * (1 + len(experiment.runs))
+    bar = tqdm(total=total, unit="run", disable=not sys.stderr.isatty(), leave=False)
+    result: dict[str, Any] = {}
+    with bar:
+        for result in steps(experiment, args.device):
+            graph = result["graphs"][-1]
+            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{len(experiment.runs)}")
+            bar.update()
+            # After each, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
+            if args.json_file:
+                save_result(args.json_file, result)
+    if args.csv_file:
+        save_csv(args.csv_file, result)
+    device, version = result["device"], result["commit"] or result["vkssp"]
+    lines = [f"{device['name']} ({device['driver']}, Vulkan {device['api_version']}), vkssp {version}"]
+    lines.append(f"beside {result['host']['cpu']}; milliseconds on the device, medians; all distances verified")
+    for graph in result["graphs"]:
+        lines += ["", *graph_lines(graph)]
+    for path in (args.json_file, args.csv_file):
+        if path:
+            lines += ["", f"wrote {path}"]
+    return result, lines
+
+
+def _experiment(args: argparse.Namespace) -> Experiment:
+    """Return what the arguments ask for."""
+    names = [name for name in args.algorithms.split(",") if name]
+    runs = [*map(Run, names), *map(Run.parse, args.run)]
+    given = {
+        "sources": args.sources,
+        "seed": args.seed,
+        "repetitions": args.repetitions,
+        "limit_s": args.limit,
+    }
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if args.suite:
+        if args.graphs or runs:
+            raise QueryError("--suite has graphs and algorithms of its own; leave them out, or leave --suite out")
+        return dataclasses.replace(SUITE, **changes)
+    if not args.graphs:
+        raise QueryError("there is no graph; give one, such as road:1024 or a file, or --suite")
+    return Experiment(graphs=args.graphs, runs=runs or DEFAULT_RUNS, **changes)

@@ -1,0 +1,110 @@
+"""What a benchmark runs: graphs, algorithms with parameters, and how many sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vkssp.errors import QueryError
+from vkssp.solver import algorithm_named
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import check_parameters
+
+
+@dataclass(frozen=True)
+class Run:
+    """An algorithm with parameters.
+
+    Attributes
+    ----------
+    algorithm : str
+        Its name.
+    parameters : mapping of str to int
+        Those that differ from the defaults.
+    """
+
+    algorithm: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the name and the parameters."""
+        check_parameters(algorithm_named(self.algorithm), self.parameters)
+
+    @classmethod
+    def parse(cls, text: str) -> Run:
+        """Return the run in ``NAME[,PARAMETER=N...]``.
+
+        Raises
+        ------
+        QueryError
+            If it is not of this form, or the algorithm does not know a parameter.
+        """
+        name, *pairs = text.split(",")
+        parameters = {}
+        for pair in pairs:
+            key, _, value = pair.partition("=")
+            try:
+                parameters[key.replace("-", "_")] = int(value)
+            except ValueError:
+                raise QueryError(f"run is {text!r}; write NAME,PARAMETER=N, such as near_far,delta=1000") from None
+        return cls(name, parameters)
+
+    def __str__(self) -> str:
+        """Return what `parse` reads."""
+        return ",".join([self.algorithm, *(f"{name}={value}" for name, value in self.parameters.items())])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Graphs, runs, and how they are measured.
+
+    Attributes
+    ----------
+    graphs : sequence of str
+        Files, or expressions of `vkssp.generate` such as ``rmat:20``.
+    runs : sequence of Run
+        What is measured on each of them.
+    sources : int
+        How many random sources, of those that reach more than a tenth of the nodes.
+    seed : int
+        Seed of the sources.
+    repetitions : int
+        How often a search from each source is timed.
+    warm_up_s : float
+        Seconds of searches before those that are timed: a device that was idle is slow at first.
+    limit_s : float
+        Seconds after which a run goes on to no further source.
+    """
+
+    graphs: Sequence[str]
+    runs: Sequence[Run]
+    sources: int = 8
+    seed: int = 1
+    repetitions: int = 3
+    warm_up_s: float = 0.7
+    limit_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name, low in (("sources", 1), ("seed", 0), ("repetitions", 1)):
+            if getattr(self, name) < low:
+                raise QueryError(f"{name} is {getattr(self, name)}; give {low} or more")
+        for name, needed in (("graphs", "a graph"), ("runs", "an algorithm")):
+            if not getattr(self, name):
+                raise QueryError(f"there is nothing to measure; give {needed} at least")
+
+
+#: Algorithms that are measured where none are named: those that finish soon on any graph.
+DEFAULT_RUNS = tuple(
+    Run(name)
+    for name, algorithm in ALGORITHMS.items()
+    if algorithm.RUNS_ON == "device" and not name.startswith(("martin", "dijkstra"))
+)
+
+#: The set of ``vkssp bench --suite``.
+SUITE = Experiment(
+    graphs=("road:2048", "rmat:20", "random:98304,200", "ba:1000000,12", "gnm:1000000,12000000", "martin:4194304"),
+    runs=DEFAULT_RUNS,
+    sources=5,
+    limit_s=5.0,
+)

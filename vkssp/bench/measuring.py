@@ -1,0 +1,217 @@
+"""Measures an experiment: every distance is compared with the compiled Dijkstra's before a time counts."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vkssp
+from vkssp.bench.experiment import Experiment, Run
+from vkssp.errors import QueryError, VksspError
+from vkssp.gpu.device import Device
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.reading import read_graph
+from vkssp.solver import Solver
+from vkssp.solvers import ALGORITHMS
+
+#: Layout of result files; a change that readers would notice gives the next number.
+FORMAT = 1
+# Sources are drawn this many times before a graph is given up.
+_PATIENCE = 200
+
+
+def measure(experiment: Experiment, device: Device | int | str | None = None) -> dict[str, Any]:
+    """Run an experiment and return its result, as it is written to a file.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    device : Device, int or str, optional
+        Where; see `vkssp.Solver`.
+
+    Returns
+    -------
+    dict
+        Device, host, version, commit, experiment; for each graph its size, digest, sources and Dijkstra's times; for
+        each run there the times of every search, counters, and an error where it could not be run. What is there was
+        verified.
+
+    Raises
+    ------
+    QueryError
+        If numba, which compiles the reference, is not installed, or a graph has no sources that reach far.
+    VksspError
+        If a graph cannot be read, or the device cannot be opened.
+    """
+    *_, result = steps(experiment, device)
+    return result
+
+
+def steps(experiment: Experiment, device: Device | int | str | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the result of an experiment as it grows: after each graph's reference, and after each run."""
+    opened = device if isinstance(device, Device) else Device(device)
+    try:
+        result = _head(experiment, opened)
+        for text in experiment.graphs:
+            graph = read_graph(text)
+            expected, reference_ms = _references(graph, text, experiment)
+            entry: dict[str, Any] = {
+                "graph": text,
+                "nodes": graph.num_nodes,
+                "arcs": graph.num_arcs,
+                "sha256": digest(graph),
+                "sources": list(expected),
+                "dijkstra_ms": reference_ms,
+                "runs": [],
+            }
+            result["graphs"].append(entry)
+            yield result
+            for run in experiment.runs:
+                entry["runs"].append(_measure_run(graph, run, expected, opened, experiment))
+                yield result
+    finally:
+        if opened is not device:
+            opened.close()
+
+
+def digest(graph: Graph) -> str:
+    """Return a hexadecimal SHA-256 of a graph's rows, heads and weights."""
+    sha = hashlib.sha256()
+    for array in (graph.first_out, graph.head, graph.weight):
+        sha.update(np.ascontiguousarray(array, "<u4").data)
+    return sha.hexdigest()
+
+
+def commit() -> str:
+    """Return the commit of the checkout that this package is run from, marked where files differ; empty elsewhere."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return ""
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:  # no git
+        return ""
+    return done.stdout.strip()
+
+
+def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
+    from vkssp.cpu import Host
+
+    info = device.info
+    return {
+        "format": FORMAT,
+        "vkssp": vkssp.__version__,
+        "commit": commit(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "device": {
+            "name": info.name,
+            "kind": info.kind,
+            "driver": info.driver,
+            "api_version": info.api_version,
+            "memory": info.memory,
+        },
+        "host": {
+            "cpu": Host().info.name,
+            "cores": os.cpu_count(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+        "experiment": {
+            "sources": experiment.sources,
+            "seed": experiment.seed,
+            "repetitions": experiment.repetitions,
+            "warm_up_s": experiment.warm_up_s,
+            "limit_s": experiment.limit_s,
+        },
+        "graphs": [],
+    }
+
+
+def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
+    """Return the distances from random sources that reach far, and how long Dijkstra took for each."""
+    rng, expected, times = np.random.default_rng(experiment.seed), {}, []
+    with Solver(graph, "dijkstra") as solver:
+        for _ in range(_PATIENCE * experiment.sources if graph.num_nodes else 0):
+            source = int(rng.integers(graph.num_nodes))
+            if source in expected:
+                continue
+            found = solver.distances(source)
+            if np.count_nonzero(found != UNREACHABLE) > graph.num_nodes / 10:
+                assert solver.last is not None
+                expected[source] = found
+                times.append(solver.last.device_ms)
+                if len(expected) == min(experiment.sources, graph.num_nodes):
+                    return expected, times
+    raise QueryError(f"hardly any node of {text} reaches a tenth of the others; choose a graph that hangs together")
+
+
+def _measure_run(
+    graph: Graph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "algorithm": run.algorithm,
+        "parameters": dict(run.parameters),
+        "sources": [],
+        "verified": True,  # of every source that is named; a wrong distance is an error, and not timed
+        "device_ms": [],
+        "call_ms": [],
+        "download_ms": [],
+        "counters": {},
+        "error": None,
+    }
+    where = device if ALGORITHMS[run.algorithm].RUNS_ON == "device" else None
+    parameters: dict[str, Any] = dict(run.parameters)
+    try:
+        with Solver(graph, run.algorithm, where, **parameters) as solver:
+            slow = _time(solver, expected, experiment, row)
+            row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
+            row["counters"] = {} if solver.last is None else solver.last.counters
+        if not slow:
+            with Solver(graph, run.algorithm, where, counters="totals", **parameters) as solver:
+                row["counters"] = solver.search([(row["sources"][0], 0)]).counters
+    except VksspError as error:  # too large a graph, say: the other runs go on
+        row["error"] = str(error)
+    return row
+
+
+def _time(solver: Solver, expected: dict[int, Uint32s], experiment: Experiment, row: dict[str, Any]) -> bool:
+    """Fill a row with times; return whether the run is so slow that nothing is run twice."""
+    began, slow = time.perf_counter(), False
+    for source, distances in expected.items():
+        started = time.perf_counter()
+        found = solver.distances(source)
+        first_ms = 1e3 * (time.perf_counter() - started)
+        if not np.array_equal(found, distances):
+            raise VksspError(f"wrong distances from node {source}")
+        outcome = solver.last
+        assert outcome is not None
+        row["sources"].append(source)
+        row["download_ms"].append(solver.timings.download_ms)
+        slow = slow or first_ms > 1e3 * experiment.limit_s / 4
+        if slow:
+            row["device_ms"].append([outcome.device_ms])
+            row["call_ms"].append([first_ms - row["download_ms"][-1]])
+        else:
+            while time.perf_counter() - started < experiment.warm_up_s:
+                solver.search([(source, 0)])
+            row["device_ms"].append([])
+            row["call_ms"].append([])
+            for _ in range(experiment.repetitions):
+                started = time.perf_counter()
+                outcome = solver.search([(source, 0)])
+                row["call_ms"][-1].append(1e3 * (time.perf_counter() - started))
+                row["device_ms"][-1].append(outcome.device_ms)
+        if time.perf_counter() - began > experiment.limit_s:
+            break
+    return slow

@@ -1,0 +1,158 @@
+"""Results in files and as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vkssp.bench.measuring import FORMAT
+from vkssp.errors import FormatError
+from vkssp.storage import atomic_write
+
+#: Columns of the CSV: a row for each search that was timed.
+COLUMNS = (
+    *("device", "driver", "vkssp", "commit", "graph", "sha256", "nodes", "arcs", "algorithm", "parameters"),
+    *("source", "repetition", "device_ms", "call_ms"),
+)
+
+
+def save_result(path: str | Path, result: dict[str, Any]) -> None:
+    """Write a result as JSON."""
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(result, indent=1, allow_nan=False).encode())
+
+
+def load_result(path: str | Path) -> dict[str, Any]:
+    """Return a result that was saved as JSON.
+
+    Raises
+    ------
+    FormatError
+        If it is none.
+    """
+    try:
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(
+            f"{path} is no benchmark result ({error}); give a file that 'vkssp bench --json' wrote"
+        ) from None
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise FormatError(f"{path} is no benchmark result of this version; measure again with 'vkssp bench --json'")
+    return result
+
+
+def save_csv(path: str | Path, result: dict[str, Any]) -> None:
+    """Write the searches of a result as CSV, a row for each, with the columns `COLUMNS`."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    device = result["device"]
+    head = (device["name"], device["driver"], result["vkssp"], result["commit"])
+    for graph in result["graphs"]:
+        about = (graph["graph"], graph["sha256"], graph["nodes"], graph["arcs"])
+        for run in graph["runs"]:
+            parameters = ",".join(f"{name}={value}" for name, value in run["parameters"].items())
+            for source, device_ms, call_ms in zip(run["sources"], run["device_ms"], run["call_ms"], strict=True):
+                for number, times in enumerate(zip(device_ms, call_ms, strict=True)):
+                    table.writerow((*head, *about, run["algorithm"], parameters, source, number, *times))
+    with atomic_write(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def label(run: dict[str, Any]) -> str:
+    """Return a run's algorithm and parameters in one word."""
+    return ",".join([run["algorithm"], *(f"{name}={value}" for name, value in run["parameters"].items())])
+
+
+def quartiles(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:
+    """Return lower quartile, median and upper quartile over sources of the medians over repetitions."""
+    low, median, high = np.percentile([np.median(of_source) for of_source in times], [25, 50, 75]).tolist()
+    return low, median, high
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines with aligned columns, the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *others = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+        return "  ".join([cells[0].ljust(len(first)), *others])
+
+    return [line(header), *map(line, rows)]
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits, as people read it."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def graph_lines(graph: dict[str, Any]) -> list[str]:
+    """Return a table of one graph of a result."""
+    dijkstra = float(np.median(graph["dijkstra_ms"]))
+    title = f"{graph['graph']}: {graph['nodes']:,} nodes, {graph['arcs']:,} arcs, {len(graph['sources'])} sources"
+    header = ("", "ms", "quartiles", "call", "iterations", "M arcs/s", "over Dijkstra")
+    rows, errors = [("dijkstra, one core of the CPU", number(dijkstra), "", "", "", "", "")], []
+    for run in graph["runs"]:
+        if run["error"] or not run["device_ms"]:
+            errors.append(f"{label(run)}: {run['error']}")
+            continue
+        low, median, high = quartiles(run["device_ms"])
+        rows.append(
+            (
+                label(run),
+                number(median),
+                f"{number(low)}..{number(high)}",
+                number(quartiles(run["call_ms"])[1]),
+                f"{run['counters'].get('iterations', 0):,}",
+                number(graph["arcs"] / median / 1e3),
+                number(dijkstra / median),
+            )
+        )
+    return [title, *table(header, rows), *errors]
+
+
+def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a table of the median times of several results, a column for each, the graphs and runs that they share.
+
+    Graphs are the same if their digests are; the name alone says little.
+    """
+    columns = []
+    for result in results:
+        columns.append(
+            {
+                (graph["graph"], graph["sha256"], label(run)): quartiles(run["device_ms"])[1]
+                for graph in result["graphs"]
+                for run in graph["runs"]
+                if run["device_ms"]
+            }
+        )
+    keys = [key for key in columns[0] if any(key in column for column in columns[1:])]
+    lines = [f"{place + 1}  {_about(result)}" for place, result in enumerate(results)]
+    if not keys:
+        return [*lines, "these results have no graph and algorithm in common"]
+    header = ("milliseconds", "algorithm", *(str(place + 1) for place in range(len(results))), *_ratios(len(results)))
+    rows = []
+    for key in keys:
+        times = [column.get(key) for column in columns]
+        cells = ["-" if value is None else number(value) for value in times]
+        ratios = ["-" if value is None else number(columns[0][key] / value) for value in times[1:]]
+        rows.append((key[0], key[2], *cells, *ratios))
+    return [*lines, "", *table(header, rows)]
+
+
+def _ratios(count: int) -> list[str]:
+    return [f"1 / {place + 1}" for place in range(1, count)]
+
+
+def _about(result: dict[str, Any]) -> str:
+    device = result["device"]
+    version = result["commit"] or result["vkssp"]
+    return f"{device['name']} ({device['driver']}), {version}, {result['created'][:10]}"
