@@ -70,7 +70,7 @@ class Loop(Resource):
         self._timestamps = Timestamps(device, len(BATCHES) + 1, owner=self)
         self._start = Recording(device, owner=self)
         self._batches = [
-            self._record(slot, min(times, max(1, MOST_WORK // work))) for slot, times in enumerate(BATCHES)
+            self._record(slot, min(times, max(1, MOST_WORK // max(1, work)))) for slot, times in enumerate(BATCHES)
         ]
 
     def _record(self, slot: int, times: int) -> Recording:
