@@ -13,7 +13,7 @@
 #include "loop.glsl"
 
 layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
-layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 4) readonly restrict buffer Rows { uvec2 row_of[]; };  // first arc and end, see split_rows
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
 layout(std430, binding = 6) coherent buffer Near { uvec2 near[]; };           // two halves
 layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             // two halves
@@ -24,6 +24,7 @@ layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             //
 
 layout(constant_id = 2) const uint ROUNDS = 16;
 layout(constant_id = 3) const uint READ_FIRST = 0;
+layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // of a workgroup, where the queue is short
 #define RELAX_READS_FIRST READ_FIRST
 #include "improve.glsl"
 const uint LIST = 2 * WORKGROUP_SIZE;
@@ -104,8 +105,9 @@ void expand(bool has_entry, uvec2 entry) {
     if (COUNTING > 0 && has_entry) ++visited;
     // An entry is out of date if its node is nearer by now. One that only seems not to be does no harm.
     if (has_entry && dist[entry.x] >= entry.y) {
-        first = first_out[entry.x];
-        degree = first_out[entry.x + 1] - first;
+        uvec2 row = row_of[entry.x];
+        first = row.x;
+        degree = row.y - row.x;
         if (COUNTING > 0) ++worked;
     }
     uint slot, before, total = workgroup_scan(degree, slot, before);
@@ -141,8 +143,7 @@ void expand(bool has_entry, uvec2 entry) {
 
 void work_near(uint length, uint in_half) {
     uint lid = gl_LocalInvocationIndex, groups = gl_NumWorkGroups.x;
-    // Few entries are spread over all workgroups, some to each so that not all of them have the cost of a list.
-    uint each = clamp((length + groups - 1) / groups, min(8, WORKGROUP_SIZE), WORKGROUP_SIZE);
+    uint each = clamp((length + groups - 1) / groups, min(LEAST_ENTRIES, WORKGROUP_SIZE), WORKGROUP_SIZE);
     for (uint start = gl_WorkGroupID.x * each; start < length; start += groups * each) {
         bool has_entry = lid < each && start + lid < length;
         uvec2 entry = uvec2(0, UNREACHABLE);

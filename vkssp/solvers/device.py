@@ -89,6 +89,8 @@ class DeviceAlgorithm(Resource):
     STATE: ClassVar[np.dtype[Any]]
     #: Fields of the state that are counters, too.
     COUNTERS: ClassVar[tuple[str, ...]] = ()
+    #: Whether nodes with very many arcs are cut into pieces, which have distances too.
+    CUTS_NODES: ClassVar[bool] = False
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
 
@@ -109,7 +111,8 @@ class DeviceAlgorithm(Resource):
             raise
 
     def _make(self) -> None:
-        self.distances = self._buffer("the distances", 4 * self._num_nodes)
+        num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
+        self.distances = self._buffer("the distances", 4 * num_distances)
         self.terminals = Buffer(self._device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._state = self._buffer("the state", self.STATE.itemsize)
         self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))

@@ -13,6 +13,9 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.solvers.prepare import PreparedGraph
 
+#: Arcs of a piece, and most arcs of a node that is not cut into pieces.
+PIECE = 4096
+
 
 class DeviceGraph(Resource):
     """A graph's arrays on a device, uploaded once and shared by all searches there.
@@ -22,7 +25,9 @@ class DeviceGraph(Resource):
     prepared : PreparedGraph
         The same on the host.
     first_out, arcs : Buffer
-        Rows, and (head, weight) of each arc.
+        Rows, and (head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes.
+    num_pieces : int
+        How many pieces there are, see `rows`.
     """
 
     def __init__(self, device: Device, prepared: PreparedGraph) -> None:
@@ -31,7 +36,14 @@ class DeviceGraph(Resource):
         self._lock = threading.Lock()
         self._things: dict[str, Any] = {}
         try:
-            self.first_out, self.arcs = self.upload({"first_out": prepared.first_out, "the arcs": prepared.arcs})
+            _, to_pieces = prepared.split_rows(PIECE)
+            self.num_pieces = len(to_pieces)
+            # Sizes are checked before the first of them is allocated and the first byte is copied.
+            self.arcs = self._buffer("the arcs", 8 * (prepared.num_arcs + self.num_pieces))
+            (self.first_out,) = self.upload({"first_out": prepared.first_out})
+            for arcs, offset in ((prepared.arcs, 0), (to_pieces, prepared.arcs.nbytes)):
+                if len(arcs):
+                    self.arcs.write(arcs, offset)
         except BaseException:
             self.close()
             raise
@@ -40,6 +52,16 @@ class DeviceGraph(Resource):
     def num_nodes(self) -> int:
         """Number of nodes on the device."""
         return self.prepared.num_nodes
+
+    def rows(self) -> Buffer:
+        """Return rows in which nodes of more than `PIECE` arcs are cut into pieces, see `PreparedGraph.split_rows`."""
+
+        def make() -> Buffer:
+            (rows,) = self.upload({"the rows": self.prepared.split_rows(PIECE)[0]})
+            return rows
+
+        rows: Buffer = self.shared("rows", make)
+        return rows
 
     def incoming(self) -> tuple[Buffer, Buffer, Any]:
         """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""

@@ -3,7 +3,7 @@
 Nodes that were improved to below a threshold are near and relax their arcs in the next dispatch, others wait in the far
 pile; when nothing near is left the pile is split at the next threshold, and entries whose node has been improved since
 are dropped. A workgroup goes on with what it found, in shared memory, for some rounds of the same dispatch, and deals
-the arcs of its nodes out evenly.
+the arcs of its nodes out evenly. Nodes of thousands of arcs are cut into pieces, which count as nodes in traces.
 
 Phases in a trace: 0 near nodes relax their arcs, 1 the far pile is split. The range is one of places in the queue.
 """
@@ -23,7 +23,7 @@ from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT = 2, 3
+_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT = 2, 3, 4
 #: The queues by their bits in the state's `queue_overflow`.
 _QUEUES = {1: "near queue", 2: "far pile"}
 # Two words of a queue's entry, twice, for each place of the queue.
@@ -59,6 +59,7 @@ class NearFar(DeviceAlgorithm):
         *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "queue_overflow")
+    CUTS_NODES: ClassVar[bool] = True
     SWEEPS: ClassVar[bool] = False
 
     def _make(self) -> None:
@@ -85,10 +86,14 @@ class NearFar(DeviceAlgorithm):
         ]
         kernel = self._kernel(
             "near_far",
-            *(self.terminals, self.distances, graph.first_out, graph.arcs, *self._queues),
+            *(self.terminals, self.distances, graph.rows(), graph.arcs, *self._queues),
             workgroup_size=size,
             push_constants=2,
-            constants={_ROUNDS_CONSTANT: rounds, _READ_FIRST_CONSTANT: int(many_arcs)},
+            constants={
+                _ROUNDS_CONSTANT: rounds,
+                _READ_FIRST_CONSTANT: int(many_arcs),
+                _LEAST_ENTRIES_CONSTANT: 1 if many_arcs else 8,
+            },
             shared_bytes=shared * size + _SHARED_BESIDES,
             needs=("subgroup_ballot",),
         )

@@ -101,6 +101,31 @@ class PreparedGraph:
         first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
         return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
 
+    def split_rows(self, limit: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return rows in which no node has many arcs, for searches that one large node would hold up.
+
+        A node of more than `limit` arcs is cut into pieces: further nodes of at most `limit` of its arcs each, and the
+        node itself has only arcs of weight zero to them. All arcs that there were stay where they are.
+
+        Returns
+        -------
+        rows : numpy.ndarray
+            First arc of each node and the end of its arcs, those of the pieces after all others, shape
+            (num_nodes + k, 2), uint32.
+        arcs : numpy.ndarray
+            Head and weight of the arcs to the pieces, to be put after all others, shape (k, 2), uint32.
+        """
+        first, end = self.first_out[:-1], self.first_out[1:]
+        large = np.flatnonzero(end - first > limit)
+        count = -(-(end - first)[large].astype(np.int64) // limit)
+        offset = np.cumsum(count) - count
+        number = np.arange(int(count.sum()))
+        piece_first = np.repeat(first[large], count) + limit * (number - np.repeat(offset, count))
+        pieces = np.stack([piece_first, np.minimum(piece_first + limit, np.repeat(end[large], count))], axis=1)
+        rows = np.concatenate([np.stack([first, end], axis=1), pieces.astype(np.uint32)])
+        rows[large] = self.num_arcs + np.stack([offset, offset + count], axis=1)
+        return rows, np.stack([self.num_nodes + number, np.zeros_like(number)], axis=1).astype(np.uint32)
+
     def lightest_out(self) -> npt.NDArray[np.uint32]:
         """Return the weight of each node's lightest outgoing arc, 2**32 - 1 where it has none; shape (num_nodes,)."""
         lightest = np.full(self.num_nodes, UNREACHABLE, np.uint32)
