@@ -54,6 +54,8 @@ class Dijkstra(HostSearch):
         self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._heap = _heap(graph.num_nodes)
         self._order: Uint32s = np.empty(0, np.uint32)
+        self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
+        self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         return Work(
@@ -68,6 +70,8 @@ class Dijkstra(HostSearch):
                 self._graph.lightest == 0,
                 self._order,
                 self._rows,
+                self._reached,
+                self._num_reached,
             )
         )
 
@@ -113,6 +117,8 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         False,
         order,
         np.empty(0, TRACE),
+        np.empty_like(order),
+        np.array([2**32 - 1], np.uint32),
     )[0]
     return order[:settled].copy()
 

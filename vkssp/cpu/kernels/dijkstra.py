@@ -69,15 +69,23 @@ def search(
     zeros: Flag,
     order: Uint32s,
     rows: Rows,
+    reached: Uint32s,
+    num_reached: Uint32s,
 ) -> Totals:
     """Settle nodes until the heap is empty or the best target is known.
 
     `place` holds where in the heap a node is. `zeros` says whether there are arcs of weight zero: without them all
     nodes as near as the nearest in the heap have their distance already. `order` takes the nodes as they are settled,
-    or is empty.
+    or is empty. `reached` and `num_reached` say which nodes the last search gave a distance, so that a short one does
+    not pay for all others; a number of all nodes or more stands for not knowing.
     """
-    dist[:] = UNREACHABLE
-    size = ZERO
+    if num_reached[0] < len(dist):
+        for i in range(num_reached[0]):
+            dist[reached[i]] = UNREACHABLE
+    else:
+        dist[:] = UNREACHABLE
+    num_reached[0] = UNREACHABLE
+    size = count = ZERO
     for i in range(len(seeds)):
         node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
         before = np.uint64(dist[node])
@@ -86,6 +94,8 @@ def search(
             if before == UNREACHABLE:
                 at = size
                 size += ONE
+                reached[count] = node
+                count += ONE
             dist[node] = distance
             rise(heap, place, at, (distance << HALF) | node)
     marks = ZERO
@@ -122,6 +132,8 @@ def search(
                 if before == UNREACHABLE:
                     at = size
                     size += ONE
+                    reached[count] = head
+                    count += ONE
                 rise(heap, place, at, (through << HALF) | head)
             elif through >= UNREACHABLE:
                 overflow = True
@@ -135,4 +147,5 @@ def search(
         settled += 1
         relaxed += degree
     heap[:size] = EMPTY
+    num_reached[0] = count
     return settled, settled, settled, relaxed, improved, overflow
