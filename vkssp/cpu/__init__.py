@@ -4,6 +4,7 @@ numba is an optional dependency (``pip install 'vkssp[cpu]'``); it is imported w
 """
 
 from vkssp.cpu.bellman_ford import BellmanFordCpu
+from vkssp.cpu.bidirectional import BidirectionalDijkstra
 from vkssp.cpu.crauser import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
 from vkssp.cpu.delta_step import DeltaStepCpu
 from vkssp.cpu.dijkstra import Dijkstra, settle_order
@@ -12,6 +13,7 @@ from vkssp.cpu.walker import HostWalker
 
 __all__ = [
     "BellmanFordCpu",
+    "BidirectionalDijkstra",
     "CrauserCpu",
     "CrauserPredecessorsCpu",
     "DeltaStepCpu",

@@ -58,6 +58,18 @@ def remove_least(heap: Uint64s, place: Uint32s, size: np.uint64) -> None:
 
 
 @jit
+def reset(dist: Uint32s, heap: Uint64s, reached: Uint32s, num_reached: Uint32s) -> None:
+    """Forget the distances of the last search, and what one that was interrupted has left in the heap."""
+    if num_reached[0] < len(dist):
+        for i in range(num_reached[0]):
+            dist[reached[i]] = UNREACHABLE
+    else:
+        dist[:] = UNREACHABLE
+        heap[:] = EMPTY
+    num_reached[0] = UNREACHABLE
+
+
+@jit
 def search(
     first_out: Uint32s,
     arcs: Uint32s,
@@ -79,12 +91,7 @@ def search(
     or is empty. `reached` and `num_reached` say which nodes the last search gave a distance, so that a short one does
     not pay for all others; a number of all nodes or more stands for not knowing.
     """
-    if num_reached[0] < len(dist):
-        for i in range(num_reached[0]):
-            dist[reached[i]] = UNREACHABLE
-    else:
-        dist[:] = UNREACHABLE
-    num_reached[0] = UNREACHABLE
+    reset(dist, heap, reached, num_reached)
     size = count = ZERO
     for i in range(len(seeds)):
         node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
@@ -149,3 +156,88 @@ def search(
     heap[:size] = EMPTY
     num_reached[0] = count
     return settled, settled, settled, relaxed, improved, overflow
+
+
+@jit
+def settle_nearest(
+    first: Uint32s,
+    arcs: Uint32s,
+    dist: Uint32s,
+    other: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    reached: Uint32s,
+    size: np.uint64,
+    count: np.uint64,
+    best: np.uint64,
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Settle the nearest node of one side; return entries of the heap, reached nodes, and the best way by now."""
+    root = heap[0]
+    node, distance = root & UNREACHABLE, root >> HALF
+    size -= ONE
+    remove_least(heap, place, size)
+    arc, end = np.uint64(first[node]), np.uint64(first[node + ONE])
+    while arc < end:
+        head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+        arc += ONE
+        before = np.uint64(dist[head])
+        if through < before:
+            dist[head] = through
+            at = np.uint64(place[head])
+            if before == UNREACHABLE:
+                at = size
+                size += ONE
+                reached[count] = head
+                count += ONE
+            rise(heap, place, at, (through << HALF) | head)
+            if np.uint64(other[head]) != UNREACHABLE:
+                best = min(best, through + np.uint64(other[head]))
+    return size, count, best
+
+
+@jit
+def meet(
+    first_out: Uint32s,
+    arcs: Uint32s,
+    first_in: Uint32s,
+    arcs_in: Uint32s,
+    dist: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    reached: Uint32s,
+    num_reached: Uint32s,
+    source: int,
+    target: int,
+) -> tuple[np.uint64, int]:
+    """Search from both ends until they have met and nothing shorter can be left; return the distance and nodes settled.
+
+    All buffers are pairs, of the search from the source and of that from the target.
+    """
+    for side in range(2):
+        reset(dist[side], heap[side], reached[side], num_reached[side])
+        end = np.uint64(source) if side == 0 else np.uint64(target)
+        dist[side][end] = 0
+        reached[side][0] = end
+        rise(heap[side], place[side], ZERO, end)
+    size, other_size = ONE, ONE
+    count, other_count = ONE, ONE
+    best = ZERO if source == target else UNREACHABLE
+    settled = 0
+    while size > ZERO and other_size > ZERO:
+        near, other_near = heap[0][0] >> HALF, heap[1][0] >> HALF
+        if near + other_near >= best:
+            break
+        settled += 1
+        if near <= other_near:
+            size, count, best = settle_nearest(
+                first_out, arcs, dist[0], dist[1], place[0], heap[0], reached[0], size, count, best
+            )
+        else:
+            other_size, other_count, best = settle_nearest(
+                first_in, arcs_in, dist[1], dist[0], place[1], heap[1], reached[1], other_size, other_count, best
+            )
+    heap[0][:size] = EMPTY
+    heap[1][:other_size] = EMPTY
+    num_reached[0][0] = count
+    num_reached[1][0] = other_count
+    return min(best, UNREACHABLE), settled
