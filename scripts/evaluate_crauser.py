@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Crauser against Martin, push against pull, GPU against CPU, the size of workgroups, and the share of idle threads.
+
+Reproduces H. Ortega-Arranz et al., "Comprehensive evaluation of a new GPU-based approach to the shortest path problem",
+2015 (GeForce GTX 480, GTX 680 and GTX Titan Black): Martin's graphs (7 predecessors, weights 1 to 10), uniform random
+graphs (weights 1 to 100), 100 random sources there, fewer here. Its real graphs are for "vkssp bench". The last rows,
+with weights up to a million, show what the number of different distances does to Martin's algorithm.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
+from vkssp.bench.experiment import Experiment, Run
+from vkssp.bench.result import label, number, table
+
+SIZES, DEGREES = (24576, 49152, 98304), (2, 20, 200, 1000, 2000)
+MARTIN_GRAPHS = tuple(f"martin:{millions << 20}" for millions in (1, 3, 5, 7, 9, 11))
+WIDE = tuple(f"random:98304,{degree},weights=1-1000000" for degree in (2, 20, 200))
+TUNED = tuple(
+    f"crauser,{kernel}_workgroup_size={size}"
+    for kernel in ("minimum", "update", "relax")
+    for size in (64, 96, 128, 192, 256, 384, 512, 1024)
+)
+PLAIN = ("crauser", "martin", "crauser_predecessors", "martin_predecessors", "crauser_cpu")
+#: The paper's times of GPU Martin over GPU Crauser, and of CPU Crauser over it, on its Titan, by size and degree.
+PAPER = {
+    (24576, 2): (21.62, 3.56),
+    (24576, 20): (12.11, 4.33),
+    (24576, 200): (2.40, 3.49),
+    (24576, 1000): (1.48, 3.76),
+    (24576, 2000): (1.25, 4.66),
+    (49152, 2): (29.62, 7.39),
+    (49152, 20): (9.40, 7.76),
+    (49152, 200): (2.30, 6.26),
+    (49152, 1000): (1.40, 4.55),
+    (49152, 2000): (1.19, 6.39),
+    (98304, 2): (32.20, 14.22),
+    (98304, 20): (8.55, 14.97),
+    (98304, 200): (2.07, 10.18),
+    (98304, 1000): (1.31, 8.16),
+    (98304, 2000): (1.16, 9.09),
+}
+
+
+def experiment(small: bool) -> Experiment:
+    """Return what is measured."""
+    random = [f"random:{size},{degree}" for size in SIZES for degree in DEGREES]
+    graphs = [*random, *WIDE, *MARTIN_GRAPHS]
+    if small:
+        graphs = ["random:500,2", "random:500,20", "random:500,20,weights=1-1000000", "martin:1024"]
+    return Experiment(
+        graphs=graphs,
+        runs=[Run.parse(text) for text in (*PLAIN, *(TUNED[:2] if small else TUNED))],
+        sources=2 if small else 5,
+        repetitions=1 if small else 3,
+        warm_up_s=0.0 if small else 0.7,
+        limit_s=5.0,
+    )
+
+
+def degree_of(graph: dict[str, Any]) -> float:
+    """Return arcs per node."""
+    return float(graph["arcs"] / graph["nodes"])
+
+
+def times(graph: dict[str, Any]) -> dict[str, float]:
+    """Return the median milliseconds of each run of a graph."""
+    return {label(run): float(np.median(of_source(run))) for run in graph["runs"] if run["device_ms"]}
+
+
+def counted(graph: dict[str, Any], name: str) -> dict[str, int]:
+    """Return the counters of a run of a graph; empty where it was not run."""
+    return next((run["counters"] for run in graph["runs"] if label(run) == name), {})
+
+
+def ratio(found: dict[str, float], slow: str, fast: str) -> float:
+    """Return how many times as fast one run is as another; not a number where one is missing."""
+    return found.get(slow, np.nan) / found.get(fast, np.nan)
+
+
+def idle(graph: dict[str, Any], name: str) -> float:
+    """Return the share of the relax kernel's threads that had nothing to do."""
+    counters = counted(graph, name)
+    return 1 - counters["worked"] / counters["visited"] if counters.get("visited") else np.nan
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the tables."""
+    compared, rounds, tuned = [], [], []
+    for graph in result["graphs"]:
+        found, text = times(graph), graph["graph"]
+        paper = PAPER.get((graph["nodes"], round(degree_of(graph)))) if "weights" not in text else None
+        over_martin, over_cpu = ("-", "-") if paper is None else map(number, paper)
+        compared.append(
+            (
+                text,
+                *(number(found.get(name, np.nan)) for name in PLAIN),
+                number(ratio(found, "martin", "crauser")),
+                over_martin,
+                number(ratio(found, "crauser_cpu", "crauser")),
+                over_cpu,
+                number(float(np.median(graph["dijkstra_ms"])) / found.get("crauser", np.nan)),
+            )
+        )
+        crauser, martin = (counted(graph, name).get("iterations", 0) for name in ("crauser", "martin"))
+        pushed, pulled = idle(graph, "crauser"), idle(graph, "crauser_predecessors")
+        ratio_of_rounds = martin / crauser if crauser else np.nan
+        rounds.append((text, f"{crauser:,}", f"{martin:,}", number(ratio_of_rounds), f"{pushed:.1%}", f"{pulled:.1%}"))
+        best = min((name for name in found if name.startswith("crauser,")), key=found.__getitem__, default=None)
+        if best is not None:
+            gain = 1 - found[best] / found.get("crauser", np.nan)
+            tuned.append((text, number(found.get("crauser", np.nan)), number(found[best]), f"{gain:.1%}", best[8:]))
+    header = ("milliseconds", *PLAIN, "over martin", "paper", "over its CPU twin", "paper", "over Dijkstra")
+    return [
+        "",
+        *table(header, compared),
+        "",
+        *table(("", "rounds, crauser", "martin", "ratio", "idle, push", "idle, pull"), rounds),
+        "the paper: 96% of the relax kernel's threads are idle in the push variant, 90% in the pull variant",
+        "",
+        *table(("workgroups", "crauser, 256", "best", "gain", "by"), tuned),
+        "the paper: up to 23% by tuning the size of workgroups and the cache",
+    ]
+
+
+def draw(result: dict[str, Any], figure: Any) -> None:
+    """Draw times over the degree, and the ratio of Martin to Crauser."""
+    left, right = figure.subplots(1, 2)
+    random = [graph for graph in result["graphs"] if graph["graph"].startswith("random:")]
+    largest = max(graph["nodes"] for graph in random)
+    lines: dict[str, Line] = {}
+    ours: dict[str, Line] = {}
+    for weights in (False, True):
+        chosen = [graph for graph in random if graph["nodes"] == largest and ("weights" in graph["graph"]) == weights]
+        degrees = [degree_of(graph) for graph in chosen]
+        for name in PLAIN if not weights else ():
+            lines[name] = (degrees, [times(graph).get(name, np.nan) for graph in chosen], None, None)
+        what = "weights 1 to 1 000 000" if weights else "weights 1 to 100"
+        ours[f"time, {what}"] = (degrees, [ratio(times(graph), "martin", "crauser") for graph in chosen], None, None)
+        if not weights:
+            lines["dijkstra"] = (degrees, [float(np.median(graph["dijkstra_ms"])) for graph in chosen], None, None)
+            by_rounds = [
+                counted(graph, "martin").get("iterations", np.nan) / counted(graph, "crauser").get("iterations", np.nan)
+                for graph in chosen
+            ]
+            ours[f"rounds, {what}"] = (degrees, by_rounds, None, None)
+    paper = {degree: values[0] for (size, degree), values in PAPER.items() if size == SIZES[-1]}
+    ours["the paper, Titan"] = (list(paper), list(paper.values()), None, None)
+    draw_lines(left, lines, xscale="log", yscale="log", xlabel="degree", ylabel="ms", title=f"{largest:,} nodes")
+    draw_lines(right, ours, xscale="log", yscale="log", xlabel="degree", title="Martin over Crauser")
+    figure.suptitle(result["device"]["name"])
+
+
+if __name__ == "__main__":
+    sys.exit(evaluate("crauser", __doc__ or "", experiment, report, draw))

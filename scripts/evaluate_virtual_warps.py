@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""A thread per node against virtual warps, for Bellman-Ford and delta-stepping, and what lanes and chunks change.
+
+Reproduces Y. Song, X. Du, "Warp-Centric CUDA Programming for SSSP Algorithms", 2021 (RTX 2080): their generated graphs,
+delta 5, chunks of 8 and 32 lanes. ego-Twitter and cit-HepPh are not freely kept in one place; graphs of their families
+and sizes stand in for them, and files of them may be given to 'vkssp bench' instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
+from vkssp.bench.experiment import Experiment, Run
+from vkssp.bench.result import label, number, table
+
+#: Graphs, and what they are in the document.
+GRAPHS = {
+    "ba:4039,22": "ego-Facebook (stand-in)",
+    "ba:81306,22": "ego-Twitter (stand-in)",
+    "gnm:34546,421578": "cit-HepPh (stand-in)",
+    "ba:100000,12": "scale-free, n = 1e5, m = 12n",
+    "gnm:100000,1200000": "random, n = 1e5, m = 12n",
+    "ba:1000000,12": "scale-free, n = 1e6",
+    "gnm:1000000,12000000": "random, n = 1e6",
+    "ba:100000,50": "scale-free, n = 1e5, m = 50n",
+    "ba:10000,1000": "scale-free, n = 1e4, m = 1000n",
+    "ba:10000,12": "for the sensitivities, n = 1e4",
+}
+SMALL = {"ba:400,6": "scale-free", "gnm:400,2400": "random"}
+PAIRS = {
+    "Bellman-Ford": ("bellman_ford", "bellman_ford_subgroup,lanes=32,chunk=8"),
+    "delta-stepping": ("delta_step_array,delta=5", "delta_step_subgroup,delta=5,lanes=32,chunk=8"),
+}
+OTHERS = ("dijkstra_gpu", "delta_step_cpu,delta=5", "bellman_ford_cpu")
+LANES, CHUNKS = (2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64)
+#: The document's geometric means of the speed-up, and its times where it splits them, in ms.
+DOCUMENT = {"Bellman-Ford": 6.3, "delta-stepping": 1.15}
+DOCUMENT_TIMES = "scale-free, n = 1e6: delta-stepping with virtual warps 78.9 ms in total, 33.9 of them in kernels"
+
+
+def experiment(small: bool) -> Experiment:
+    """Return what is measured."""
+    texts = [
+        *(text for pair in PAIRS.values() for text in pair),
+        *OTHERS,
+        *(f"bellman_ford_subgroup,lanes={lanes},chunk=8" for lanes in LANES if lanes != 32),
+        *(f"bellman_ford_subgroup,lanes=32,chunk={chunk}" for chunk in CHUNKS if chunk != 8),
+    ]
+    return Experiment(
+        graphs=list(SMALL if small else GRAPHS),
+        runs=[Run.parse(text) for text in texts],
+        sources=2 if small else 5,
+        repetitions=1 if small else 3,
+        warm_up_s=0.0 if small else 0.7,
+        limit_s=5.0,
+    )
+
+
+def times(graph: dict[str, Any]) -> dict[str, float]:
+    """Return the median milliseconds of each run of a graph."""
+    return {label(run): float(np.median(of_source(run))) for run in graph["runs"] if run["device_ms"]}
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the tables."""
+    lines = []
+    for name, (plain, warps) in PAIRS.items():
+        rows, ratios = [], []
+        for graph in result["graphs"]:
+            found = times(graph)
+            if plain in found and warps in found:
+                ratios.append(found[plain] / found[warps])
+                what = {**GRAPHS, **SMALL}.get(graph["graph"], graph["graph"])
+                rows.append((what, number(found[plain]), number(found[warps]), number(ratios[-1])))
+        lines += ["", *table((name, "thread per node", "virtual warps", "ratio"), rows)]
+        mean = float(np.exp(np.mean(np.log(ratios)))) if ratios else np.nan
+        lines.append(f"geometric mean {number(mean)}; the document {DOCUMENT[name]}")
+    rows = []
+    for graph in result["graphs"]:
+        found = times(graph)
+        upload = {label(run): run.get("upload_ms", 0.0) for run in graph["runs"]}
+        warps = PAIRS["delta-stepping"][1]
+        rows.append(
+            (
+                graph["graph"],
+                number(float(np.median(graph["dijkstra_ms"]))),
+                *("-" if other not in found else number(found[other]) for other in OTHERS),
+                number(upload.get(warps, np.nan)),
+            )
+        )
+    lines += ["", *table(("milliseconds", "dijkstra", *OTHERS, "upload"), rows), DOCUMENT_TIMES]
+    for title, values, form in (
+        ("lanes, chunk 8", LANES, "bellman_ford_subgroup,lanes={},chunk=8"),
+        ("chunk, 32 lanes", CHUNKS, "bellman_ford_subgroup,lanes=32,chunk={}"),
+    ):
+        rows = []
+        for graph in result["graphs"]:
+            found = times(graph)
+            rows.append((graph["graph"], *(number(found.get(form.format(value), np.nan)) for value in values)))
+        lines += ["", *table((f"bellman_ford_subgroup, {title}", *map(str, values)), rows)]
+    lines.append("the document: fewer lanes are slower, and so are larger chunks")
+    return lines
+
+
+def draw(result: dict[str, Any], figure: Any) -> None:
+    """Draw the two sensitivities."""
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, values, form, name in (
+        (left, LANES, "bellman_ford_subgroup,lanes={},chunk=8", "lanes"),
+        (right, CHUNKS, "bellman_ford_subgroup,lanes=32,chunk={}", "nodes of a chunk"),
+    ):
+        lines: dict[str, Line] = {}
+        for graph in result["graphs"]:
+            found = times(graph)
+            there = [value for value in values if form.format(value) in found and "bellman_ford" in found]
+            lines[graph["graph"]] = (
+                there,
+                [found["bellman_ford"] / found[form.format(value)] for value in there],
+                None,
+                None,
+            )
+        draw_lines(axes, lines, yscale="log", xlabel=name, xscale="log")
+        axes.set_xscale("log", base=2)
+        axes.axhline(1, color="black", linewidth=0.8)
+    left.set_ylabel("times as fast as a thread per node")
+    figure.suptitle(f"Bellman-Ford with virtual warps, {result['device']['name']}")
+
+
+if __name__ == "__main__":
+    sys.exit(evaluate("virtual_warps", __doc__ or "", experiment, report, draw))
