@@ -46,6 +46,23 @@ def test_the_small_form_writes_result_table_and_figure(name: str, tmp_path: Path
     assert again.stdout == done.stdout and (redrawn / f"{name}.png").exists()
 
 
+def test_sweeps_are_drawn_and_narrower_along_the_curve(andorra_path: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPTS / "draw_sweeps.py"), str(andorra_path), "--output", str(tmp_path)]
+    film = tmp_path / "film.gif"
+    done = subprocess.run([*command, "--film", str(film)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    own, curve = (int(line.split(" sweeps of ")[1].split()[0].replace(",", "")) for line in done.stdout.splitlines())
+    assert curve < 0.9 * own
+    for name in ("sweeps.png", "ids.png", "reads.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert film.read_bytes().startswith(b"GIF8") and {path.name for path in tmp_path.iterdir()} == {
+        "film.gif",
+        "ids.png",
+        "reads.png",
+        "sweeps.png",
+    }
+
+
 def test_a_folder_that_is_not_there_is_told_at_once() -> None:
     done = run("rmat", "--small", "--output", "/nowhere")
     assert done.returncode == 2 and "/nowhere/rmat.json" in done.stderr and done.stderr.count("\n") == 1

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE, Experiment, Run
 from vkssp.bench.measuring import steps
+from vkssp.bench.peers import peer_names
 from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
 from vkssp.errors import QueryError
 from vkssp.storage import check_writable
@@ -19,7 +20,7 @@ from vkssp.storage import check_writable
 def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Measure, or compare what was measured."""
     if args.compare:
-        if args.graphs or args.suite or args.run or args.algorithms:
+        if args.graphs or args.suite or args.run or args.algorithms or args.peers:
             raise QueryError("--compare only reads results; measure first, with --json, and then compare the files")
         results = [load_result(path) for path in args.compare]
         return {"results": results}, compare_lines(results)
@@ -28,13 +29,13 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if args.csv_file:
         check_writable(args.csv_file, *args.graphs)
     experiment = _experiment(args)
-    total = len(experiment.graphs) * (1 + len(experiment.runs))
-    bar = tqdm(total=total, unit="run", disable=not sys.stderr.isatty(), leave=False)
+    rows = len(experiment.runs) + len(experiment.peers)
+    bar = tqdm(total=len(experiment.graphs) * (1 + rows), unit="run", disable=not sys.stderr.isatty(), leave=False)
     result: dict[str, Any] = {}
     with bar:
         for result in steps(experiment, args.device):
             graph = result["graphs"][-1]
-            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{len(experiment.runs)}")
+            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows}")
             bar.update()
             # After each, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
             if args.json_file:
@@ -44,6 +45,8 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     device, version = result["device"], result["commit"] or result["vkssp"]
     lines = [f"{device['name']} ({device['driver']}, Vulkan {device['api_version']}), vkssp {version}"]
     lines.append(f"beside {result['host']['cpu']}; milliseconds on the device, medians; all distances verified")
+    if experiment.peers:
+        lines.append("other libraries: milliseconds of the call")
     for graph in result["graphs"]:
         lines += ["", *graph_lines(graph)]
     for path in (args.json_file, args.csv_file):
@@ -57,6 +60,7 @@ def _experiment(args: argparse.Namespace) -> Experiment:
     names = [name for name in args.algorithms.split(",") if name]
     runs = [*map(Run, names), *map(Run.parse, args.run)]
     given = {
+        "peers": peer_names(args.peers) or None,
         "sources": args.sources,
         "seed": args.seed,
         "repetitions": args.repetitions,

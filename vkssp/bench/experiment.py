@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vkssp.bench.peers import peer_named
 from vkssp.errors import QueryError
 from vkssp.solver import algorithm_named
 from vkssp.solvers import ALGORITHMS
@@ -64,6 +65,9 @@ class Experiment:
         Files, or expressions of `vkssp.generate` such as ``rmat:20``.
     runs : sequence of Run
         What is measured on each of them.
+    peers : sequence of str
+        Other libraries that are measured beside, names of `vkssp.bench.peers`; those that are not installed get a row
+        that says so.
     sources : int
         How many random sources, of those that reach more than a tenth of the nodes.
     seed : int
@@ -78,6 +82,7 @@ class Experiment:
 
     graphs: Sequence[str]
     runs: Sequence[Run]
+    peers: Sequence[str] = ()
     sources: int = 8
     seed: int = 1
     repetitions: int = 3
@@ -92,6 +97,8 @@ class Experiment:
         for name, needed in (("graphs", "a graph"), ("runs", "an algorithm")):
             if not getattr(self, name):
                 raise QueryError(f"there is nothing to measure; give {needed} at least")
+        for name in self.peers:
+            peer_named(name)
 
 
 #: Algorithms that are measured where none are named: those that finish soon on any graph.

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 
 import vkssp
 from vkssp.bench.experiment import Experiment, Run
+from vkssp.bench.peers import PEERS
+from vkssp.bench.timing import TimedPeer, TimedSolver, fill
 from vkssp.errors import QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -43,8 +45,8 @@ def measure(experiment: Experiment, device: Device | int | str | None = None) ->
     -------
     dict
         Device, host, version, commit, experiment; for each graph its size, digest, sources and Dijkstra's times; for
-        each run there the times of every search, counters, and an error where it could not be run. What is there was
-        verified.
+        each run there, and then for each peer, where it ran, the times of every search, counters, and an error where
+        it could not be run. What is there was verified.
 
     Raises
     ------
@@ -78,6 +80,9 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             yield result
             for run in experiment.runs:
                 entry["runs"].append(_measure_run(graph, run, expected, opened, experiment))
+                yield result
+            for name in experiment.peers:
+                entry["runs"].append(_measure_peer(graph, name, expected, experiment))
                 yield result
     finally:
         if opened is not device:
@@ -156,12 +161,13 @@ def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[i
     raise QueryError(f"hardly any node of {text} reaches a tenth of the others; choose a graph that hangs together")
 
 
-def _measure_run(
-    graph: Graph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
-) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "algorithm": run.algorithm,
-        "parameters": dict(run.parameters),
+def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | None) -> dict[str, Any]:
+    """Return a row without times."""
+    return {
+        "algorithm": name,
+        "parameters": dict(parameters),
+        "runs_on": runs_on,  # "device", "host" or, where it is another library, "peer"
+        "version": version,
         "sources": [],
         "verified": True,  # of every source that is named; a wrong distance is an error, and not timed
         "device_ms": [],
@@ -170,11 +176,18 @@ def _measure_run(
         "counters": {},
         "error": None,
     }
-    where = device if ALGORITHMS[run.algorithm].RUNS_ON == "device" else None
+
+
+def _measure_run(
+    graph: Graph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
+) -> dict[str, Any]:
+    runs_on = ALGORITHMS[run.algorithm].RUNS_ON
+    row = _row(run.algorithm, run.parameters, runs_on, vkssp.__version__)
+    where = device if runs_on == "device" else None
     parameters: dict[str, Any] = dict(run.parameters)
     try:
         with Solver(graph, run.algorithm, where, **parameters) as solver:
-            slow = _time(solver, expected, experiment, row)
+            slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:
@@ -185,33 +198,22 @@ def _measure_run(
     return row
 
 
-def _time(solver: Solver, expected: dict[int, Uint32s], experiment: Experiment, row: dict[str, Any]) -> bool:
-    """Fill a row with times; return whether the run is so slow that nothing is run twice."""
-    began, slow = time.perf_counter(), False
-    for source, distances in expected.items():
-        started = time.perf_counter()
-        found = solver.distances(source)
-        first_ms = 1e3 * (time.perf_counter() - started)
-        if not np.array_equal(found, distances):
-            raise VksspError(f"wrong distances from node {source}")
-        outcome = solver.last
-        assert outcome is not None
-        row["sources"].append(source)
-        row["download_ms"].append(solver.timings.download_ms)
-        slow = slow or first_ms > 1e3 * experiment.limit_s / 4
-        if slow:
-            row["device_ms"].append([outcome.device_ms])
-            row["call_ms"].append([first_ms - row["download_ms"][-1]])
-        else:
-            while time.perf_counter() - started < experiment.warm_up_s:
-                solver.search([(source, 0)])
-            row["device_ms"].append([])
-            row["call_ms"].append([])
-            for _ in range(experiment.repetitions):
-                started = time.perf_counter()
-                outcome = solver.search([(source, 0)])
-                row["call_ms"][-1].append(1e3 * (time.perf_counter() - started))
-                row["device_ms"][-1].append(outcome.device_ms)
-        if time.perf_counter() - began > experiment.limit_s:
-            break
-    return slow
+def _measure_peer(graph: Graph, name: str, expected: dict[int, Uint32s], experiment: Experiment) -> dict[str, Any]:
+    kind = PEERS[name]
+    row = _row(name, {}, "peer", None)
+    try:
+        module = kind.load()
+        row["version"] = kind.version()
+        farthest = max(int(found[found != UNREACHABLE].max()) for found in expected.values())
+        if farthest > kind.LARGEST:
+            raise QueryError(f"the largest distance is {farthest}, and it holds {kind.LARGEST} at most")
+        began = time.perf_counter()
+        peer = kind(module, graph, experiment.limit_s)
+        row["setup_ms"] = 1e3 * (time.perf_counter() - began - peer.checked_s)
+        row["upload_ms"] = 0.0
+        fill(row, TimedPeer(peer), expected, experiment)
+    except VksspError as error:
+        row["error"] = str(error)
+    except Exception as error:  # whatever another library may raise, the other runs go on
+        row["error"] = f"{type(error).__name__}: {error}"
+    return row

@@ -18,7 +18,7 @@ from vkssp.storage import atomic_write
 #: Columns of the CSV: a row for each search that was timed.
 COLUMNS = (
     *("device", "driver", "vkssp", "commit", "graph", "sha256", "nodes", "arcs", "algorithm", "parameters"),
-    *("source", "repetition", "device_ms", "call_ms"),
+    *("source", "repetition", "device_ms", "call_ms", "runs_on", "version"),
 )
 
 
@@ -58,9 +58,11 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
         about = (graph["graph"], graph["sha256"], graph["nodes"], graph["arcs"])
         for run in graph["runs"]:
             parameters = ",".join(f"{name}={value}" for name, value in run["parameters"].items())
+            # Results of earlier versions do not say the latter two.
+            where = (run.get("runs_on", ""), run.get("version", ""))
             for source, device_ms, call_ms in zip(run["sources"], run["device_ms"], run["call_ms"], strict=True):
                 for number, times in enumerate(zip(device_ms, call_ms, strict=True)):
-                    table.writerow((*head, *about, run["algorithm"], parameters, source, number, *times))
+                    table.writerow((*head, *about, run["algorithm"], parameters, source, number, *times, *where))
     with atomic_write(path) as stream:
         stream.write(text.getvalue().encode())
 
@@ -107,11 +109,11 @@ def graph_lines(graph: dict[str, Any]) -> list[str]:
         low, median, high = quartiles(run["device_ms"])
         rows.append(
             (
-                label(run),
+                f"{label(run)} {run['version']}" if run.get("runs_on") == "peer" else label(run),
                 number(median),
                 f"{number(low)}..{number(high)}",
                 number(quartiles(run["call_ms"])[1]),
-                f"{run['counters'].get('iterations', 0):,}",
+                f"{run['counters']['iterations']:,}" if "iterations" in run["counters"] else "",
                 number(graph["arcs"] / median / 1e3),
                 number(dijkstra / median),
             )

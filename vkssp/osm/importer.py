@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from vkssp.errors import FormatError
+from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph, rows_of
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers
@@ -21,10 +21,12 @@ from vkssp.streets import COORDINATE_SCALE, Streets
 SECONDS_PER_WEIGHT = 0.1
 
 
-def import_extract(path: str | Path, *, profile: str = "car", progress: bool = False) -> tuple[Graph, ImportReport]:
+def import_extract(
+    path: str | Path, *, profile: str = "car", progress: bool = False, order: str = "z"
+) -> tuple[Graph, ImportReport]:
     """Make a graph of an OpenStreetMap extract.
 
-    Nodes are junctions and ends of streets, numbered in Z-order; weights are travel times in tenths of a
+    Nodes are junctions and ends of streets; weights are travel times in tenths of a
     second, at least 1. Streets that serve only the ends of a trip are in the graph more than once (see
     `vkssp.osm.layers`).
 
@@ -36,6 +38,9 @@ def import_extract(path: str | Path, *, profile: str = "car", progress: bool = F
         The vehicle; one of `vkssp.osm.profile.PROFILES`.
     progress : bool
         Whether to show a progress bar on stderr once it takes over a second.
+    order : str
+        How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
+        when they were first drawn.
 
     Returns
     -------
@@ -49,9 +54,11 @@ def import_extract(path: str | Path, *, profile: str = "car", progress: bool = F
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
     QueryError
-        If there is no such profile.
+        If there is no such profile or order.
     """
     vehicle = profile_named(profile)
+    if order not in ("natural", "z"):
+        raise QueryError(f"order is {order!r}; choose one of natural, z")
     report = ImportReport(source=str(path), profile=profile)
     started = perf_counter()
     roads = read_roads(path, vehicle, report, progress=progress)
@@ -62,7 +69,7 @@ def import_extract(path: str | Path, *, profile: str = "car", progress: bool = F
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     cut = perf_counter()
-    graph = _assemble(roads, segments, report)
+    graph = _assemble(roads, segments, report, order)
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
@@ -99,7 +106,7 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     return np.where(speed > 0, seconds, np.inf)
 
 
-def _assemble(roads: RawRoads, segments: Segments, report: ImportReport) -> Graph:
+def _assemble(roads: RawRoads, segments: Segments, report: ImportReport, order: str) -> Graph:
     seconds = travel_seconds(roads, segments)
     forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))
     segment = np.concatenate([forward, backward])
@@ -133,8 +140,9 @@ def _assemble(roads: RawRoads, segments: Segments, report: ImportReport) -> Grap
         lon=segments.lon[layered.node] * COORDINATE_SCALE,
         streets=streets.take(by_tail),
     )
-    assert graph.lat is not None and graph.lon is not None
-    graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
+    if order == "z":
+        assert graph.lat is not None and graph.lon is not None
+        graph, _ = graph.renumbered(z_order(graph.lat, graph.lon))
 
     report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
     report.polylines, report.points = len(segments.way), len(segments.points)
