@@ -54,9 +54,32 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--json", action="store_true", help="print one JSON object, for programs")
         return sub
 
+    def with_reading(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--profile", default="car", help="who travels, in an extract (default: car)")
+        others = sub.add_argument_group("for graphs in other formats")
+        others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
+        others.add_argument(
+            "--weights",
+            default="unit",
+            metavar="RULE",
+            help="the weights of a file without any: unit, or random:LOW-HIGH,seed=S (default: unit)",
+        )
+        others.add_argument("--scale", type=float, metavar="X", help="multiply weights by X, then round them")
+        way = others.add_mutually_exclusive_group()
+        way.add_argument("--directed", action="store_true", default=None, help="each line is an arc, one way")
+        way.add_argument("--undirected", dest="directed", action="store_false", help="each line is an edge, both ways")
+        others.add_argument(
+            "--coordinates", default=True, metavar="FILE", help="where the nodes are (default: FILE beside the graph)"
+        )
+
     def with_graph(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("graph", metavar="GRAPH", help="a saved graph, or an OpenStreetMap extract")
-        sub.add_argument("--profile", default="car", help="who travels, where GRAPH is an extract (default: car)")
+        sub.add_argument(
+            "graph",
+            metavar="GRAPH",
+            help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge "
+            "list, perhaps compressed; or a graph to generate, such as rmat:20",
+        )
+        with_reading(sub)
 
     def with_solver(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
@@ -80,10 +103,12 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("algorithms", "list the algorithms, their parameters, and when to use which")
     sub.add_argument("name", nargs="?", metavar="NAME", help="only this one")
 
-    sub = command("import", "make a graph from an OpenStreetMap extract, and save it")
-    sub.add_argument("extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2")
+    sub = command("import", "make a graph from an OpenStreetMap extract or another file, and save it")
+    sub.add_argument(
+        "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
+    )
     sub.add_argument("output", metavar="OUT", help="the graph file to write")
-    sub.add_argument("--profile", default="car", help="who travels (default: car)")
+    with_reading(sub)
 
     sub = command("info", "say what a graph holds")
     with_graph(sub)
@@ -120,6 +145,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME[,PARAMETER=N...]",
         help="an algorithm with parameters; may be repeated",
+    )
+    sub.add_argument(
+        "--peers",
+        default="",
+        metavar="A,B",
+        help="other libraries to measure beside: scipy, networkit, rustworkx, igraph, routingkit-cch, or all "
+        "(pip install 'vkssp[bench]')",
     )
     sub.add_argument("--suite", action="store_true", help="measure a fixed set, about ten minutes on a modern GPU")
     sub.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")

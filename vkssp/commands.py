@@ -79,13 +79,23 @@ def algorithms(args: argparse.Namespace) -> Result:
 
 
 def import_graph(args: argparse.Namespace) -> Result:
-    """Import an extract and save the graph."""
+    """Import an extract, or read or generate another graph, and save it."""
+    from vkssp.generate import is_expression
     from vkssp.osm import import_extract, is_extract
+    from vkssp.reading import is_saved
     from vkssp.storage import check_writable
 
     check_writable(args.output, args.extract)
     if is_extract(args.output):
         raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
+    if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
+        graph = _graph(args, args.extract)
+        graph.save(args.output)
+        size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs}
+        return {**size, "output": args.output}, [
+            f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
+            f"wrote {args.output}",
+        ]
     graph, report = import_extract(args.extract, profile=args.profile, progress=_watched(args))
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
@@ -269,8 +279,17 @@ def _watched(args: argparse.Namespace) -> bool:
     return not args.json and sys.stderr.isatty()
 
 
-def _graph(args: argparse.Namespace) -> Graph:
-    return read_graph(args.graph, profile=args.profile, progress=_watched(args))
+def _graph(args: argparse.Namespace, path: str | None = None) -> Graph:
+    return read_graph(
+        args.graph if path is None else path,
+        profile=args.profile,
+        progress=_watched(args),
+        format=args.format,
+        weights=args.weights,
+        directed=args.directed,
+        scale=args.scale,
+        coordinates=args.coordinates,
+    )
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {

@@ -1,4 +1,4 @@
-"""Whatever holds a graph, read by one function."""
+"""Whatever holds or describes a graph, read by one function."""
 
 from __future__ import annotations
 
@@ -8,28 +8,83 @@ from vkssp.errors import FormatError
 from vkssp.graph import Graph
 
 
-def read_graph(path: str | Path, *, profile: str = "car", progress: bool = False) -> Graph:
-    """Read a saved graph, or import an OpenStreetMap extract.
+def read_graph(
+    path: str | Path,
+    *,
+    profile: str = "car",
+    progress: bool = False,
+    format: str | None = None,
+    weights: str = "unit",
+    directed: bool | None = None,
+    scale: float | None = None,
+    coordinates: str | Path | bool = True,
+) -> Graph:
+    """Read a saved graph or one in a format of graph collections, import an OpenStreetMap extract, or generate a graph.
 
     Parameters
     ----------
     path : str or Path
-        A graph written by `Graph.save`, or an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2.
+        A graph written by `Graph.save`; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, perhaps
+        compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
+        `vkssp.generate.from_expression` takes, such as ``rmat:20``.
     profile : str
         Who travels, where it is an extract.
     progress : bool
-        Whether to show a progress bar on the terminal.
+        Whether to show a progress bar on the terminal while an extract is read.
+    format : str, optional
+        One of `vkssp.formats.FORMATS`, where the content of a file would be taken for another.
+    weights : str
+        The weights where a file of those formats has none: ``unit`` or ``random:LOW-HIGH,seed=S``.
+    directed : bool, optional
+        Whether a line of a file is an arc in one direction or an edge, where its format leaves that open.
+    scale : float, optional
+        What the weights of a file of those formats are multiplied by before they are rounded to whole numbers.
+    coordinates : str, Path or bool
+        A file with the coordinates of the nodes, or whether to look for one beside the graph; see
+        `vkssp.formats.read_file`, which has more on all of these.
+
+    Returns
+    -------
+    Graph
+        The graph; the nodes of an edge list are numbered in the ascending order of the ids that they have there.
 
     Raises
     ------
     FormatError
-        If the file is missing, of another kind, or damaged.
+        If the file is missing, in no format that is known, or damaged.
+    QueryError
+        If an argument is none that is taken.
     """
+    from vkssp.formats import read_file
+    from vkssp.generate import from_expression, is_expression
     from vkssp.osm import is_extract, read_extract
 
+    if isinstance(path, str) and is_expression(path):
+        return from_expression(path)
     source = Path(path)
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
-    if is_extract(source):
-        return read_extract(source, profile=profile, progress=progress)
-    return Graph.load(source)
+    if format is None:
+        if is_extract(source):
+            return read_extract(source, profile=profile, progress=progress)
+        if is_saved(source):
+            return Graph.load(source)
+    found = read_file(source, format=format, weights=weights, directed=directed, scale=scale, coordinates=coordinates)
+    return found.graph
+
+
+def is_saved(path: str | Path) -> bool:
+    """Return whether a file is one that `Graph.save` wrote, or begins like one: a zip archive.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(2) == b"PK"
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error

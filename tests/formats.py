@@ -1,0 +1,48 @@
+"""Writers of graph files: the plainest there can be, for readers to be tested with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+#: Tail, head and weight of arcs or edges, counted from 0.
+Arcs = Sequence[tuple[int, int, int]]
+
+
+def dimacs(nodes: int, arcs: Arcs) -> str:
+    lines = [f"a {u + 1} {v + 1} {w}" for u, v, w in arcs]
+    return "\n".join(["c a graph", f"p sp {nodes} {len(arcs)}", *lines, ""])
+
+
+def pace(nodes: int, edges: Arcs) -> str:
+    return "\n".join([f"p tw {nodes} {len(edges)}", *(f"{u + 1} {v + 1}" for u, v, _ in edges), ""])
+
+
+def matrix_market(nodes: int, arcs: Arcs, field: str = "integer", symmetry: str = "general") -> str:
+    lines = []
+    for u, v, w in arcs:
+        row, column = (max(u, v), min(u, v)) if symmetry == "symmetric" else (u, v)
+        value = {"pattern": "", "integer": f" {w}", "real": f" {float(w)!r}"}[field]
+        lines.append(f"{row + 1} {column + 1}{value}")
+    banner = f"%%MatrixMarket matrix coordinate {field} {symmetry}"
+    return "\n".join([banner, "% a graph", f"{nodes} {nodes} {len(arcs)}", *lines, ""])
+
+
+def metis(nodes: int, edges: Arcs, kind: str = "001", weights_of_nodes: int = 0) -> str:
+    """Write edges without loops; sizes and weights of nodes are made up."""
+    neighbours: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
+    for u, v, w in edges:
+        neighbours[u].append((v, w))
+        neighbours[v].append((u, w))
+    lines = []
+    for node, listed in enumerate(neighbours):
+        words = [7 + node] * (kind[0] == "1") + [3] * weights_of_nodes
+        for neighbour, weight in listed:
+            words += [neighbour + 1, weight] if kind[2] == "1" else [neighbour + 1]
+        lines.append(" ".join(map(str, words)))
+    return "\n".join(["% a graph", f"{nodes} {len(edges)} {kind} {weights_of_nodes}", *lines, ""])
+
+
+def snap(arcs: Arcs, *, weighted: bool = False, ids: Sequence[int] | None = None) -> str:
+    names = ids if ids is not None else range(2**32)
+    lines = (f"{names[u]}\t{names[v]}" + (f"\t{w}" if weighted else "") for u, v, w in arcs)
+    return "\n".join(["# Directed graph", f"# Nodes: 0 Edges: {len(arcs)}", *lines, ""])

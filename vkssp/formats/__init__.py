@@ -1,0 +1,92 @@
+"""Graphs in the files of collections and challenges: DIMACS, PACE, Matrix Market, METIS and edge lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from vkssp.errors import FormatError, QueryError
+from vkssp.formats.build import GraphFile, Options, located
+from vkssp.formats.columns import Rule, check_scale
+from vkssp.formats.detect import format_of
+from vkssp.formats.dimacs import read_co, read_dimacs, read_pace
+from vkssp.formats.matrixmarket import read_coordinates, read_matrix_market
+from vkssp.formats.metis import read_metis
+from vkssp.formats.snap import read_snap
+from vkssp.formats.stream import Lines
+
+__all__ = ["FORMATS", "GraphFile", "read_file"]
+
+#: What reads the files of each format.
+FORMATS: dict[str, Callable[[Lines, Options], GraphFile]] = {
+    "dimacs": read_dimacs,
+    "pace": read_pace,
+    "matrixmarket": read_matrix_market,
+    "metis": read_metis,
+    "snap": read_snap,
+}
+
+
+def read_file(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    weights: str = "unit",
+    directed: bool | None = None,
+    scale: float | None = None,
+    coordinates: str | Path | bool = True,
+) -> GraphFile:
+    """Read a graph from a text file, plain or compressed (gz, bz2, xz), or from a tar archive that holds it.
+
+    What a file is compressed with, and its format, tell its content; `vkssp.formats.detect.format_of` has the rule.
+    It is read in blocks, so that little more memory is taken than the graph needs.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    format : str, optional
+        One of `FORMATS`, where its content would be taken for another.
+    weights : str
+        The weights of a file that has none: ``unit``, all 1, or ``random:LOW-HIGH``, whole numbers that are equally
+        probable, an undirected edge having the same both ways; ``random:LOW-HIGH,seed=S`` draws others.
+    directed : bool, optional
+        Whether a line of the file is an arc in one direction or stands for both, where the format leaves it open:
+        edge lists, general matrices and DIMACS graphs, all of which are directed by themselves.
+    scale : float, optional
+        What weights that the file has are multiplied by; they are then rounded to the nearest whole numbers, halves
+        to the even one. Without it, fractions are refused.
+    coordinates : str, Path or bool
+        A file with the coordinates of the nodes, DIMACS .co or a matrix of longitudes and latitudes; or whether to
+        look for one beside the graph: X.co for X.gr, or that of the distances for travel times (USA-road-d.NY.co for
+        USA-road-t.NY.gr); X_coord.mtx for X.mtx, also in the same archive, if it holds degrees.
+
+    Returns
+    -------
+    GraphFile
+        The graph; its format; and the ids of an edge list's nodes.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, damaged, or not as its format wants it; the message tells the line.
+    QueryError
+        If an argument is none that is taken.
+    """
+    if format is not None and format not in FORMATS:
+        raise QueryError(f"format is {format!r}; give one of {', '.join(FORMATS)}")
+    options = Options(Rule.parse(weights), check_scale(scale), directed, coordinates is True)
+    source = Path(path)
+    if source.is_dir():
+        raise FormatError(f"{source} is a folder; give a file")
+    with Lines(source) as lines:
+        kind = format_of(lines) if format is None else format
+        found = FORMATS[kind](lines, options)
+    if isinstance(coordinates, bool):
+        return found
+    if found.node_ids is not None:
+        raise QueryError(f"coordinates are for nodes 1 to n, which {source} does not number so; leave them out")
+    with Lines(Path(coordinates)) as lines:
+        read = read_coordinates if lines.peek().startswith(b"%%") else read_co
+        return replace(found, graph=located(found.graph, read(lines, found.graph.num_nodes)))

@@ -1,0 +1,185 @@
+"""What the numbers in a file mean: node ids, weights, coordinates; and what none of them may be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vkssp.errors import QueryError
+from vkssp.formats.tables import Array
+from vkssp.generate.checks import MOST_NODES, draw_weights, stream, weight_range
+from vkssp.graph import UNREACHABLE, Uint32s
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Ids of nodes, counted from 1, of which a file says how many there are."""
+
+    count: int
+    said: str
+    real: bool = False
+
+    def convert(self, values: Array) -> Uint32s:
+        """Return ids counted from 0."""
+        low, high = values.min(), values.max()
+        if low < 1 or high > self.count:
+            node = low if low < 1 else high
+            raise ValueError(f"node {node:.0f} is out of range; {self.said} {self.count} nodes, 1 to {self.count}")
+        ids: Uint32s = values.astype(np.uint32)
+        ids -= np.uint32(1)
+        return ids
+
+
+@dataclass(frozen=True)
+class AnyIds:
+    """Ids of nodes that may be any whole numbers from 0 to some number."""
+
+    most: int
+    real: bool = False
+
+    def convert(self, values: Array) -> Array:
+        """Return the ids as they are, in 32 bits where those hold them."""
+        low, high = values.min(), values.max()
+        if low < 0 or high > self.most:
+            raise ValueError(f"node {low if low < 0 else high:.0f} is out of range; ids go from 0 to {self.most}")
+        return values.astype(np.uint32 if high < 2**32 else np.int64)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights, whole or made so: each is multiplied by `scale` and rounded to the nearest, halves to even ones."""
+
+    scale: float | None
+    real: bool = True
+
+    def convert(self, values: Array) -> Uint32s:
+        """Return weights that a graph can hold."""
+        if values.dtype.kind == "i" and values.max() == np.iinfo(np.int64).max:  # it stands for all beyond it
+            raise ValueError("there is a number that is too large")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError(f"weight {values[~np.isfinite(values)][0]} is not finite")
+        if self.scale is not None:
+            with np.errstate(over="ignore"):  # what is infinite then is too large, and refused as that
+                scaled = np.rint(values * self.scale)
+        else:
+            scaled = values
+            if values.dtype.kind == "f" and (values != np.trunc(values)).any():
+                raise ValueError(
+                    f"weight {values[values != np.trunc(values)][0]} is not whole; "
+                    "give a scale, such as 1000, by which all are multiplied before they are rounded"
+                )
+        low, high = scaled.min(), scaled.max()
+        if low < 0:
+            raise ValueError(f"weight {values.min()} is negative; shortest paths need weights of 0 and more")
+        if high >= UNREACHABLE:
+            smaller = "a scale that makes" if self.scale is None else "a smaller scale, so that it makes"
+            raise ValueError(
+                f"weight {values.max()} is too large; the largest is {UNREACHABLE - 1}: give {smaller} all smaller"
+            )
+        return scaled.astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Millionths:
+    """Degrees in millionths, up to a limit."""
+
+    limit: float
+    real: bool = False
+
+    def convert(self, values: Array) -> Array:
+        """Return degrees."""
+        degrees: Array = values / 1e6
+        if (np.abs(degrees) > self.limit).any():
+            at = int(np.argmax(np.abs(degrees)))
+            raise ValueError(f"{values[at]} millionths of a degree are more than {self.limit:g} degrees")
+        return degrees
+
+
+@dataclass(frozen=True)
+class Reals:
+    """Numbers of any kind."""
+
+    real: bool = True
+
+    def convert(self, values: Array) -> Array:
+        """Return the numbers in double precision."""
+        if not np.isfinite(values).all():
+            raise ValueError(f"{values[~np.isfinite(values)][0]} is not finite")
+        return values.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the weights of a file without weights are.
+
+    Parameters
+    ----------
+    low, high : int
+        Smallest and largest weight; all between are equally probable.
+    seed : int
+        Seed of the random choices.
+    """
+
+    low: int = 1
+    high: int = 1
+    seed: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """Return the rule that a text names: ``unit``, or ``random:LOW-HIGH`` and perhaps ``,seed=S``.
+
+        Raises
+        ------
+        QueryError
+            If it names none.
+        """
+        wrong = QueryError(f"weights is {text!r}; give 'unit' or 'random:LOW-HIGH,seed=S', such as random:1-100,seed=7")
+        if text == "unit":
+            return cls()
+        if not isinstance(text, str) or not text.startswith("random:"):
+            raise wrong
+        span, comma, seed = text.removeprefix("random:").partition(",")
+        low, _, high = span.partition("-")
+        if comma and not seed.startswith("seed="):
+            raise wrong
+        try:
+            rule = cls(int(low), int(high), int(seed.removeprefix("seed=")) if comma else 1)
+        except ValueError:
+            raise wrong from None
+        weight_range((rule.low, rule.high))
+        stream(rule.seed)
+        return rule
+
+    def draw(self, count: int) -> Uint32s:
+        """Return the weights of so many edges, in the sequence in which the file has them."""
+        if self.low == self.high:
+            return np.full(count, self.low, np.uint32)
+        return draw_weights(stream(self.seed), (self.low, self.high), count)
+
+
+def check_scale(scale: Any) -> float | None:
+    """Return a scale as a number, or raise `QueryError` if nothing can be multiplied by it."""
+    if scale is None:
+        return None
+    try:
+        number = float(scale)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise QueryError(f"scale is {scale!r}; give a number above 0, by which weights are multiplied")
+    return number
+
+
+def sizes(words: list[bytes]) -> list[int]:
+    """Return the numbers of a header, or raise a `ValueError` that says which word cannot be one."""
+    result = []
+    for word in words:
+        if not word.isdigit() or len(word) > 18:
+            raise ValueError(f"'{word.decode('ascii', 'backslashreplace')}' is no number of nodes or edges")
+        result.append(int(word))
+    if result and result[0] > MOST_NODES:
+        raise ValueError(f"{result[0]} nodes are more than the {MOST_NODES} that can be read")
+    return result

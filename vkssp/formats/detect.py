@@ -1,0 +1,49 @@
+"""Which format a text is in: its first lines tell, and the file's name where they do not."""
+
+from __future__ import annotations
+
+from vkssp.formats.stream import Lines
+from vkssp.formats.tables import shown
+
+_KNOWN = "DIMACS .gr, PACE .gr, Matrix Market, METIS or edge list"
+
+
+def format_of(lines: Lines) -> str:
+    """Return the name of a text's format.
+
+    A first line that begins with
+
+    - ``%%MatrixMarket`` is that of a Matrix Market file;
+    - ``c`` or ``p`` is that of a DIMACS graph or, if the line of the problem begins with ``p tw``, a PACE graph;
+    - ``#`` is that of an edge list;
+    - ``%`` or a number may be that of any other: the file is a Matrix Market file without a banner if it is named
+      .mtx, a METIS graph if named .graph or .metis, and else an edge list.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty, or in no format that is known.
+    """
+    for _ in lines.comments(b""):  # blank lines
+        pass
+    start = lines.peek()
+    name = lines.file_name.lower()
+    if not start:
+        raise lines.error("is empty; get it again")
+    line = start.partition(b"\n")[0].strip()
+    first = line.split(None, 1)[0]
+    if b"\0" in line:
+        raise lines.error(f"is no text and no saved graph, or a damaged one; give a graph as {_KNOWN}")
+    if first.lower() == b"%%matrixmarket":
+        return "matrixmarket"
+    if first in (b"c", b"p"):
+        for _ in lines.comments(b"c"):
+            pass
+        return "pace" if lines.peek().partition(b"\n")[0].split()[:2] == [b"p", b"tw"] else "dimacs"
+    if first.startswith(b"#"):
+        return "snap"
+    if first.startswith(b"%") or first[:1].isdigit():
+        if name.endswith(".mtx"):
+            return "matrixmarket"
+        return "metis" if name.endswith((".graph", ".metis")) else "snap"
+    raise lines.error(f"is no graph that can be read: it begins with '{shown(line)}'; give a graph as {_KNOWN}")

@@ -1,0 +1,208 @@
+"""Text files, plain or compressed, alone or in a tar archive, as blocks of whole lines with their numbers."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from vkssp.errors import FormatError
+
+#: Bytes that are read at a time; few enough that what is made of them stays in a core's cache.
+BLOCK = 1 << 20
+#: What the names of compressed files end in; what a file is tells its content.
+COMPRESSED = (".gz", ".bz2", ".xz")
+
+_OPENERS: tuple[tuple[bytes, Any], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\x00", lzma.open),
+)
+#: Names of members of an archive that may be graphs.
+_GRAPHS = (".gr", ".mtx", ".graph", ".metis", ".txt", ".edgelist", ".edges", ".el", ".tsv")
+
+
+@contextmanager
+def _failures(path: Path) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into a `FormatError`."""
+    damage = "is truncated or damaged"
+    try:
+        yield
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
+    except OSError as error:
+        # What gzip and bz2 raise for a damaged file has no number.
+        if error.errno is None:
+            raise FormatError(f"{path} {damage} ({error}); get it again") from error
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
+        raise FormatError(f"{path} {damage} ({error}); get it again") from error
+
+
+class Lines:
+    """The lines of a text, of which some are taken singly and the others in blocks.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    member : str, optional
+        Which member, where the file is an archive; the one that is a graph, unless given.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the text.
+    file_name : str
+        Name of the file, or of the archive's member, without the endings of compressed files.
+    members : list of str
+        All files of the archive; none where it is no archive.
+    line : int
+        Number of the first line that has not been taken.
+    """
+
+    def __init__(self, path: Path, member: str | None = None) -> None:
+        self.path = path
+        self.name = str(path)
+        self.members: list[str] = []
+        self.line = 1
+        self._text = b""  # whole lines that have been read
+        self._at = 0  # where the first of them that has not been taken begins
+        self._partial: list[bytes] = []  # a line the end of which has not been read
+        name = path.name
+        with ExitStack() as stack, _failures(path):
+            stream, archive = _opened(stack, path)
+            if archive:
+                self.members = _members(stream)
+                member = member or _graph_among(path, self.members)
+                stream, _ = _opened(stack, path)
+                stream = _member(stack, stream, member)
+                self.name, name = f"{member} in {path}", PurePosixPath(member).name
+            self._stream = stream
+            self._stack = stack.pop_all()
+        for ending in COMPRESSED:
+            name = name.removesuffix(ending)
+        self.file_name = name
+
+    def __enter__(self) -> Lines:
+        """Return the lines; the file is closed when the block ends."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._stack.close()
+
+    def peek(self) -> bytes:
+        """Return whole lines, the next ones, without taking them; nothing at the end."""
+        if self._at == len(self._text):
+            self._text, self._at = self._read(), 0
+        elif self._at:
+            self._text, self._at = self._text[self._at :], 0
+        return self._text
+
+    def comments(self, marks: bytes) -> Iterator[tuple[int, bytes]]:
+        """Take lines as long as they are blank or begin with one of some characters; yield their numbers and them."""
+        while self._at < len(self._text) or self.peek():
+            end = self._text.index(b"\n", self._at) + 1
+            text = self._text[self._at : end].strip()
+            if text and text[0] not in marks:
+                return
+            self._at, self.line = end, self.line + 1
+            yield self.line - 1, text
+
+    def next(self, marks: bytes = b"") -> tuple[int, bytes]:
+        """Take the next line that is neither blank nor a comment, and all before it.
+
+        Parameters
+        ----------
+        marks : bytes
+            Characters with which comments begin.
+
+        Returns
+        -------
+        tuple of int and bytes
+            The line's number, and the line without surrounding blanks; an empty one at the end.
+        """
+        for _ in self.comments(marks):
+            pass
+        text, _, _ = self.peek().partition(b"\n")
+        if text:
+            self._at, self.line = len(text) + 1, self.line + 1
+        return self.line - 1, text.strip()
+
+    def width(self, marks: bytes) -> int:
+        """Return how many words the next line has that is neither blank nor a comment; take all before it."""
+        for _ in self.comments(marks):
+            pass
+        return len(self.peek().partition(b"\n")[0].split())
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Take all that follows: blocks of whole lines, and the number of each one's first line."""
+        while text := self.peek():
+            number = self.line
+            self._text, self._at = b"", 0
+            self.line += text.count(b"\n")
+            yield number, text
+
+    def error(self, reason: str, line: int | None = None) -> FormatError:
+        """Return the error that says what is wrong with the file, or with a line of it."""
+        return FormatError(f"{self.name} {reason}" if line is None else f"{self.name}, line {line}: {reason}")
+
+    def _read(self) -> bytes:
+        """Return the next whole lines of the file; the last is ended by a newline even if it lacks one."""
+        while True:
+            with _failures(self.path):
+                piece = self._stream.read(BLOCK)
+            end = piece.rfind(b"\n") + 1
+            if end or not piece:
+                text = b"".join([*self._partial, piece[:end]])
+                self._partial = [piece[end:]] if end < len(piece) else []
+                return text if end or not text else text + b"\n"
+            self._partial.append(piece)
+
+
+def _opened(stack: ExitStack, path: Path) -> tuple[io.BufferedReader, bool]:
+    """Return what a file holds when decompressed, and whether that is a tar archive."""
+    stream = stack.enter_context(path.open("rb"))
+    start = stream.peek(6)
+    for magic, opener in _OPENERS:
+        if start.startswith(magic):
+            stream = io.BufferedReader(stack.enter_context(opener(stream)), BLOCK)
+            break
+    return stream, stream.peek(262)[257:262] == b"ustar"
+
+
+def _members(stream: IO[bytes]) -> list[str]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        return [member.name for member in archive if member.isfile()]
+
+
+def _member(stack: ExitStack, stream: IO[bytes], name: str) -> Any:
+    archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|"))
+    for member in archive:
+        if member.isfile() and member.name == name:
+            return archive.extractfile(member)
+    raise FormatError(f"{name} is not in the archive")
+
+
+def _graph_among(path: Path, names: list[str]) -> str:
+    """Return the member of an archive that is a graph: the only one, or the one named like its folder."""
+    graphs = []
+    for name in names:
+        file = PurePosixPath(name)
+        other = file.name.lower().startswith((".", "readme", "license")) or file.stem.endswith("_coord")
+        if file.name.endswith(_GRAPHS) and not other:
+            graphs.append(name)
+    alike = [name for name in graphs if PurePosixPath(name).stem == PurePosixPath(name).parent.name]
+    for found in (graphs, alike):
+        if len(found) == 1:
+            return found[0]
+    held = f"{len(graphs)} graphs ({', '.join(graphs[:3])})" if graphs else f"no graph among {len(names)} files"
+    raise FormatError(f"{path} is an archive with {held}; unpack it and give one file")
