@@ -1,11 +1,30 @@
-"""Writers of graph files: the plainest there can be, for readers to be tested with."""
+"""Graph files to test readers with: some small ones, and the plainest writers that there can be."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from vkssp import Graph
 
 #: Tail, head and weight of arcs or edges, counted from 0.
 Arcs = Sequence[tuple[int, int, int]]
+
+GR = "c hi\np sp 3 4\na 1 2 5\na 2 3 0\nc between\n\na 3 1 4294967294\na 1 1 7\n"
+GR_ARCS = [(0, 1, 5), (0, 0, 7), (1, 2, 0), (2, 0, 4294967294)]
+CO = "c hi\np aux sp co 3\nv 1 -73530767 41085396\nv 3 180000000 -90000000\nv 2 0 1\n"
+MTX = "%%MatrixMarket matrix coordinate {} {}\n%c\n3 3 3\n"
+METIS = "% c\n4 3 1\n2 5\n1 5 3 6\n% c\n2 6 4 7\n3 7\n"
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def arcs(graph: Graph) -> list[tuple[int, int, int]]:
+    return list(zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True))
 
 
 def dimacs(nodes: int, arcs: Arcs) -> str:

@@ -1,39 +1,19 @@
-"""Small files of every format, whole and malformed, in every packing."""
+"""Small files of every format, whole and malformed."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
-import tarfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vkssp import FormatError, Graph, QueryError
+from tests.formats import CO, GR, GR_ARCS, METIS, MTX, arcs, written
+from vkssp import FormatError, QueryError
 from vkssp.formats import read_file, stream
 
-GR = "c hi\np sp 3 4\na 1 2 5\na 2 3 0\nc between\n\na 3 1 4294967294\na 1 1 7\n"
-GR_ARCS = [(0, 1, 5), (0, 0, 7), (1, 2, 0), (2, 0, 4294967294)]
-CO = "c hi\np aux sp co 3\nv 1 -73530767 41085396\nv 3 180000000 -90000000\nv 2 0 1\n"
-MTX = "%%MatrixMarket matrix coordinate {} {}\n%c\n3 3 3\n"
-METIS = "% c\n4 3 1\n2 5\n1 5 3 6\n% c\n2 6 4 7\n3 7\n"
 PATH = [(0, 1, 5), (1, 0, 5), (1, 2, 6), (2, 1, 6), (2, 3, 7), (3, 2, 7)]
 UNIT = [(u, v, 1) for u, v, _ in PATH]
-
-
-def written(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-def arcs(graph: Graph) -> list[tuple[int, int, int]]:
-    return list(zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +93,8 @@ def test_files(
         ("a.gr", "p sp 3 1\na 1 2 1_0\n", "line 2: '1_0' is not a number"),
         ("a.gr", "p sp 3 1\na 1 0x2 1\n", "line 2: '0x2' is not a whole number"),
         ("a.gr", "p sp 3 1\na 1-2 3 4\n", "line 2: '1-2' is not a whole number"),
-        ("a.gr", "p sp 3 1\na1 2 3 4\n", "line 2: begins with 'a1'"),
+        ("a.gr", "p sp 4 4\n" + 3 * "a1 2 3 4\n", "line 2: begins with 'a1'"),
+        ("a.gr", "p sp 3 1\n1 a 2 3\n", "line 2: begins with '1'"),
         ("a.gr", "p sp 3 1\na 1 2a 4\n", "line 2: '2a' is not a whole number"),
         ("b.gr", "p tw 5 2147483648\n", "line 1: 2147483648 edges are more than the 2147483647"),
         ("a.gr", "p sp 3 1\na 1 \0 4\n", r"line 2: '\x00' is not a whole number"),
@@ -198,84 +179,6 @@ def test_malformed_files(
     with pytest.raises(FormatError) as caught:
         read_file(path)
     assert message in str(caught.value) and str(path) in str(caught.value) and "\n" not in str(caught.value)
-
-
-PACKINGS: dict[str, Callable[[bytes], bytes]] = {
-    "": lambda data: data,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
-
-
-def archive(members: dict[str, str], packing: str = ".gz") -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, text in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(text.encode())
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return PACKINGS[packing](buffer.getvalue())
-
-
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_packings(tmp_path: Path, packing: str) -> None:
-    for name, text in (("a.gr", GR), ("a.graph", METIS), ("a.mtx", "4 4 3\n2 1\n3 2\n4 3\n")):
-        plain = read_file(written(tmp_path, name, text)).graph
-        packed = read_file(written(tmp_path, name + packing, PACKINGS[packing](text.encode()))).graph
-        # What it is packed with is no matter of its name; what format it is in may be.
-        renamed = read_file(written(tmp_path, f"x{name}", PACKINGS[packing](text.encode()))).graph
-        inside = read_file(written(tmp_path, "a.tar" + packing, archive({f"x/{name}": text}, packing))).graph
-        assert arcs(plain) == arcs(packed) == arcs(renamed) == arcs(inside)
-
-
-@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
-def test_truncated_and_damaged_packings(tmp_path: Path, packing: str) -> None:
-    text = GR.replace("p sp 3 4", "p sp 3 3004") + "a 1 2 3\n" * 3000
-    for name, data in (("a.gr", PACKINGS[packing](text.encode())), ("a.tgz", archive({"x/x.gr": text}, packing))):
-        assert read_file(written(tmp_path, name, data)).graph.num_arcs == 3004
-        for cut in (7, len(data) // 2, len(data) - 5):
-            path = written(tmp_path, name, data[:cut])
-            with pytest.raises(FormatError, match="is truncated or damaged") as caught:
-                read_file(path)
-            assert str(path) in str(caught.value)
-        middle = len(data) // 2
-        with pytest.raises(FormatError, match="truncated or damaged"):
-            read_file(written(tmp_path, name, data[:middle] + bytes(40) + data[middle + 40 :]))
-
-
-def test_damage_at_the_beginning(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.gr.gz", gzip.compress(GR.encode())[:10] + b"\xff" * 30)
-    with pytest.raises(FormatError, match="truncated or damaged"):
-        read_file(path)
-
-
-def test_the_graph_of_an_archive(tmp_path: Path) -> None:
-    other = "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"
-    several = {
-        "x/README.txt": "read me",
-        "x/x_b.mtx": other,
-        "x/x.mtx": MTX.format("pattern", "general") + "1 2\n2 3\n3 1\n",
-    }
-    assert read_file(written(tmp_path, "a.tgz", archive(several))).graph.num_arcs == 3
-    places = "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3.5\n4\n5\n6\n"
-    graph = read_file(written(tmp_path, "a.tgz", archive({**several, "x/x_coord.mtx": places}))).graph
-    assert graph.lon is not None and graph.lat is not None
-    assert (graph.lon.tolist(), graph.lat.tolist()) == ([1, 2, 3.5], [4, 5, 6])
-    for members, words in (
-        ({"x/a.mtx": other, "x/b.mtx": other}, "2 graphs (x/a.mtx, x/b.mtx); unpack it"),
-        ({"x/README.txt": other}, "no graph among 1 files; unpack it"),
-    ):
-        path = written(tmp_path, "b.tgz", archive(members))
-        with pytest.raises(FormatError) as caught:
-            read_file(path)
-        assert words in str(caught.value)
-    beside = {"x/a.mtx": other, "x/a_coord.mtx": places.replace("3 2", "2 2").replace("5\n6\n", "")}
-    assert read_file(written(tmp_path, "b.tgz", archive(beside))).graph.lat is not None
-    path = written(tmp_path, "c.tgz", archive({"x/a.gr": "p sp 2 1\na 1 3 1\n"}))
-    with pytest.raises(FormatError) as caught:
-        read_file(path)
-    assert str(caught.value).startswith(f"x/a.gr in {path}, line 2: node 3")
 
 
 def test_older_versions_of_numpy_only_warn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,75 +288,6 @@ def test_ids_of_edge_lists(tmp_path: Path) -> None:
         found = read_file(written(tmp_path, "a.txt", f"7 3\n{far} 7\n3 3\n"))
         assert found.node_ids is not None and found.node_ids.tolist() == [3, 7, far]
         assert arcs(found.graph) == [(0, 0, 1), (1, 0, 1), (2, 1, 1)]
-
-
-@pytest.mark.parametrize("graph_name", ["x-d.N.gr", "x-d.N.gr.gz", "x-t.N.gr.xz"])
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_coordinates_beside_a_dimacs_graph(tmp_path: Path, graph_name: str, packing: str) -> None:
-    path = written(tmp_path, graph_name, PACKINGS[Path(graph_name).suffix.replace(".gr", "")](GR.encode()))
-    assert read_file(path).graph.lat is None
-    written(tmp_path, f"x-d.N.co{packing}", PACKINGS[packing](CO.encode()))
-    graph = read_file(path).graph
-    assert graph.lat is not None and graph.lon is not None and arcs(graph) == GR_ARCS
-    assert graph.lat.tolist() == [41.085396, 1e-6, -90] and graph.lon.tolist() == [-73.530767, 0, 180]
-    assert read_file(path, coordinates=False).graph.lat is None
-
-
-def test_coordinates_that_are_given(tmp_path: Path) -> None:
-    places = written(tmp_path, "places", CO)
-    pairs = written(tmp_path, "p.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n6\n")
-    for name, text, given in (
-        ("a.gr", GR, places),
-        ("b.gr", "p tw 3 0\n", places),
-        ("c.graph", "3 0\n\n\n\n", places),
-        ("d.mtx", "3 3 0\n", pairs),
-        ("e.mtx", "3 3 0\n", places),
-        ("f.graph", "3 0\n\n\n\n", pairs),
-    ):
-        graph = read_file(written(tmp_path, name, text), coordinates=str(given)).graph
-        assert graph.lat is not None and graph.lat.tolist() == ([4, 5, 6] if given == pairs else [41.085396, 1e-6, -90])
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.co", CO.replace("co 3", "co 4"), "line 2: has coordinates of 4 nodes, but the graph has 3"),
-        ("a.co", CO.replace("v 2", "v 3"), "has no line for node 2, and two for another"),
-        ("a.co", CO.replace("180000000", "180000001"), "line 4: 180000001 millionths of a degree are more than 180"),
-        ("a.co", CO.replace("v 2 0 1\n", ""), "line 4: ends after 2 of the 3 lines 'v NODE X Y'"),
-        ("a.co", CO.replace("v 2 0 1", "v 2 0 1.5"), "line 5: '1.5' is not a whole number"),
-        ("a.co", GR, "where 'p aux sp co NODES' is due"),
-        (
-            "a.mtx",
-            "%%MatrixMarket matrix array real general\n3 2\n181\n2\n3\n4\n5\n6\n",
-            "no two columns of longitudes",
-        ),
-        ("a.mtx", "%%MatrixMarket matrix array real general\n3 3\n" + "1\n" * 9, "no two columns of longitudes"),
-        ("a.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\n5\n", "line 7: ends after 5 of the 6"),
-        ("a.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n2\nx\n4\n5\n6\n", "line 5: 'x' is not a number"),
-        (
-            "a.mtx",
-            "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
-            "coordinates of 2 nodes, but the graph has 3",
-        ),
-        ("a.mtx", "p xx 3 2\n1\n2\n3\n4\n", "line 1: is 'p xx 3 2' where 'p aux sp co NODES' is due"),
-        ("a.mtx", MTX.format("pattern", "general"), "line 1: is not '%%MatrixMarket matrix array real general'"),
-    ],
-)
-def test_malformed_coordinates(tmp_path: Path, name: str, text: str, message: str) -> None:
-    places = written(tmp_path, name, text)
-    graph = ("g.gr", GR) if name == "a.co" else ("g.mtx", "3 3 0\n")
-    with pytest.raises(FormatError) as caught:
-        read_file(written(tmp_path, *graph), coordinates=places)
-    assert message in str(caught.value) and str(places) in str(caught.value)
-
-
-def test_drawings_beside_a_matrix_are_no_coordinates(tmp_path: Path) -> None:
-    graph = written(tmp_path, "x.mtx", "3 3 0\n")
-    written(tmp_path, "x_coord.mtx", "%%MatrixMarket matrix array real general\n3 2\n1000\n2\n3\n4\n5\n6\n")
-    assert read_file(graph).graph.lat is None
-    written(tmp_path, "x_coord.mtx", "%%MatrixMarket matrix array real general\n3 2\n100\n2\n3\n4\n5\n6\n")
-    assert read_file(graph).graph.lat is not None
 
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:
