@@ -22,7 +22,6 @@ from tqdm import tqdm
 from vkssp import UNREACHABLE, Graph, Solver, VksspError
 from vkssp.generate import road_grid
 
-
 #: Seconds of searches before those that are timed.
 WARM_UP_S = 0.7
 
