@@ -1,32 +1,6 @@
-// One iteration of Bellman-Ford with virtual warps: a group of lanes walks the arcs of a node
-// together.
+// One iteration of Bellman-Ford with virtual warps: a group of lanes walks the arcs of a node together.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
-#include "bellman_ford.glsl"
-
-layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
-layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
-#define RELAX_READS_FIRST 1
-#include "relax.glsl"
+#include "bellman_ford_nodes.glsl"
 #include "virtual_warp.glsl"
-
-layout(push_constant) uniform Push {
-    uint num_nodes;
-};
-
-bool has_improved = false;
-
-void improved(uint head, uint distance) {
-    has_improved = true;
-}
-
-uint working_distance(uint node) {
-    return dist[node];
-}
-
-void main() {
-    if (loop.done != 0) return;
-    for_every_node(num_nodes);
-    end_of_bellman_ford(has_improved, num_nodes);
-}

@@ -100,10 +100,10 @@ class Solver(Resource):
         if kind.RUNS_ON == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
-        self._setup_began = time.perf_counter()
-        self._begin(graph, algorithm, share(graph, order, kind.RUNS_ON, device))
+        began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
+        self._begin(graph, algorithm, share(graph, order, kind.RUNS_ON, device), began, uploaded_s)
 
-    def _begin(self, graph: Graph, algorithm: str, shared: SharedGraph) -> None:
+    def _begin(self, graph: Graph, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
         self.graph, self.algorithm, self._shared = graph, algorithm, shared.hold()
         self._prepared, self.device = shared.graph.prepared, shared.device
         self.last: Outcome | None = None
@@ -117,8 +117,8 @@ class Solver(Resource):
         except BaseException:
             self.close()
             raise
-        self._upload_s = self.device.upload_s - shared.upload_s_before
-        self._setup_s = time.perf_counter() - self._setup_began - self._upload_s
+        self._upload_s = self.device.upload_s - uploaded_s
+        self._setup_s = time.perf_counter() - began - self._upload_s
 
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none yet, or none any more."""
@@ -147,9 +147,7 @@ class Solver(Resource):
         self._check_open()
         solver = object.__new__(Solver)
         solver._parameters, solver._counting = self._parameters, self._counting
-        solver._setup_began = time.perf_counter()
-        self._shared.upload_s_before = self.device.upload_s
-        solver._begin(self.graph, self.algorithm, self._shared)
+        solver._begin(self.graph, self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
         return solver
 
     def distances(self, source: int) -> Uint32s:

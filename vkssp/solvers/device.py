@@ -45,15 +45,8 @@ WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
 
 def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
     """Return the layout of a state: that of the loop, and then an algorithm's own words, or arrays of some."""
-    loop = [(name, *_field(LOOP, name)) for name in LOOP.names or ()]
     own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
-    return np.dtype([*loop, *own])
-
-
-def _field(dtype: np.dtype[Any], name: str) -> tuple[Any, ...]:
-    assert dtype.fields is not None
-    field = dtype.fields[name][0]
-    return (field.base, field.shape) if field.shape else (field,)
+    return np.dtype([*LOOP.descr, *own])
 
 
 @dataclass(frozen=True)

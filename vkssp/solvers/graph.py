@@ -36,7 +36,7 @@ class DeviceGraph(Resource):
         self._lock = threading.Lock()
         self._things: dict[str, Any] = {}
         try:
-            _, to_pieces = prepared.split_rows(PIECE)
+            to_pieces = prepared.arcs_to_pieces(PIECE)
             self.num_pieces = len(to_pieces)
             # Sizes are checked before the first of them is allocated and the first byte is copied.
             self.arcs = self._buffer("the arcs", 8 * (prepared.num_arcs + self.num_pieces))

@@ -56,7 +56,7 @@ class Loop(Resource):
         owner: Resource,
     ) -> None:
         super().__init__(owner)
-        self._device, self._state, self._dtype, self._iterate, self._trace = device, state, dtype, iterate, trace
+        self._device, self._state, self._iterate, self._trace = device, state, iterate, trace
         # Every batch has its own slot, for the device may write the next one's while the host reads this one's.
         self._slot_bytes = dtype.itemsize
         size = len(BATCHES) * self._slot_bytes

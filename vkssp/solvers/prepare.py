@@ -101,6 +101,17 @@ class PreparedGraph:
         first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
         return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
 
+    def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the nodes of more than `limit` arcs, and in how many pieces of so many arcs each is cut."""
+        degree = self.first_out[1:] - self.first_out[:-1]
+        large = np.flatnonzero(degree > limit)
+        return large, -(-degree[large].astype(np.int64) // limit)
+
+    def arcs_to_pieces(self, limit: int) -> npt.NDArray[np.uint32]:
+        """Return the arcs that `split_rows` adds, without making the rows."""
+        count = int(self.large_nodes(limit)[1].sum())
+        return np.stack([self.num_nodes + np.arange(count), np.zeros(count, np.int64)], axis=1).astype(np.uint32)
+
     def split_rows(self, limit: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return rows in which no node has many arcs, for searches that one large node would hold up.
 
@@ -116,15 +127,14 @@ class PreparedGraph:
             Head and weight of the arcs to the pieces, to be put after all others, shape (k, 2), uint32.
         """
         first, end = self.first_out[:-1], self.first_out[1:]
-        large = np.flatnonzero(end - first > limit)
-        count = -(-(end - first)[large].astype(np.int64) // limit)
+        large, count = self.large_nodes(limit)
         offset = np.cumsum(count) - count
         number = np.arange(int(count.sum()))
         piece_first = np.repeat(first[large], count) + limit * (number - np.repeat(offset, count))
         pieces = np.stack([piece_first, np.minimum(piece_first + limit, np.repeat(end[large], count))], axis=1)
         rows = np.concatenate([np.stack([first, end], axis=1), pieces.astype(np.uint32)])
         rows[large] = self.num_arcs + np.stack([offset, offset + count], axis=1)
-        return rows, np.stack([self.num_nodes + number, np.zeros_like(number)], axis=1).astype(np.uint32)
+        return rows, self.arcs_to_pieces(limit)
 
     def lightest_out(self) -> npt.NDArray[np.uint32]:
         """Return the weight of each node's lightest outgoing arc, 2**32 - 1 where it has none; shape (num_nodes,)."""

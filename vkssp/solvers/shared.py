@@ -40,8 +40,8 @@ class Timings:
 class SharedGraph:
     """A graph on a device, and the device if it was opened for it, closed when the last solver lets go."""
 
-    def __init__(self, graph: DeviceGraph | HostGraph, device: Device | Host, is_owner: bool, before: float) -> None:
-        self.graph, self.device, self._is_owner, self.upload_s_before = graph, device, is_owner, before
+    def __init__(self, graph: DeviceGraph | HostGraph, device: Device | Host, is_owner: bool) -> None:
+        self.graph, self.device, self._is_owner = graph, device, is_owner
         self._lock, self._holders = threading.Lock(), 0
 
     def hold(self) -> SharedGraph:
@@ -69,12 +69,11 @@ def share(graph: Graph, order: str, runs_on: str, device: Device | int | str | N
         from vkssp.cpu import Host, HostGraph
 
         host = Host()
-        return SharedGraph(HostGraph(prepared, host), host, True, 0.0)
+        return SharedGraph(HostGraph(prepared, host), host, True)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
-    before = opened.upload_s
     try:
-        return SharedGraph(DeviceGraph(opened, prepared), opened, opened is not device, before)
+        return SharedGraph(DeviceGraph(opened, prepared), opened, opened is not device)
     except BaseException:
         if opened is not device:
             opened.close()

@@ -1,0 +1,30 @@
+// An iteration of Bellman-Ford over nodes. What is included after it says how arcs are dealt out: thread_per_node.glsl or
+// virtual_warp.glsl.
+#include "bellman_ford.glsl"
+
+layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+#define RELAX_READS_FIRST 1
+#include "relax.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+};
+
+bool has_improved = false;
+
+void improved(uint head, uint distance) {
+    has_improved = true;
+}
+
+uint working_distance(uint node) {
+    return dist[node];
+}
+
+void for_every_node(uint num_nodes);
+
+void main() {
+    if (loop.done != 0) return;
+    for_every_node(num_nodes);
+    end_of_bellman_ford(has_improved, num_nodes);
+}
