@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import GraphError
+from vkssp.rows import own, rows_of, tails_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,35 +85,6 @@ def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         array = array.copy()
         array.flags.writeable = False
     return array
-
-
-def _own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Mark an array that was made here as one that needs no copy."""
-    array.flags.writeable = False
-    return array
-
-
-def rows_of(tail: Uint32s, num_nodes: int) -> tuple[Uint32s, npt.NDArray[np.int64]]:
-    """Return the row offsets of arcs with the given tails, and the stable order that sorts them by tail.
-
-    A stable order keeps parallel arcs, and the heads of a node, in the sequence in which they were given.
-    """
-    from scipy import sparse
-
-    count = len(tail)
-    if count == 0:
-        return np.zeros(num_nodes + 1, np.uint32), np.empty(0, np.int64)
-    # scipy goes from columns to rows by a stable counting sort in C, ten times as fast as a comparing one.
-    index = np.int32 if max(count, num_nodes) < 2**31 else np.int64
-    columns = (np.ones(count, np.bool_), tail.astype(index), np.arange(count + 1, dtype=index))
-    rows = sparse.csc_array(columns, shape=(num_nodes, count)).tocsr()
-    return rows.indptr.astype(np.uint32), rows.indices.astype(np.int64)
-
-
-def tails_of(first_out: Uint32s) -> Uint32s:
-    """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
-    degree = first_out[1:] - first_out[:-1]
-    return np.repeat(np.arange(len(degree), dtype=np.uint32), degree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +263,7 @@ class Graph:
                 np.concatenate([weights, weights[both]]),
             )
         first_out, by_tail = rows_of(tails, num_nodes)
-        return cls.from_csr(_own(first_out), _own(heads[by_tail]), _own(weights[by_tail]), lat=lat, lon=lon)
+        return cls.from_csr(own(first_out), own(heads[by_tail]), own(weights[by_tail]), lat=lat, lon=lon)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None) -> Graph:
@@ -338,7 +310,7 @@ class Graph:
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
         """Return the graph with every arc turned round, and for each of its arcs the id it has here."""
         first_out, by_head = rows_of(self.head, self.num_nodes)
-        arrays = (_own(array) for array in (first_out, self.tail[by_head], self.weight[by_head]))
+        arrays = (own(array) for array in (first_out, self.tail[by_head], self.weight[by_head]))
         graph = Graph.from_csr(*arrays, lat=self.lat, lon=self.lon)
         return graph, by_head
 
@@ -349,9 +321,9 @@ class Graph:
             raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
         first_out, by_tail = rows_of(rank[self.tail], self.num_nodes)
         graph = Graph.from_csr(
-            _own(first_out),
-            _own(rank[self.head[by_tail]]),
-            _own(self.weight[by_tail]),
+            own(first_out),
+            own(rank[self.head[by_tail]]),
+            own(self.weight[by_tail]),
             lat=None if self.lat is None else self.lat[node],
             lon=None if self.lon is None else self.lon[node],
             streets=None if self.streets is None else self.streets.take(by_tail),

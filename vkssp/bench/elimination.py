@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cpu.jit import jit
-from vkssp.graph import Graph, rows_of
+from vkssp.graph import Graph
+from vkssp.rows import rows_of
 
 
 def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:

@@ -15,6 +15,7 @@ from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Uint32s
 from vkssp.solvers.base import Description, Parameter
+from vkssp.solvers.sources import BELLMAN_FORD
 
 
 class BellmanFordCpu(HostSearch):
@@ -33,7 +34,7 @@ class BellmanFordCpu(HostSearch):
     NAME: ClassVar[str] = "bellman_ford_cpu"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="Every node relaxes all its arcs, in every iteration, until an iteration improves nothing.",
-        source="R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956",
+        source=BELLMAN_FORD,
         complexity="O(n m) work at worst; one iteration of O(n + m) for each arc of the longest of the shortest paths, "
         "fewer where ids rise along it",
         use="As what Bellman-Ford on a GPU is measured against; it does not end early, even with targets.",

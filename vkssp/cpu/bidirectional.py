@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.dijkstra import _heap
+from vkssp.cpu.dijkstra import empty_heap
 from vkssp.cpu.host import HostGraph
 from vkssp.cpu.jit import kernels
 from vkssp.gpu.resource import Resource
@@ -38,7 +38,7 @@ class BidirectionalDijkstra(Resource):
         self._incoming = graph.incoming()[:2]
         self._dist, self._place, self._reached = (np.empty((2, count), np.uint32) for _ in range(3))
         self._num_reached = np.full((2, 1), 2**32 - 1, np.uint32)
-        self._heap = np.stack([_heap(count)] * 2)
+        self._heap = np.stack([empty_heap(count)] * 2)
         self.settled = 0
 
     def distance(self, source: int, target: int) -> int:

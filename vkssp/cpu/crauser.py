@@ -25,13 +25,8 @@ from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Uint32s
 from vkssp.solvers.base import Description, Parameter
+from vkssp.solvers.sources import CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED
 
-_CRAUSER_SOURCE = (
-    "A. Crauser, K. Mehlhorn, U. Meyer and P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998; "
-    "as in H. Ortega-Arranz et al., Comprehensive evaluation of a new GPU-based approach to the shortest path problem, "
-    "2015"
-)
-_MARTIN_SOURCE = "P. J. Martin, R. Torres and A. Gavilanes, CUDA solutions for the SSSP problem, 2009"
 _CRAUSER_IDEA = (
     "Settles all nodes up to a threshold at once, the least sum of an unsettled node's distance and its lightest arc; "
 )
@@ -92,7 +87,7 @@ class CrauserCpu(_Steps):
     NAME: ClassVar[str] = "crauser_cpu"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_CRAUSER_IDEA + _PUSH,
-        source=_CRAUSER_SOURCE,
+        source=CRAUSER_AS_EVALUATED,
         complexity="O(n) work for each iteration and O(m) in all; O(sqrt n) iterations on random graphs, more on roads",
         use="As what Crauser's algorithm on a GPU is measured against.",
         ends_early=True,
@@ -107,7 +102,7 @@ class CrauserPredecessorsCpu(_Steps):
     NAME: ClassVar[str] = "crauser_predecessors_cpu"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_CRAUSER_IDEA + _PULL,
-        source=_CRAUSER_SOURCE,
+        source=CRAUSER_AS_EVALUATED,
         complexity="O(n + m) work for each iteration; O(sqrt n) iterations on random graphs, more on roads",
         use="As what the same on a GPU, which needs no atomics, is measured against.",
         ends_early=True,
@@ -122,7 +117,7 @@ class MartinCpu(_Steps):
     NAME: ClassVar[str] = "martin_cpu"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_MARTIN_IDEA + _PUSH,
-        source=_MARTIN_SOURCE,
+        source=MARTIN_AS_EVALUATED,
         complexity="O(n) work for each iteration and O(m) in all; as many iterations as there are different distances",
         use="As what Martin's algorithm on a GPU is measured against.",
         ends_early=True,
@@ -137,7 +132,7 @@ class MartinPredecessorsCpu(_Steps):
     NAME: ClassVar[str] = "martin_predecessors_cpu"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_MARTIN_IDEA + _PULL,
-        source=_MARTIN_SOURCE,
+        source=MARTIN_AS_EVALUATED,
         complexity="O(n + m) work for each iteration; as many iterations as there are different distances",
         use="As what the same on a GPU, which needs no atomics, is measured against.",
         ends_early=True,

@@ -18,8 +18,10 @@ import numpy as np
 from vkssp.cpu.host import HostGraph, read_only
 from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import Uint32s
+from vkssp.solvers import delta
 from vkssp.solvers.base import Description, Parameter
+from vkssp.solvers.sources import MEYER_SANDERS
 
 #: Default bucket width times the mean number of a node's arcs, in mean arc weights. On a road grid it hardly matters: 1
 #: to 16 mean weights are all within a tenth of the best; with 20 arcs for each node wide buckets relax too much twice.
@@ -30,10 +32,7 @@ _MOST_LISTS = 1 << 14
 
 def default_delta(weight: Uint32s, num_nodes: int) -> int:
     """Return a bucket width for a graph's weights and number of nodes."""
-    if len(weight) == 0:
-        return 1
-    width = DELTA_TIMES_DEGREE * float(weight.mean()) * num_nodes / len(weight)
-    return int(min(max(1.0, width), UNREACHABLE - 1))
+    return delta.default_delta(weight, DELTA_TIMES_DEGREE * num_nodes / len(weight)) if len(weight) else 1
 
 
 class DeltaStepCpu(HostSearch):
@@ -53,15 +52,13 @@ class DeltaStepCpu(HostSearch):
     DESCRIPTION: ClassVar[Description] = Description(
         idea="Nodes wait in buckets of width delta; the nearest bucket is emptied until it stays empty, by its light "
         "arcs, and then its nodes relax their heavy ones.",
-        source="U. Meyer and P. Sanders, Delta-stepping: a parallelizable shortest path algorithm, 2003",
+        source=MEYER_SANDERS,
         complexity="O(n + m + L / delta) work for random weights and a delta near the largest weight over the mean "
         "degree; O(L / delta) buckets of some iterations each",
         use="As what delta-stepping on a GPU is measured against; often as fast as Dijkstra's algorithm.",
         ends_early=True,
     )
-    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("delta", 1, UNREACHABLE - 1, None, "width of a bucket, in units of weight"),
-    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (delta.DELTA,)
     # The nearest node of a phase of light arcs is final, and a bucket that has one has one phase of heavy arcs.
     _ITERATIONS_PER_NODE: ClassVar[int] = 2
 

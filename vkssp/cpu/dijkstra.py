@@ -22,6 +22,7 @@ from vkssp.cpu.search import HostSearch, Work
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s
 from vkssp.solvers.base import TRACE, Description, Parameter
+from vkssp.solvers.sources import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
 
@@ -40,8 +41,7 @@ class Dijkstra(HostSearch):
     NAME: ClassVar[str] = "dijkstra"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="Settles one node after another, always the nearest that is left, which a 4-ary heap finds.",
-        source="E. W. Dijkstra, A note on two problems in connexion with graphs, 1959; "
-        "D. B. Johnson, Priority queues with update and finding minimum spanning trees, 1975",
+        source=f"{DIJKSTRA}; {JOHNSON}",
         complexity="O((n + m) log n) work, n iterations",
         use="On the CPU: for short routes, for graphs too small for a GPU, and as the reference for all others.",
         ends_early=True,
@@ -52,7 +52,7 @@ class Dijkstra(HostSearch):
         super().__init__(graph, counting)
         self._kernels = kernels("dijkstra")
         self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)
-        self._heap = _heap(graph.num_nodes)
+        self._heap = empty_heap(graph.num_nodes)
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
@@ -111,7 +111,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         read_only(np.stack([graph.head, graph.weight], axis=1)),
         np.empty_like(order),
         np.empty_like(order),
-        _heap(graph.num_nodes),
+        empty_heap(graph.num_nodes),
         np.array([[node, 0]], np.uint32),
         np.empty((0, 2), np.uint32),
         False,
@@ -123,6 +123,6 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
     return order[:settled].copy()
 
 
-def _heap(num_nodes: int) -> npt.NDArray[np.uint64]:
+def empty_heap(num_nodes: int) -> npt.NDArray[np.uint64]:
     """Return an empty heap with room for all nodes, and for what a node's missing children are read as."""
     return np.full(num_nodes + 4, _EMPTY_ENTRY, np.uint64)

@@ -16,7 +16,8 @@ from vkssp.formats.columns import Ids, Weights, sizes
 from vkssp.formats.stream import Lines
 from vkssp.formats.tables import Array, numbers, shown, whole_number, without_comments, words_and_ends
 from vkssp.generate.rows import graph_of
-from vkssp.graph import Uint32s, rows_of, tails_of
+from vkssp.graph import Uint32s
+from vkssp.rows import rows_of, tails_of
 
 
 @dataclass(frozen=True)

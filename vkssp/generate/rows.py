@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from vkssp.graph import Graph, Uint32s
+from vkssp.rows import own, turned
 
 #: Fewest arcs that are sorted at a time; the rows do not depend on it.
 BLOCK = 1 << 22
@@ -16,29 +16,7 @@ BLOCK = 1 << 22
 
 def graph_of(first_out: npt.NDArray[Any], head: Uint32s, weight: Uint32s) -> Graph:
     """Return the graph of arrays that were made for it; they are taken over, not copied."""
-    arrays = (first_out.astype(np.uint32, copy=False), head, weight)
-    for array in arrays:
-        array.flags.writeable = False
-    return Graph.from_csr(*arrays)
-
-
-def turned(offsets: npt.NDArray[np.int32], row: Uint32s, weight: Uint32s, num_nodes: int) -> Any:
-    """Return the rows of entries that are given by columns, as a scipy matrix.
-
-    Parameters
-    ----------
-    offsets : numpy.ndarray
-        Offset of each column's first entry, shape (number of columns + 1,).
-    row : numpy.ndarray
-        Row of each entry, below 2**31.
-    weight : numpy.ndarray
-        Value of each entry.
-    num_nodes : int
-        Number of rows.
-    """
-    # scipy goes from columns to rows by a counting sort in C, which is stable and, unlike that from coordinates to
-    # rows, does not add up the entries of one place.
-    return sparse.csc_array((weight, row.view(np.int32), offsets), shape=(num_nodes, len(offsets) - 1)).tocsr()
+    return Graph.from_csr(own(first_out.astype(np.uint32, copy=False)), own(head), own(weight))
 
 
 def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32s, *, both_ways: bool) -> Graph:
@@ -63,7 +41,7 @@ def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32
         for begin in range(0, len(tails), block):
             part = slice(begin, begin + block)
             size = len(tails[part])
-            rows = turned(np.arange(size + 1, dtype=np.int32), tails[part], weight[part], num_nodes)
+            rows = turned(np.arange(size + 1, dtype=np.int32), tails[part].view(np.int32), weight[part], num_nodes)
             place = np.arange(size, dtype=np.int64)
             place += np.repeat(free - rows.indptr[:-1], np.diff(rows.indptr))
             sorted_head[place] = heads[part][rows.indices]

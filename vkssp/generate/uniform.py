@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
-from vkssp.generate.rows import graph_of, turned
+from vkssp.generate.rows import graph_of
 from vkssp.graph import Graph
+from vkssp.rows import turned
 
 
 def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weights = (1, 100)) -> Graph:
@@ -71,5 +72,5 @@ def martin(num_nodes: int, predecessors: int = 7, seed: int = 1, *, weights: Wei
     rng = stream(seed)
     tail = rng.integers(0, num_nodes, num_arcs, np.uint32)
     incoming = (np.arange(num_nodes + 1, dtype=np.int64) * predecessors).astype(np.int32)
-    rows = turned(incoming, tail, draw_weights(rng, weights, num_arcs), num_nodes)
+    rows = turned(incoming, tail.view(np.int32), draw_weights(rng, weights, num_arcs), num_nodes)
     return graph_of(rows.indptr, rows.indices.view(np.uint32), rows.data)

@@ -8,13 +8,14 @@ from time import perf_counter
 import numpy as np
 
 from vkssp.errors import FormatError, QueryError
-from vkssp.graph import Graph, rows_of
+from vkssp.graph import Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers
 from vkssp.osm.profile import Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
+from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE, Streets
 
 #: Seconds that one unit of weight stands for.

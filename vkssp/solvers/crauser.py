@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from vkssp.solvers.base import Description
 from vkssp.solvers.settle import SettleInRounds
-from vkssp.solvers.sources import CRAUSER, ORTEGA
+from vkssp.solvers.sources import CRAUSER_AS_EVALUATED
 
 
 class Crauser(SettleInRounds):
@@ -19,7 +19,7 @@ class Crauser(SettleInRounds):
     NAME: ClassVar[str] = "crauser"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="settles in each round all nodes up to the least distance + lightest arc of an unsettled one; pushes",
-        source=f"{CRAUSER}; {ORTEGA}",
+        source=CRAUSER_AS_EVALUATED,
         complexity="as many rounds as there are thresholds, about sqrt(n) on random graphs; each looks at n nodes",
         use="random and social graphs of medium and high degree; weights that are not tiny",
         ends_early=True,

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from vkssp.solvers.base import Description
 from vkssp.solvers.settle import SettleInRounds
-from vkssp.solvers.sources import CRAUSER, ORTEGA
+from vkssp.solvers.sources import CRAUSER_AS_EVALUATED
 
 
 class CrauserPredecessors(SettleInRounds):
@@ -20,7 +20,7 @@ class CrauserPredecessors(SettleInRounds):
     NAME: ClassVar[str] = "crauser_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="settles in each round all nodes up to the least distance + lightest arc of an unsettled one; pulls",
-        source=f"{CRAUSER}; {ORTEGA}",
+        source=CRAUSER_AS_EVALUATED,
         complexity="rounds as for crauser; each looks at n nodes and at all arcs into unsettled ones",
         use="as crauser, where atomics are slow",
         ends_early=True,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph import Uint32s, tails_of
+from vkssp.graph import Uint32s
+from vkssp.rows import tails_of
 from vkssp.solvers.prepare import PreparedGraph
 
 Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]

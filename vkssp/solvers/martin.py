@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from vkssp.solvers.base import Description
 from vkssp.solvers.settle import SettleInRounds
-from vkssp.solvers.sources import MARTIN, ORTEGA
+from vkssp.solvers.sources import MARTIN_AS_EVALUATED
 
 
 class Martin(SettleInRounds):
@@ -19,7 +19,7 @@ class Martin(SettleInRounds):
     NAME: ClassVar[str] = "martin"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="settles in each round all nodes at the least distance of an unsettled one; pushes",
-        source=f"{MARTIN}; {ORTEGA}",
+        source=MARTIN_AS_EVALUATED,
         complexity="a round for each different distance, at most L; each looks at n nodes",
         use="as a baseline; graphs with few different distances",
         ends_early=True,

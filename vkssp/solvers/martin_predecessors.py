@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from vkssp.solvers.base import Description
 from vkssp.solvers.settle import SettleInRounds
-from vkssp.solvers.sources import MARTIN, ORTEGA
+from vkssp.solvers.sources import MARTIN_AS_EVALUATED
 
 
 class MartinPredecessors(SettleInRounds):
@@ -20,7 +20,7 @@ class MartinPredecessors(SettleInRounds):
     NAME: ClassVar[str] = "martin_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="settles in each round all nodes at the least distance of an unsettled one; pulls",
-        source=f"{MARTIN}; {ORTEGA}",
+        source=MARTIN_AS_EVALUATED,
         complexity="rounds as for martin; each looks at n nodes and at all arcs into unsettled ones",
         use="as a baseline",
         ends_early=True,

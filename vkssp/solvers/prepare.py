@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Graph, rows_of, tails_of
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.order import z_order
+from vkssp.rows import rows_of, tails_of
 
 ORDERS = ("auto", "natural", "z")
 

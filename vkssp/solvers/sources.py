@@ -8,6 +8,7 @@ DAVIDSON = (
 )
 DIJKSTRA = "E. W. Dijkstra, A note on two problems in connexion with graphs, 1959"
 HONG = "S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, Accelerating CUDA graph algorithms at maximum warp, 2011"
+JOHNSON = "D. B. Johnson, Priority queues with update and finding minimum spanning trees, 1975"
 MARTIN = "P. Martin, R. Torres, A. Gavilanes, CUDA solutions for the SSSP problem, 2009"
 MEYER_SANDERS = "U. Meyer, P. Sanders, Delta-stepping: a parallelizable shortest path algorithm, 2003"
 NIKLAUS = "P. Niklaus, Optimizing Delta-Step on the GPU, 2026"
@@ -15,5 +16,6 @@ ORTEGA = (
     "H. Ortega-Arranz, Y. Torres, A. Gonzalez-Escribano, D. R. Llanos, Comprehensive evaluation of a new GPU-based "
     "approach to the shortest path problem, 2015"
 )
+CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED = f"{CRAUSER}; {ORTEGA}", f"{MARTIN}; {ORTEGA}"
 SONG_DU = "Y. Song, X. Du, Warp-centric CUDA programming for SSSP algorithms, 2021"
 THREAD_PER_EDGE = "GPU SSSP implementation, an article on RMAT graphs on a GTX Titan whose author is not named"

@@ -3,6 +3,8 @@
 An entry is a distance in the upper and a node in the lower half of one uint64, so that one comparison orders entries
 and the four children of an entry lie in 32 bytes. Behind the last entry the heap holds `EMPTY`, which is greater than
 any entry: the least of four children is found without asking how many of them there are.
+
+How a node is improved stands three times: as a function of its own it made searches a fourth slower.
 """
 
 from __future__ import annotations
