@@ -17,23 +17,17 @@ import numpy as np
 from tqdm import tqdm
 
 from vkssp import VksspError, read_graph
+from vkssp.bench.evaluation import import_pyplot, save_figure
 from vkssp.bench.measuring import commit
 from vkssp.bench.rank import Queries, crossover, draw_queries, measure_ranks, medians
 from vkssp.bench.result import number, table
-from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.storage import atomic_write, check_writable
 
 
 def draw_figure(path: str, queries: Queries, times: dict[str, np.ndarray], title: str) -> None:
     """Draw a box for each rank and method."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise QueryError("--figure needs matplotlib; install it: pip install 'vkssp[plot]'") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = import_pyplot()
     ranks = np.unique(queries.rank)
     figure, axes = plt.subplots(figsize=(9, 4.8), layout="constrained")
     width = 0.8 / len(times)
@@ -55,8 +49,7 @@ def draw_figure(path: str, queries: Queries, times: dict[str, np.ndarray], title
     axes.set_xticklabels([f"$2^{{{rank}}}$" for rank in ranks])
     axes.grid(axis="y", alpha=0.3)
     axes.legend()
-    with atomic_write(path) as stream:
-        figure.savefig(stream, format=path.rsplit(".", 1)[-1], dpi=110)
+    save_figure(figure, path)
     plt.close(figure)
 
 

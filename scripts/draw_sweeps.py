@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from vkssp import UNREACHABLE, Graph, Solver, VksspError, read_graph, z_order
-from vkssp.bench.evaluation import import_pyplot
+from vkssp.bench.evaluation import import_pyplot, save_figure
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.osm import import_extract, is_extract
-from vkssp.storage import atomic_write, check_writable
+from vkssp.storage import check_writable
 
 ORDERS = {"natural": "own numbering", "z": "Z-order"}
 FRAMES = 120
@@ -65,14 +65,8 @@ def draw_maps(pyplot: Any, path: Path, graph: Graph, values: dict[str, np.ndarra
     for (order, of_order), place in zip(values.items(), axes, strict=True):
         drawn = scatter(place, graph, of_order, ORDERS[order], cmap="viridis", vmin=0, vmax=most)
     figure.colorbar(drawn, ax=axes, label=legend)
-    save(figure, path)
+    save_figure(figure, path)
     pyplot.close(figure)
-
-
-def save(figure: Any, path: Path) -> None:
-    """Write a figure to a file."""
-    with atomic_write(path) as stream:
-        figure.savefig(stream, format="png", dpi=110)
 
 
 def film(pyplot: Any, path: Path, graph: Graph, distances: np.ndarray, trace: np.ndarray) -> None:
@@ -133,7 +127,7 @@ def run(args: argparse.Namespace) -> None:
     axes.axhline(graph.num_nodes / 3, color="grey", linestyle=":", label="a third of the nodes, as for random ids")
     axes.set(xlabel="sweep", ylabel="ids that it covers", title=f"delta_step on {Path(args.graph).name}")
     axes.legend()
-    save(figure, paths["sweeps.png"])
+    save_figure(figure, paths["sweeps.png"])
     pyplot.close(figure)
     draw_maps(pyplot, paths["ids.png"], graph, {order: ids(graph, order) for order in ORDERS}, "id of the node")
     draw_maps(pyplot, paths["reads.png"], graph, reads, "sweeps that read the node's distance")

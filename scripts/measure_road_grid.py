@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,17 +19,11 @@ from scipy.sparse import csgraph
 from tqdm import tqdm
 
 from vkssp import UNREACHABLE, Graph, Solver, VksspError
+from vkssp.bench.measuring import commit
 from vkssp.generate import road_grid
 
 #: Seconds of searches before those that are timed.
 WARM_UP_S = 0.7
-
-
-def commit() -> str:
-    """Return the commit that is measured, marked where files differ from it."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
 
 
 def largest_component(graph: Graph) -> np.ndarray:
@@ -109,7 +102,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "device": info.name,
         "driver": info.driver,
         "api_version": info.api_version,
-        "commit": commit(),
+        "commit": commit() or "unknown",
         "verified": True,
         "counters": solver.last.counters,
         "milliseconds": {name: figures(values) for name, values in times.items()},

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
+import functools
 from typing import Any
 
-from tqdm import tqdm
-
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE, Experiment, Run
-from vkssp.bench.measuring import steps
+from vkssp.bench.measuring import measure
 from vkssp.bench.peers import peer_names
 from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
 from vkssp.errors import QueryError
@@ -29,17 +27,9 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if args.csv_file:
         check_writable(args.csv_file, *args.graphs)
     experiment = _experiment(args)
-    rows = len(experiment.runs) + len(experiment.peers)
-    bar = tqdm(total=len(experiment.graphs) * (1 + rows), unit="run", disable=not sys.stderr.isatty(), leave=False)
-    result: dict[str, Any] = {}
-    with bar:
-        for result in steps(experiment, args.device):
-            graph = result["graphs"][-1]
-            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows}")
-            bar.update()
-            # After each, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
-            if args.json_file:
-                save_result(args.json_file, result)
+    # After each run, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
+    keep = functools.partial(save_result, args.json_file) if args.json_file else None
+    result = measure(experiment, args.device, progress=True, each=keep)
     if args.csv_file:
         save_csv(args.csv_file, result)
     device, version = result["device"], result["commit"] or result["vkssp"]

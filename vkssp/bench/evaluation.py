@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from tqdm import tqdm
-
 from vkssp.bench.experiment import Experiment
-from vkssp.bench.measuring import steps
-from vkssp.bench.result import load_result, save_result
+from vkssp.bench.measuring import measure
+from vkssp.bench.result import about, load_result, of_sources, save_result
 from vkssp.errors import QueryError, VksspError
 from vkssp.storage import atomic_write, check_writable
 
@@ -61,16 +60,13 @@ def evaluate(
             check_writable(path)
         pyplot = import_pyplot()
         result = load_result(args.result) if args.result else _measure(experiment(args.small), args, paths["json"])
-        device = result["device"]
-        version = result["commit"] or result["vkssp"]
-        lines = [f"{device['name']} ({device['driver']}), {version}, {result['created'][:10]}", *report(result)]
+        lines = [about(result), *report(result)]
         print("\n".join(lines))
         with atomic_write(paths["txt"]) as stream:
             stream.write(("\n".join(lines) + "\n").encode())
         figure = pyplot.figure(figsize=(9, 5), layout="constrained")
         draw(result, figure)
-        with atomic_write(paths["png"]) as stream:
-            figure.savefig(stream, format="png", dpi=110)
+        save_figure(figure, paths["png"])
     except VksspError as error:
         print(error, file=sys.stderr)
         return 2
@@ -79,15 +75,14 @@ def evaluate(
 
 def _measure(experiment: Experiment, args: argparse.Namespace, path: Path) -> dict[str, Any]:
     if args.sources is not None:
-        experiment = Experiment(**{**experiment.__dict__, "sources": args.sources})
-    result: dict[str, Any] = {}
-    total = len(experiment.graphs) * (1 + len(experiment.runs))
-    with tqdm(total=total, unit="run", disable=None) as bar:
-        for result in steps(experiment, args.device):
-            bar.set_description(result["graphs"][-1]["graph"])
-            bar.update()
-            save_result(path, result)
-    return result
+        experiment = dataclasses.replace(experiment, sources=args.sources)
+    return measure(experiment, args.device, progress=True, each=functools.partial(save_result, path))
+
+
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Write a figure to a file, in the format that its ending names."""
+    with atomic_write(path) as stream:
+        figure.savefig(stream, format=Path(path).suffix[1:], dpi=110)
 
 
 def import_pyplot() -> Any:
@@ -121,4 +116,4 @@ def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
 
 def of_source(run: Mapping[str, Any]) -> list[float]:
     """Return a run's median milliseconds of each source."""
-    return [float(np.median(times)) for times in run["device_ms"]]
+    return of_sources(run["device_ms"])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from vkssp.bench.peers import peer_named
 from vkssp.errors import QueryError
-from vkssp.solver import algorithm_named
+from vkssp.gpu.device import Device
+from vkssp.graph import Graph
+from vkssp.solver import Solver, algorithm_named
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import check_parameters
 
@@ -52,7 +55,18 @@ class Run:
 
     def __str__(self) -> str:
         """Return what `parse` reads."""
-        return ",".join([self.algorithm, *(f"{name}={value}" for name, value in self.parameters.items())])
+        return run_text(self.algorithm, self.parameters)
+
+    def solver(self, graph: Graph, device: Device, counters: str = "iterations") -> Solver:
+        """Return a solver for a graph, on a device if the algorithm runs on one."""
+        where = device if ALGORITHMS[self.algorithm].RUNS_ON == "device" else None
+        parameters: dict[str, Any] = dict(self.parameters)
+        return Solver(graph, self.algorithm, where, counters=counters, **parameters)
+
+
+def run_text(algorithm: str, parameters: Mapping[str, int]) -> str:
+    """Return an algorithm and its parameters in one word."""
+    return ",".join([algorithm, *(f"{name}={value}" for name, value in parameters.items())])
 
 
 @dataclass(frozen=True)

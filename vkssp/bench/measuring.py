@@ -8,11 +8,12 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 import vkssp
 from vkssp.bench.experiment import Experiment, Run
@@ -31,7 +32,13 @@ FORMAT = 1
 _PATIENCE = 200
 
 
-def measure(experiment: Experiment, device: Device | int | str | None = None) -> dict[str, Any]:
+def measure(
+    experiment: Experiment,
+    device: Device | int | str | None = None,
+    *,
+    progress: bool = False,
+    each: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
     """Run an experiment and return its result, as it is written to a file.
 
     Parameters
@@ -40,6 +47,10 @@ def measure(experiment: Experiment, device: Device | int | str | None = None) ->
         What to run.
     device : Device, int or str, optional
         Where; see `vkssp.Solver`.
+    progress : bool
+        Whether to show a bar on the terminal.
+    each : callable, optional
+        Gets the result as far as it goes after each graph and run, so that hours of work need not be lost.
 
     Returns
     -------
@@ -55,7 +66,16 @@ def measure(experiment: Experiment, device: Device | int | str | None = None) ->
     VksspError
         If a graph cannot be read, or the device cannot be opened.
     """
-    *_, result = steps(experiment, device)
+    result: dict[str, Any] = {}
+    rows = len(experiment.runs) + len(experiment.peers)
+    total = len(experiment.graphs) * (1 + rows)
+    with tqdm(total=total, unit="run", disable=None if progress else True, leave=False) as bar:
+        for result in steps(experiment, device):
+            graph = result["graphs"][-1]
+            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows}")
+            bar.update()
+            if each is not None:
+                each(result)
     return result
 
 
@@ -145,20 +165,51 @@ def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
 
 def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
     """Return the distances from random sources that reach far, and how long Dijkstra took for each."""
-    rng, expected, times = np.random.default_rng(experiment.seed), {}, []
+    expected, times = {}, []
+    for source, found, milliseconds in far_sources(graph, experiment.sources, experiment.seed, f" of {text}"):
+        expected[source] = found
+        times.append(milliseconds)
+    return expected, times
+
+
+def far_sources(graph: Graph, count: int, seed: int, where: str = "") -> Iterator[tuple[int, Uint32s, float]]:
+    """Yield different random nodes that reach more than a tenth of all, as many as there are at most.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    count : int
+        How many.
+    seed : int
+        Seed of the random choice.
+    where : str
+        What the error says of the graph.
+
+    Yields
+    ------
+    tuple of int, numpy.ndarray and float
+        The node, the distances from it, and the milliseconds that Dijkstra's algorithm took for them.
+
+    Raises
+    ------
+    QueryError
+        If there are hardly any such nodes, or numba is not installed.
+    """
+    rng, seen = np.random.default_rng(seed), set()
     with Solver(graph, "dijkstra") as solver:
-        for _ in range(_PATIENCE * experiment.sources if graph.num_nodes else 0):
+        for _ in range(_PATIENCE * count if graph.num_nodes else 0):
             source = int(rng.integers(graph.num_nodes))
-            if source in expected:
+            if source in seen:
                 continue
             found = solver.distances(source)
             if np.count_nonzero(found != UNREACHABLE) > graph.num_nodes / 10:
                 assert solver.last is not None
-                expected[source] = found
-                times.append(solver.last.device_ms)
-                if len(expected) == min(experiment.sources, graph.num_nodes):
-                    return expected, times
-    raise QueryError(f"hardly any node of {text} reaches a tenth of the others; choose a graph that hangs together")
+                seen.add(source)
+                yield source, found, solver.last.device_ms
+                if len(seen) == min(count, graph.num_nodes):
+                    return
+    raise QueryError(f"hardly any node{where} reaches a tenth of the others; choose a graph that hangs together")
 
 
 def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | None) -> dict[str, Any]:
@@ -181,17 +232,14 @@ def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | 
 def _measure_run(
     graph: Graph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
-    runs_on = ALGORITHMS[run.algorithm].RUNS_ON
-    row = _row(run.algorithm, run.parameters, runs_on, vkssp.__version__)
-    where = device if runs_on == "device" else None
-    parameters: dict[str, Any] = dict(run.parameters)
+    row = _row(run.algorithm, run.parameters, ALGORITHMS[run.algorithm].RUNS_ON, vkssp.__version__)
     try:
-        with Solver(graph, run.algorithm, where, **parameters) as solver:
+        with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:
-            with Solver(graph, run.algorithm, where, counters="totals", **parameters) as solver:
+            with run.solver(graph, device, counters="totals") as solver:
                 row["counters"] = solver.search([(row["sources"][0], 0)]).counters
     except VksspError as error:  # too large a graph, say: the other runs go on
         row["error"] = str(error)

@@ -12,26 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.bench.experiment import Run
-from vkssp.bench.measuring import digest
-from vkssp.errors import FormatError, QueryError, VksspError
+from vkssp.bench.measuring import digest, far_sources
+from vkssp.errors import FormatError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
-from vkssp.solver import Solver
-from vkssp.solvers import ALGORITHMS
 from vkssp.storage import atomic_write
 
 #: Columns of a file of queries.
 COLUMNS = ("rank", "source", "target", "distance")
 #: The method that is no algorithm of a solver.
 BIDIRECTIONAL = "bidirectional"
-# Sources are drawn this many times before a graph is given up.
-_PATIENCE = 200
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,8 @@ class Queries:
         with Path(path).open(encoding="utf-8", errors="replace", newline="") as stream:
             lines: list[list[str]] = [*csv.reader(stream), [], []]
         first, header, rows = lines[0], lines[1], lines[2:]
-        if first[:1] != [f"# graph sha256 {digest(graph)}"]:
+        sha256 = digest(graph)
+        if first[:1] != [f"# graph sha256 {sha256}"]:
             raise FormatError(f"{path} has no queries for this graph; draw new ones, or give the graph that it names")
         try:
             table = np.array([list(map(int, row)) for row in rows if row], np.int64).reshape(-1, len(COLUMNS))
@@ -80,7 +76,7 @@ class Queries:
         nodes = graph.num_nodes
         if tuple(header) != COLUMNS or table is None or (table < 0).any() or (table[:, 1:3] >= nodes).any():
             raise FormatError(f"{path} does not hold {', '.join(COLUMNS)} of nodes of this graph; draw new queries")
-        return cls(digest(graph), *table.T)
+        return cls(sha256, *table.T)
 
 
 def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
@@ -93,21 +89,13 @@ def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
     """
     from vkssp.cpu import settle_order
 
-    rng = np.random.default_rng(seed)
     rows: list[npt.NDArray[np.int64]] = []
-    with Solver(graph, "dijkstra") as solver:
-        for _ in range(_PATIENCE * sources if graph.num_nodes else 0):
-            source = int(rng.integers(graph.num_nodes))
-            order = settle_order(graph, source)
-            if len(order) <= graph.num_nodes / 10:
-                continue
-            rank = np.arange(1, int(np.log2(len(order))) + 1)
-            target = order[(1 << rank) - 1].astype(np.int64)
-            distance = solver.distances(source)[target]
-            rows.append(np.stack([rank, np.full_like(rank, source), target, distance.astype(np.int64)]))
-            if len(rows) == sources:
-                return Queries(digest(graph), *np.concatenate(rows, axis=1))
-    raise QueryError("hardly any node reaches a tenth of the others; choose a graph that hangs together")
+    for source, distances, _ in far_sources(graph, sources, seed):
+        order = settle_order(graph, source)
+        rank = np.arange(1, int(np.log2(len(order))) + 1)
+        target = order[(1 << rank) - 1].astype(np.int64)
+        rows.append(np.stack([rank, np.full_like(rank, source), target, distances[target].astype(np.int64)]))
+    return Queries(digest(graph), *np.concatenate(rows, axis=1))
 
 
 def measure_ranks(
@@ -164,10 +152,7 @@ def _method(graph: Graph, method: str, device: Device, stack: ExitStack) -> Call
         search = stack.enter_context(BidirectionalDijkstra(stack.enter_context(HostGraph(prepared))))
         node = prepared.node.tolist()
         return lambda source, target: search.distance(node[source], node[target])
-    run = Run.parse(method)
-    parameters: dict[str, Any] = dict(run.parameters)
-    where = device if ALGORITHMS[run.algorithm].RUNS_ON == "device" else None
-    return stack.enter_context(Solver(graph, run.algorithm, where, **parameters)).distance
+    return stack.enter_context(Run.parse(method).solver(graph, device)).distance
 
 
 def medians(queries: Queries, times: npt.NDArray[np.float64]) -> dict[int, float]:

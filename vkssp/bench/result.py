@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.bench.experiment import run_text
 from vkssp.bench.measuring import FORMAT
 from vkssp.errors import FormatError
 from vkssp.storage import atomic_write
@@ -69,13 +70,18 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
 
 def label(run: dict[str, Any]) -> str:
     """Return a run's algorithm and parameters in one word."""
-    return ",".join([run["algorithm"], *(f"{name}={value}" for name, value in run["parameters"].items())])
+    return run_text(run["algorithm"], run["parameters"])
 
 
 def quartiles(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     """Return lower quartile, median and upper quartile over sources of the medians over repetitions."""
-    low, median, high = np.percentile([np.median(of_source) for of_source in times], [25, 50, 75]).tolist()
+    low, median, high = np.percentile(of_sources(times), [25, 50, 75]).tolist()
     return low, median, high
+
+
+def of_sources(times: Sequence[Sequence[float]]) -> list[float]:
+    """Return the median over repetitions for each source."""
+    return [float(np.median(repetitions)) for repetitions in times]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -137,7 +143,7 @@ def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
             }
         )
     keys = [key for key in columns[0] if any(key in column for column in columns[1:])]
-    lines = [f"{place + 1}  {_about(result)}" for place, result in enumerate(results)]
+    lines = [f"{place + 1}  {about(result)}" for place, result in enumerate(results)]
     if not keys:
         return [*lines, "these results have no graph and algorithm in common"]
     header = ("milliseconds", "algorithm", *(str(place + 1) for place in range(len(results))), *_ratios(len(results)))
@@ -154,7 +160,8 @@ def _ratios(count: int) -> list[str]:
     return [f"1 / {place + 1}" for place in range(1, count)]
 
 
-def _about(result: dict[str, Any]) -> str:
+def about(result: dict[str, Any]) -> str:
+    """Return device, version and day of a result in a line."""
     device = result["device"]
     version = result["commit"] or result["vkssp"]
     return f"{device['name']} ({device['driver']}), {version}, {result['created'][:10]}"
