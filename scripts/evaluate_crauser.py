@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Crauser against Martin, push against pull, GPU against CPU, the size of workgroups, and the share of idle threads.
+"""Crauser against Martin, push against pull, GPU against CPU, the size of workgroups, idle threads, and memory.
 
 Reproduces H. Ortega-Arranz et al., "Comprehensive evaluation of a new GPU-based approach to the shortest path problem",
 2015 (GeForce GTX 480, GTX 680 and GTX Titan Black): Martin's graphs (7 predecessors, weights 1 to 10), uniform random
-graphs (weights 1 to 100), 100 random sources there, fewer here. Its real graphs are for "vkssp bench". The last rows,
-with weights up to a million, show what the number of different distances does to Martin's algorithm.
+graphs and Kronecker graphs (weights 1 to 100), 100 random sources there, fewer here. Its other graphs, of the DIMACS-10
+collection, are given by --graph FILE --weights random:1-100,seed=1. The rows with weights up to a million show what the
+number of different distances does to Martin's algorithm.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.result import label, number, table
 
-SIZES, DEGREES = (24576, 49152, 98304), (2, 20, 200, 1000, 2000)
+SIZES, DEGREES, MORE_DEGREES = (24576, 49152, 98304), (2, 20, 200, 1000, 2000), (5, 10, 50, 100, 500)
 MARTIN_GRAPHS = tuple(f"martin:{millions << 20}" for millions in (1, 3, 5, 7, 9, 11))
+KRONECKER_GRAPHS = ("kronecker:16,48,weights=1-100", "kronecker:18,48,weights=1-100")
 WIDE = tuple(f"random:98304,{degree},weights=1-1000000" for degree in (2, 20, 200))
 TUNED = tuple(
     f"crauser,{kernel}_workgroup_size={size}"
     for kernel in ("minimum", "update", "relax")
     for size in (64, 96, 128, 192, 256, 384, 512, 1024)
 )
+TUNED_GRAPHS = (*(f"random:98304,{degree}" for degree in DEGREES), "martin:1048576", KRONECKER_GRAPHS[-1])
 PLAIN = ("crauser", "martin", "crauser_predecessors", "martin_predecessors", "crauser_cpu")
+TWINS = ("martin_cpu", "crauser_predecessors_cpu", "martin_predecessors_cpu")
 #: The paper's times of GPU Martin over GPU Crauser, and of CPU Crauser over it, on its Titan, by size and degree.
 PAPER = {
     (24576, 2): (21.62, 3.56),
@@ -49,13 +53,18 @@ PAPER = {
 
 def experiment(small: bool) -> Experiment:
     """Return what is measured."""
-    random = [f"random:{size},{degree}" for size in SIZES for degree in DEGREES]
-    graphs = [*random, *WIDE, *MARTIN_GRAPHS]
+    sizes = [(size, degree) for size in SIZES for degree in DEGREES] + [(SIZES[-1], degree) for degree in MORE_DEGREES]
+    graphs = [*(f"random:{size},{degree}" for size, degree in sizes), *WIDE, *MARTIN_GRAPHS, *KRONECKER_GRAPHS]
+    more = {graph: [Run.parse(text) for text in TUNED] for graph in TUNED_GRAPHS}
+    for graph in MARTIN_GRAPHS:
+        more[graph] = [*map(Run, TWINS), *more.get(graph, ())]
     if small:
-        graphs = ["random:500,2", "random:500,20", "random:500,20,weights=1-1000000", "martin:1024"]
+        graphs = ["random:500,2", "random:500,20", "random:500,20,weights=1-1000000", "martin:1024", "kronecker:8"]
+        more = {graphs[0]: [Run.parse(text) for text in TUNED[:2]], graphs[3]: [*map(Run, TWINS)]}
     return Experiment(
         graphs=graphs,
-        runs=[Run.parse(text) for text in (*PLAIN, *(TUNED[:2] if small else TUNED))],
+        runs=[Run(name) for name in PLAIN],
+        more=more,
         sources=2 if small else 5,
         repetitions=1 if small else 3,
         warm_up_s=0.0 if small else 0.7,
@@ -91,7 +100,7 @@ def idle(graph: dict[str, Any], name: str) -> float:
 
 def report(result: dict[str, Any]) -> list[str]:
     """Return the tables."""
-    compared, rounds, tuned = [], [], []
+    compared, rounds, twins, memory, tuned = [], [], [], [], []
     for graph in result["graphs"]:
         found, text = times(graph), graph["graph"]
         paper = PAPER.get((graph["nodes"], round(degree_of(graph)))) if "weights" not in text else None
@@ -111,6 +120,12 @@ def report(result: dict[str, Any]) -> list[str]:
         pushed, pulled = idle(graph, "crauser"), idle(graph, "crauser_predecessors")
         ratio_of_rounds = martin / crauser if crauser else np.nan
         rounds.append((text, f"{crauser:,}", f"{martin:,}", number(ratio_of_rounds), f"{pushed:.1%}", f"{pulled:.1%}"))
+        if any(name in found for name in TWINS):
+            twins.append((text, *(number(found.get(name, np.nan)) for name in ("crauser_cpu", *TWINS))))
+        held = [run["memory_bytes"] for run in graph["runs"] if label(run) == "crauser" and run["device_ms"]]
+        if held:
+            used = (held[0], graph["dijkstra_bytes"])
+            memory.append((text, *(number(value / 2**20) for value in used), number(used[1] / used[0])))
         best = min((name for name in found if name.startswith("crauser,")), key=found.__getitem__, default=None)
         if best is not None:
             gain = 1 - found[best] / found.get("crauser", np.nan)
@@ -122,6 +137,12 @@ def report(result: dict[str, Any]) -> list[str]:
         "",
         *table(("", "rounds, crauser", "martin", "ratio", "idle, push", "idle, pull"), rounds),
         "the paper: 96% of the relax kernel's threads are idle in the push variant, 90% in the pull variant",
+        "",
+        *table(("CPU, milliseconds", "crauser_cpu", *TWINS), twins),
+        "the paper: Crauser takes 4% less time than Martin's algorithm on the CPU when it pushes, 18% when it pulls",
+        "",
+        *table(("MiB", "crauser", "dijkstra, CPU", "ratio"), memory),
+        "the paper: Boost's relaxed heap holds up to 11 times as much as Crauser on the GPU",
         "",
         *table(("workgroups", "crauser, 256", "best", "gain", "by"), tuned),
         "the paper: up to 23% by tuning the size of workgroups and the cache",
@@ -137,6 +158,7 @@ def draw(result: dict[str, Any], figure: Any) -> None:
     ours: dict[str, Line] = {}
     for weights in (False, True):
         chosen = [graph for graph in random if graph["nodes"] == largest and ("weights" in graph["graph"]) == weights]
+        chosen.sort(key=degree_of)
         degrees = [degree_of(graph) for graph in chosen]
         for name in PLAIN if not weights else ():
             lines[name] = (degrees, [times(graph).get(name, np.nan) for graph in chosen], None, None)

@@ -37,7 +37,7 @@ def experiment(small: bool) -> Experiment:
         sources=4 if small else 32,
         repetitions=1,
         warm_up_s=0.0 if small else 0.7,
-        limit_s=5.0 if small else 30.0,
+        limit_s=5.0 if small else 20.0,
     )
 
 

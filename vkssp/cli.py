@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
+from vkssp.options import add_reading
 from vkssp.solver import DEFAULT_ALGORITHM
 from vkssp.solvers.base import COUNTING
 
@@ -54,24 +55,6 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--json", action="store_true", help="print one JSON object, for programs")
         return sub
 
-    def with_reading(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--profile", default="car", help="who travels, in an extract (default: car)")
-        others = sub.add_argument_group("for graphs in other formats")
-        others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
-        others.add_argument(
-            "--weights",
-            default="unit",
-            metavar="RULE",
-            help="the weights of a file without any: unit, or random:LOW-HIGH,seed=S (default: unit)",
-        )
-        others.add_argument("--scale", type=float, metavar="X", help="multiply weights by X, then round them")
-        way = others.add_mutually_exclusive_group()
-        way.add_argument("--directed", action="store_true", default=None, help="each line is an arc, one way")
-        way.add_argument("--undirected", dest="directed", action="store_false", help="each line is an edge, both ways")
-        others.add_argument(
-            "--coordinates", default=True, metavar="FILE", help="where the nodes are (default: FILE beside the graph)"
-        )
-
     def with_graph(sub: argparse.ArgumentParser) -> None:
         sub.add_argument(
             "graph",
@@ -79,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
             help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge "
             "list, perhaps compressed; or a graph to generate, such as rmat:20",
         )
-        with_reading(sub)
+        add_reading(sub)
 
     def with_solver(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
@@ -108,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
     )
     sub.add_argument("output", metavar="OUT", help="the graph file to write")
-    with_reading(sub)
+    add_reading(sub)
 
     sub = command("info", "say what a graph holds")
     with_graph(sub)
@@ -153,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         help="other libraries to measure beside: scipy, networkit, rustworkx, igraph, routingkit-cch, or all "
         "(pip install 'vkssp[bench]')",
     )
+    add_reading(sub)
     sub.add_argument("--suite", action="store_true", help="measure a fixed set, about ten minutes on a modern GPU")
     sub.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")
     sub.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")

@@ -14,6 +14,7 @@ import numpy as np
 
 from vkssp.errors import DeviceError, FormatError
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.options import reading
 from vkssp.reading import read_graph
 
 #: What a command returns: an object for JSON, and lines for a terminal.
@@ -280,16 +281,7 @@ def _watched(args: argparse.Namespace) -> bool:
 
 
 def _graph(args: argparse.Namespace, path: str | None = None) -> Graph:
-    return read_graph(
-        args.graph if path is None else path,
-        profile=args.profile,
-        progress=_watched(args),
-        format=args.format,
-        weights=args.weights,
-        directed=args.directed,
-        scale=args.scale,
-        coordinates=args.coordinates,
-    )
+    return read_graph(args.graph if path is None else path, progress=_watched(args), **reading(args))
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {

@@ -18,6 +18,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker, check_parameters
+from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph, Timings, share
 
 DEFAULT_ALGORITHM = "near_far"
@@ -39,8 +40,9 @@ class Solver(Resource):
 
     Parameters
     ----------
-    graph : Graph
-        The graph; it is uploaded once.
+    graph : Graph or PreparedGraph
+        The graph; it is uploaded once. One that was prepared before, by `vkssp.solvers.prepare.PreparedGraph`, spares
+        the next solvers the time for it, and has an order already.
     algorithm : str
         Name of an algorithm; see `vkssp.ALGORITHMS`.
     device : Device, int or str, optional
@@ -83,7 +85,7 @@ class Solver(Resource):
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | PreparedGraph,
         algorithm: str = DEFAULT_ALGORITHM,
         device: Device | int | str | None = None,
         *,
@@ -91,7 +93,10 @@ class Solver(Resource):
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        if not isinstance(graph, Graph):
+        if isinstance(graph, PreparedGraph):
+            if order not in ("auto", graph.order):
+                raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
+        elif not isinstance(graph, Graph):
             raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
         kind = algorithm_named(algorithm)
         self._parameters = check_parameters(kind, parameters)
@@ -101,11 +106,12 @@ class Solver(Resource):
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
-        self._begin(graph, algorithm, share(graph, order, kind.RUNS_ON, device), began, uploaded_s)
+        self._begin(algorithm, share(graph, order, kind.RUNS_ON, device), began, uploaded_s)
 
-    def _begin(self, graph: Graph, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self.graph, self.algorithm, self._shared = graph, algorithm, shared.hold()
+    def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
+        self.algorithm, self._shared = algorithm, shared.hold()
         self._prepared, self.device = shared.graph.prepared, shared.device
+        self.graph = self._prepared.graph
         self.last: Outcome | None = None
         self._download_s: float | None = None
         self._lock = threading.RLock()
@@ -147,7 +153,7 @@ class Solver(Resource):
         self._check_open()
         solver = object.__new__(Solver)
         solver._parameters, solver._counting = self._parameters, self._counting
-        solver._begin(self.graph, self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
+        solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
         return solver
 
     def distances(self, source: int) -> Uint32s:
@@ -279,6 +285,12 @@ class Solver(Resource):
             device_ms=None if self.last is None else self.last.device_ms,
             download_ms=None if self._download_s is None else 1e3 * self._download_s,
         )
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the graph and of the buffers of all solvers over this copy of it, where the searches run."""
+        self._check_open()
+        return self._shared.graph.memory_bytes
 
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""

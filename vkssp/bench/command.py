@@ -12,6 +12,7 @@ from vkssp.bench.measuring import measure
 from vkssp.bench.peers import peer_names
 from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
 from vkssp.errors import QueryError
+from vkssp.options import reading
 from vkssp.storage import check_writable
 
 
@@ -55,6 +56,7 @@ def _experiment(args: argparse.Namespace) -> Experiment:
         "seed": args.seed,
         "repetitions": args.repetitions,
         "limit_s": args.limit,
+        "reading": reading(args),
     }
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if args.suite:

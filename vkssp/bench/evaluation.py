@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fnmatch
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, load_result, of_sources, save_result
 from vkssp.errors import QueryError, VksspError
+from vkssp.options import add_reading, reading
 from vkssp.storage import atomic_write, check_writable
 
 #: A line of a figure: x, and y with its lower and upper end where there is a spread.
@@ -52,14 +54,27 @@ def evaluate(
     parser.add_argument("--output", default=".", metavar="FOLDER", help=f"where {name}.json, .txt and .png are written")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--sources", type=int, metavar="N", help="random sources for each graph")
-    parser.add_argument("--result", metavar="FILE.json", help="draw a result that was measured before")
+    parser.add_argument("--only", metavar="PATTERN", help="of its graphs only those like this, such as 'rmat:1?'")
+    parser.add_argument("--graph", action="append", default=[], metavar="FILE", help="one more graph; may be repeated")
+    parser.add_argument(
+        "--result", nargs="+", metavar="FILE.json", help="draw what was measured before, in one go or in parts"
+    )
+    add_reading(parser)
     args = parser.parse_args()
     try:
         paths = {ending: Path(args.output) / f"{name}.{ending}" for ending in ("json", "txt", "png")}
         for path in paths.values():
             check_writable(path)
         pyplot = import_pyplot()
-        result = load_result(args.result) if args.result else _measure(experiment(args.small), args, paths["json"])
+        if args.result:
+            result = joined([load_result(path) for path in args.result])
+        else:
+            result = measure(
+                _chosen(experiment(args.small), args),
+                args.device,
+                progress=True,
+                each=functools.partial(save_result, paths["json"]),
+            )
         lines = [about(result), *report(result)]
         print("\n".join(lines))
         with atomic_write(paths["txt"]) as stream:
@@ -73,10 +88,29 @@ def evaluate(
     return 0
 
 
-def _measure(experiment: Experiment, args: argparse.Namespace, path: Path) -> dict[str, Any]:
-    if args.sources is not None:
-        experiment = dataclasses.replace(experiment, sources=args.sources)
-    return measure(experiment, args.device, progress=True, each=functools.partial(save_result, path))
+def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
+    """Return the experiment with what the command line changes."""
+    graphs = [text for text in experiment.graphs if args.only is None or fnmatch.fnmatchcase(text, args.only)]
+    if not graphs and not args.graph:
+        raise QueryError(f"--only {args.only} is like none of the graphs; they are {', '.join(experiment.graphs)}")
+    sources = experiment.sources if args.sources is None else args.sources
+    return dataclasses.replace(experiment, graphs=[*graphs, *args.graph], sources=sources, reading=reading(args))
+
+
+def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one result with the graphs of several, which must be from one device and one version.
+
+    Raises
+    ------
+    QueryError
+        If they are not.
+    """
+    first = results[0]
+    for other in results[1:]:
+        for name in ("device", "vkssp", "commit"):
+            if other[name] != first[name]:
+                raise QueryError(f"the results differ in {name}; give parts that one program measured on one device")
+    return {**first, "graphs": [graph for result in results for graph in result["graphs"]]}
 
 
 def save_figure(figure: Any, path: str | Path) -> None:

@@ -13,6 +13,7 @@ from vkssp.graph import Graph
 from vkssp.solver import Solver, algorithm_named
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import check_parameters
+from vkssp.solvers.prepare import PreparedGraph
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Run:
         """Return what `parse` reads."""
         return run_text(self.algorithm, self.parameters)
 
-    def solver(self, graph: Graph, device: Device, counters: str = "iterations") -> Solver:
+    def solver(self, graph: Graph | PreparedGraph, device: Device, counters: str = "iterations") -> Solver:
         """Return a solver for a graph, on a device if the algorithm runs on one."""
         where = device if ALGORITHMS[self.algorithm].RUNS_ON == "device" else None
         parameters: dict[str, Any] = dict(self.parameters)
@@ -91,7 +92,11 @@ class Experiment:
     warm_up_s : float
         Seconds of searches before those that are timed: a device that was idle is slow at first.
     limit_s : float
-        Seconds after which a run goes on to no further source.
+        Seconds after which a run, and Dijkstra's algorithm before it, goes on to no further source.
+    reading : mapping of str to object
+        How files are read: further arguments of `vkssp.read_graph`.
+    more : mapping of str to sequence of Run
+        What is measured besides on some of the graphs.
     """
 
     graphs: Sequence[str]
@@ -102,6 +107,8 @@ class Experiment:
     repetitions: int = 3
     warm_up_s: float = 0.7
     limit_s: float = 60.0
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Sequence[Run]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the numbers."""

@@ -25,6 +25,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.reading import read_graph
 from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.prepare import PreparedGraph
 
 #: Layout of result files; a change that readers would notice gives the next number.
 FORMAT = 1
@@ -67,12 +68,15 @@ def measure(
         If a graph cannot be read, or the device cannot be opened.
     """
     result: dict[str, Any] = {}
-    rows = len(experiment.runs) + len(experiment.peers)
-    total = len(experiment.graphs) * (1 + rows)
+    rows = {
+        text: len(experiment.runs) + len(experiment.more.get(text, ())) + len(experiment.peers)
+        for text in experiment.graphs
+    }
+    total = sum(1 + rows[text] for text in experiment.graphs)
     with tqdm(total=total, unit="run", disable=None if progress else True, leave=False) as bar:
         for result in steps(experiment, device):
             graph = result["graphs"][-1]
-            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows}")
+            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows[graph['graph']]}")
             bar.update()
             if each is not None:
                 each(result)
@@ -85,7 +89,7 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
     try:
         result = _head(experiment, opened)
         for text in experiment.graphs:
-            graph = read_graph(text)
+            graph = read_graph(text, **experiment.reading)
             expected, reference_ms = _references(graph, text, experiment)
             entry: dict[str, Any] = {
                 "graph": text,
@@ -98,8 +102,11 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             }
             result["graphs"].append(entry)
             yield result
-            for run in experiment.runs:
-                entry["runs"].append(_measure_run(graph, run, expected, opened, experiment))
+            # What one run sorts, the next one need not sort again.
+            prepared = PreparedGraph(graph, keep=True)
+            entry["dijkstra_bytes"] = _memory(prepared)
+            for run in (*experiment.runs, *experiment.more.get(text, ())):
+                entry["runs"].append(_measure_run(prepared, run, expected, opened, experiment))
                 yield result
             for name in experiment.peers:
                 entry["runs"].append(_measure_peer(graph, name, expected, experiment))
@@ -107,6 +114,12 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
     finally:
         if opened is not device:
             opened.close()
+
+
+def _memory(graph: PreparedGraph) -> int:
+    """Return the bytes that Dijkstra's algorithm holds for a graph."""
+    with Solver(graph, "dijkstra") as solver:
+        return solver.memory_bytes
 
 
 def digest(graph: Graph) -> str:
@@ -158,17 +171,21 @@ def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
             "repetitions": experiment.repetitions,
             "warm_up_s": experiment.warm_up_s,
             "limit_s": experiment.limit_s,
+            "reading": {name: str(value) for name, value in experiment.reading.items()},
         },
         "graphs": [],
     }
 
 
 def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
-    """Return the distances from random sources that reach far, and how long Dijkstra took for each."""
-    expected, times = {}, []
+    """Return the distances from random sources that reach far, and how long Dijkstra's algorithm took for each."""
+    expected: dict[int, Uint32s] = {}
+    times: list[float] = []
     for source, found, milliseconds in far_sources(graph, experiment.sources, experiment.seed, f" of {text}"):
         expected[source] = found
         times.append(milliseconds)
+        if sum(times) > 1e3 * experiment.limit_s:
+            break
     return expected, times
 
 
@@ -225,18 +242,20 @@ def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | 
         "call_ms": [],
         "download_ms": [],
         "counters": {},
+        "memory_bytes": None,  # of another library nobody knows
         "error": None,
     }
 
 
 def _measure_run(
-    graph: Graph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
+    graph: PreparedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
     row = _row(run.algorithm, run.parameters, ALGORITHMS[run.algorithm].RUNS_ON, vkssp.__version__)
     try:
         with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
+            row["memory_bytes"] = solver.memory_bytes
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:
             with run.solver(graph, device, counters="totals") as solver:

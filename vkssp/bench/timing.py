@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from vkssp.bench.peers import Peer
 from vkssp.errors import VksspError
 from vkssp.graph import Uint32s
 from vkssp.solver import Solver
+
+Value = TypeVar("Value")
 
 
 class Times(NamedTuple):
@@ -96,25 +98,39 @@ def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], exp
     VksspError
         If distances are wrong.
     """
-    began, slow = time.perf_counter(), False
-    for source, distances in expected.items():
-        started = time.perf_counter()
+    samples, slow = {}, False
+    for source, distances in _until(expected, experiment.limit_s):
         found, first = timed.distances(source)
         if not np.array_equal(found, distances):
             raise VksspError(f"wrong distances from node {source}")
-        row["sources"].append(source)
-        row["download_ms"].append(first.download_ms)
+        samples[source] = [first]
         slow = slow or first.call_ms + first.download_ms > 1e3 * experiment.limit_s / 4
-        samples = [first]
-        if not slow:
-            while time.perf_counter() - started < experiment.warm_up_s:
+    downloads = {source: first.download_ms for source, (first,) in samples.items()}
+    if not slow:
+        # What was compared on the host left the device idle, so all of it is done before the device is warmed up.
+        began = time.perf_counter()
+        while time.perf_counter() - began < experiment.warm_up_s:
+            for source in samples:
                 timed.search(source)
-            samples = [timed.search(source) for _ in range(experiment.repetitions)]
-        row["device_ms"].append([sample.device_ms for sample in samples])
-        row["call_ms"].append([sample.call_ms for sample in samples])
-        if time.perf_counter() - began > experiment.limit_s:
-            break
+        samples = {
+            source: [timed.search(source) for _ in range(experiment.repetitions)]
+            for source, _ in _until(downloads, experiment.limit_s)
+        }
+    for source, times in samples.items():
+        row["sources"].append(source)
+        row["download_ms"].append(downloads[source])
+        row["device_ms"].append([sample.device_ms for sample in times])
+        row["call_ms"].append([sample.call_ms for sample in times])
     return slow
+
+
+def _until(values: Mapping[int, Value], limit_s: float) -> Iterator[tuple[int, Value]]:
+    """Yield keys and values, the first in any case, until a time has passed."""
+    began = time.perf_counter()
+    for item in values.items():
+        yield item
+        if time.perf_counter() - began > limit_s:
+            return
 
 
 def _since(began: float) -> float:

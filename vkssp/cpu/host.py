@@ -114,6 +114,9 @@ class HostGraph(Resource):
         """Number of nodes, of which cycles of zero weight count as one."""
         return self.prepared.num_nodes
 
+    def _own_bytes(self) -> int:
+        return array_bytes(self)
+
     @cached_property
     def lightest(self) -> int:
         """Weight of the lightest arc; 2**32 - 1 where there is none."""
@@ -126,6 +129,12 @@ class HostGraph(Resource):
                 first_in, arcs_in, arc_in = self.prepared.reverse()
                 self._incoming = read_only(first_in), read_only(arcs_in), arc_in
             return self._incoming
+
+
+def array_bytes(holder: object) -> int:
+    """Return the bytes of the arrays that an object has, alone or in tuples."""
+    values = [value if isinstance(value, tuple) else (value,) for value in vars(holder).values()]
+    return sum(item.nbytes for items in values for item in items if isinstance(item, np.ndarray))
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.host import HostGraph
+from vkssp.cpu.host import HostGraph, array_bytes
 from vkssp.cpu.walker import HostWalker
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -102,6 +102,9 @@ class HostSearch(Resource):
     def trace(self) -> npt.NDArray[Any]:
         """Return a copy of the iterations of the last search; see `Algorithm`."""
         return self._rows[: self._num_rows].copy()
+
+    def _own_bytes(self) -> int:
+        return array_bytes(self)
 
     def walker(self) -> HostWalker:
         """Return a walker along the distances of this algorithm's searches."""

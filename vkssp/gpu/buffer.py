@@ -128,6 +128,9 @@ class Buffer(Resource):
                 data[start : start + size] = stage.bytes[:size]
         return data.view(dtype)
 
+    def _own_bytes(self) -> int:
+        return self.nbytes
+
     def _release(self) -> None:
         lib.vkDestroyBuffer(self.device.handle, self.handle, ffi.NULL)
         if self._memory is not None:

@@ -54,6 +54,15 @@ class Resource:
         """Whether this process was forked from the one that made the object."""
         return os.getpid() != self._process
 
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that this object and what was made from it hold for data."""
+        return self._own_bytes() + sum(owned.memory_bytes for owned in list(self._owned.values()))
+
+    def _own_bytes(self) -> int:
+        """Return the bytes that this object itself holds for data."""
+        return 0
+
     def _release(self) -> None:
         """Give back what this object itself holds; called once."""
 

@@ -45,7 +45,7 @@ class BellmanFordEdge(BellmanFord):
         segment = self._parameters["segment"] or 0
 
         def make() -> Any:
-            edges = edges_of(graph.prepared, segment)
+            edges = graph.prepared.derived(f"edges by {segment}", lambda: edges_of(graph.prepared, segment))
             arrays = {f"the edges' {name}": getattr(edges, name) for name in ("start", "end", "weight")}
             return graph.upload(arrays), edges.num_undirected, len(edges.start)
 

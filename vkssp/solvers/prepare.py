@@ -6,6 +6,7 @@ along distances cannot go round in circles, and no solver has to know. Results a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -31,9 +32,15 @@ class PreparedGraph:
     order : str
         ``"z"`` numbers nodes along the Z-order curve of their coordinates, ``"natural"`` keeps the caller's numbering,
         ``"auto"`` takes the first where there are coordinates.
+    keep : bool
+        Whether what algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
 
     Attributes
     ----------
+    graph : Graph
+        The caller's graph.
+    order : str
+        What was asked for.
     node : numpy.ndarray
         Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
     is_identity : bool
@@ -46,18 +53,19 @@ class PreparedGraph:
         Head and weight of each arc, shape (num_arcs, 2), uint32.
     """
 
-    def __init__(self, graph: Graph, order: str = "auto") -> None:
+    def __init__(self, graph: Graph, order: str = "auto", *, keep: bool = False) -> None:
         if order not in ORDERS:
             raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
         if order == "z" and graph.lat is None:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'natural'")
-        self.graph = graph
+        self.graph, self.order = graph, order
+        self._kept: dict[str, Any] | None = {} if keep else None
         rank: npt.NDArray[np.uint32] | None = None
         if order != "natural" and graph.lat is not None and graph.lon is not None:
             numbering = z_order(graph.lat, graph.lon)
             if not numbering.is_identity:
                 rank = numbering.rank
-        group, keep = _zero_cycles(graph)
+        group, between = _zero_cycles(graph)
         if group is not None:
             # A cycle's nodes take the place of the first of them in the numbering.
             place = np.arange(graph.num_nodes, dtype=np.uint32) if rank is None else rank
@@ -75,7 +83,7 @@ class PreparedGraph:
             self.first_out, heads, weights = graph.first_out, graph.head, graph.weight
         else:
             self.node = rank
-            kept = np.arange(graph.num_arcs, dtype=np.int64) if keep is None else np.flatnonzero(keep)
+            kept = np.arange(graph.num_arcs, dtype=np.int64) if between is None else np.flatnonzero(between)
             self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
             self.arc = kept[by_tail]
             heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
@@ -85,6 +93,14 @@ class PreparedGraph:
     def num_arcs(self) -> int:
         """Number of arcs."""
         return len(self.arcs)
+
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns; if such things are kept, what it returned under this name before."""
+        if self._kept is None:
+            return make()
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
         """Return the arcs by head.
@@ -98,9 +114,14 @@ class PreparedGraph:
         arc_in : numpy.ndarray
             The caller's id of each, shape (num_arcs,), int64.
         """
-        tails = tails_of(self.first_out)
-        first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
-        return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
+
+        def make() -> Any:
+            tails = tails_of(self.first_out)
+            first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
+            return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
+
+        first_in, arcs_in, arc_in = self.derived("reverse", make)
+        return first_in, arcs_in, arc_in
 
     def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the nodes of more than `limit` arcs, and in how many pieces of so many arcs each is cut."""

@@ -61,9 +61,9 @@ class SharedGraph:
                 self.device.close()
 
 
-def share(graph: Graph, order: str, runs_on: str, device: Device | int | str | None) -> SharedGraph:
+def share(graph: Graph | PreparedGraph, order: str, runs_on: str, device: Device | int | str | None) -> SharedGraph:
     """Return a graph, prepared, where an algorithm takes it."""
-    prepared = PreparedGraph(graph, order)
+    prepared = PreparedGraph(graph, order) if isinstance(graph, Graph) else graph
     if runs_on == "host":
         # Only those who use it pay for the import of its compiler.
         from vkssp.cpu import Host, HostGraph

@@ -1,0 +1,33 @@
+"""Options of command lines that say how a graph is read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+_NAMES = ("profile", "format", "weights", "directed", "scale", "coordinates")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `read_graph` takes as arguments."""
+    parser.add_argument("--profile", default="car", help="who travels, in an extract (default: car)")
+    others = parser.add_argument_group("for graphs in other formats")
+    others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
+    others.add_argument(
+        "--weights",
+        default="unit",
+        metavar="RULE",
+        help="the weights of a file without any: unit, or random:LOW-HIGH,seed=S (default: unit)",
+    )
+    others.add_argument("--scale", type=float, metavar="X", help="multiply weights by X, then round them")
+    way = others.add_mutually_exclusive_group()
+    way.add_argument("--directed", action="store_true", default=None, help="each line is an arc, one way")
+    way.add_argument("--undirected", dest="directed", action="store_false", help="each line is an edge, both ways")
+    others.add_argument(
+        "--coordinates", default=True, metavar="FILE", help="where the nodes are (default: FILE beside the graph)"
+    )
+
+
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `read_graph` that the options of `add_reading` say."""
+    return {name: getattr(args, name) for name in _NAMES}
