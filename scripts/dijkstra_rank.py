@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
 """Time queries by Dijkstra rank: from random sources to the 2nd, 4th, 8th, ... node that Dijkstra settles.
 
-    scripts/dijkstra_rank.py iceland.graph --methods near_far,delta_step,dijkstra,bidirectional --figure ranks.png
+    scripts/dijkstra_rank.py iceland.graph --sources 100 --json ranks.json --csv ranks.csv
+    scripts/dijkstra_rank.py --result ranks.json --figure ranks.png
 
-A method is an algorithm of 'vkssp algorithms', or 'bidirectional'; one with parameters is given by --run. Every
-distance is checked. Queries can be saved, so that other programs answer the same ones, and read again.
+A method is an algorithm of 'vkssp algorithms'; 'bidirectional', Dijkstra's algorithm from both ends on the CPU; or
+'routingkit-cch', RoutingKit's customizable contraction hierarchies, if pip install 'vkssp[bench]' was run. One with
+parameters is given by --run. The time of a query is that of the call, from two node ids to the distance; every
+distance is checked. Printed are medians; --csv and --json have all times, --json also device, driver, commit and graph.
+
+Other programs can answer the same queries, which --save-queries writes as CSV and --queries reads again:
+
+    # graph sha256 6fd1...        of first_out, head and weight, each as 32-bit integers, little-endian
+    rank,source,target,distance   the first says 10 where the target is the 2^10th node that is settled
+    1,52731,52730,84              nodes are numbered from 0, as vkssp reads the graph; distances add up its weights
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,16 +29,108 @@ from tqdm import tqdm
 
 from vkssp import VksspError, read_graph
 from vkssp.bench.evaluation import import_pyplot, save_figure
-from vkssp.bench.measuring import commit
-from vkssp.bench.rank import Queries, crossover, draw_queries, measure_ranks, medians
-from vkssp.bench.result import number, table
+from vkssp.bench.rank import (
+    REFERENCES,
+    Queries,
+    check_methods,
+    crossover,
+    draw_queries,
+    load_ranks,
+    measure_ranks,
+    medians,
+    save_rank_csv,
+    start_result,
+    times_of,
+)
+from vkssp.bench.result import about, number, save_result, table
+from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
-from vkssp.storage import atomic_write, check_writable
+from vkssp.options import add_reading, reading
+from vkssp.storage import check_writable
+
+METHODS = "near_far,delta_step,dijkstra,bidirectional,routingkit-cch"
+SOURCES, SEED, LIMIT_S, WARM_UP_S = 100, 1, 600.0, 0.7
+#: Options that say what is measured.
+MEASURING = ("methods", "run", "sources", "seed", "queries", "limit", "device", "json")
 
 
-def draw_figure(path: str, queries: Queries, times: dict[str, np.ndarray], title: str) -> None:
+def measure(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield the result after each method."""
+    names = METHODS if args.methods is None else args.methods
+    methods = list(dict.fromkeys([*filter(None, names.split(",")), *args.run]))
+    check_methods(methods)
+    limit_s = LIMIT_S if args.limit is None else args.limit
+    if not limit_s > 0:
+        raise QueryError(f"--limit is {limit_s:g}; give seconds, more than 0")
+    if args.queries and (args.sources is not None or args.seed is not None):
+        raise QueryError("--queries has sources of its own; leave --sources and --seed out")
+    graph, seed = read_graph(args.graph, **reading(args)), None
+    if args.queries:
+        queries = Queries.load(args.queries, graph)
+    else:
+        seed = SEED if args.seed is None else args.seed
+        queries = draw_queries(graph, SOURCES if args.sources is None else args.sources, seed)
+    if args.save_queries:
+        queries.save(args.save_queries)
+    settings = {"warm_up_s": WARM_UP_S, "limit_s": limit_s}
+    with Device(args.device) as device:
+        how = {name: str(value) for name, value in reading(args).items()}
+        result = start_result(args.graph, graph, queries, device, seed=seed, reading=how, **settings)
+        rows = measure_ranks(graph, queries, methods, device, **settings)
+        for row in tqdm(rows, "methods", total=len(methods), disable=None):
+            result["methods"].append(row)
+            yield result
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the tables."""
+    queries, times, graph = Queries.of(result), times_of(result), result["graph"]
+    by_method = {method: medians(queries, milliseconds) for method, milliseconds in times.items()}
+    asked = f"{len(queries.rank):,} queries from {len(np.unique(queries.source)):,} sources"
+    ranks = [
+        (f"2^{rank}", f"{np.count_nonzero(queries.rank == rank):,}", *(short(of[rank]) for of in by_method.values()))
+        for rank in np.unique(queries.rank).tolist()
+    ]
+    references = [name for name in REFERENCES if name in times]
+    rows = []
+    for row in result["methods"]:
+        method = row["method"]
+        if method in times:
+            found = [crossover(queries, times[method], times[other]) for other in references]
+            beats = ["-" if rank is None else f"2^{rank}" for rank in found]
+            rows.append((method, row["version"], number(row["setup_ms"]), *beats))
+    return [
+        f"{graph['graph']}: {graph['nodes']:,} nodes, {graph['arcs']:,} arcs; {asked}, all verified",
+        f"{about(result)}, Vulkan {result['device']['api_version']}, beside {result['host']['cpu']}",
+        "",
+        "median milliseconds of a query",
+        *table(("rank", "queries", *times), ranks),
+        "",
+        "milliseconds of setup, and the rank from which on a method has the lower median; -: not at the largest",
+        *table(("method", "version", "setup", *(f"below {name}" for name in references)), rows),
+        *(f"{row['method']}: {row['error']}" for row in result["methods"] if row["error"]),
+    ]
+
+
+def short(milliseconds: float) -> str:
+    """Return a time as people read it, that of a hierarchy too, which answers within microseconds."""
+    return number(milliseconds) if milliseconds >= 0.1 else f"{milliseconds:.4f}"
+
+
+def check_figure(path: str) -> None:
+    """Raise `QueryError` if matplotlib is not there or does not write files of this ending."""
+    plt = import_pyplot()
+    figure = plt.figure()
+    endings = figure.canvas.get_supported_filetypes()
+    plt.close(figure)
+    if Path(path).suffix[1:] not in endings:
+        raise QueryError(f"--figure is {path!r}, which names no format; end it in one of {', '.join(endings)}")
+
+
+def draw_figure(path: str, result: dict[str, Any]) -> None:
     """Draw a box for each rank and method."""
     plt = import_pyplot()
+    queries, times = Queries.of(result), times_of(result)
     ranks = np.unique(queries.rank)
     figure, axes = plt.subplots(figsize=(9, 4.8), layout="constrained")
     width = 0.8 / len(times)
@@ -45,6 +148,7 @@ def draw_figure(path: str, queries: Queries, times: dict[str, np.ndarray], title
         for box in boxes["boxes"]:
             box.set_facecolor(colour)
         axes.plot([], [], color=colour, linewidth=6, label=method)
+    title = f"{Path(result['graph']['graph']).name}, {result['device']['name']}, {result['host']['cpu']}"
     axes.set(yscale="log", xlabel="Dijkstra rank", ylabel="query time in ms", title=title, xticks=ranks)
     axes.set_xticklabels([f"$2^{{{rank}}}$" for rank in ranks])
     axes.grid(axis="y", alpha=0.3)
@@ -54,60 +158,51 @@ def draw_figure(path: str, queries: Queries, times: dict[str, np.ndarray], title
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure, print, write."""
-    for path in (args.save_queries, args.csv, args.figure):
-        if path:
-            check_writable(path, args.graph, args.queries)
-    methods = [*(name for name in args.methods.split(",") if name), *args.run]
-    graph = read_graph(args.graph)
-    queries = Queries.load(args.queries, graph) if args.queries else draw_queries(graph, args.sources, args.seed)
-    if args.save_queries:
-        queries.save(args.save_queries)
-    times: dict[str, Any] = {}
-    with Device(args.device) as device:
-        for method, milliseconds in tqdm(
-            measure_ranks(graph, queries, methods, device), "methods", total=len(methods), disable=None
-        ):
-            times[method] = milliseconds
-        info = device.info
-    by_method = {method: medians(queries, milliseconds) for method, milliseconds in times.items()}
-    ranks = sorted(set(queries.rank.tolist()))
-    print(
-        f"{args.graph}: {graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs, {len(queries.rank):,} queries, all verified"
-    )
-    print(f"{info.name} ({info.driver}), commit {commit() or 'unknown'}; median milliseconds of a query")
-    rows = [(f"2^{rank}", *(number(by_method[method][rank]) for method in times)) for rank in ranks]
-    print("\n".join(table(("rank", *times), rows)))
-    for reference in ("dijkstra", "bidirectional"):
-        for method in times:
-            if reference in times and method not in ("dijkstra", "bidirectional"):
-                rank = crossover(queries, times[method], times[reference])
-                what = "is not faster at the largest rank" if rank is None else f"is faster from rank 2^{rank} on"
-                print(f"{method} {what} than {reference}")
-    if args.csv:
-        columns = np.stack([queries.rank, queries.source, queries.target, *times.values()], axis=1)
-        with atomic_write(args.csv) as stream:
-            # A method with parameters has commas in it.
-            names = [f'"{method}"' if "," in method else method for method in times]
-            stream.write((",".join(["rank", "source", "target", *names]) + "\n").encode())
-            np.savetxt(stream, columns, fmt=["%d"] * 3 + ["%.6g"] * len(times), delimiter=",")
+    """Measure, or read what was measured; print, write."""
+    outputs = [path for path in (args.save_queries, args.json, args.csv, args.figure) if path]
+    for place, path in enumerate(outputs):
+        check_writable(path, args.graph, args.queries, args.result, *outputs[:place])
     if args.figure:
-        draw_figure(args.figure, queries, times, f"{args.graph}, {info.name}")
+        check_figure(args.figure)
+    if args.result:
+        given = ["GRAPH"] if args.graph else []
+        given += [f"--{name}" for name in MEASURING if getattr(args, name) not in (None, [])]
+        if given:
+            raise QueryError(f"--result only reads what was measured; leave {', '.join(given)} out")
+        result = load_ranks(args.result)
+        if args.save_queries:
+            Queries.of(result).save(args.save_queries)
+    else:
+        if not args.graph:
+            raise QueryError("there is no graph; give a file, or an expression such as road:512, or --result")
+        for result in measure(args):
+            if args.json:  # after each method, for hours of work must not be lost
+                save_result(args.json, result)
+    print("\n".join(report(result)))
+    if args.csv:
+        save_rank_csv(args.csv, result)
+    if args.figure:
+        draw_figure(args.figure, result)
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", metavar="GRAPH", help="a file, or an expression such as road:512")
-    parser.add_argument("--methods", default="near_far,delta_step,dijkstra,bidirectional", metavar="A,B,...")
+    parser.add_argument("graph", nargs="?", metavar="GRAPH", help="a file, or an expression such as road:512")
+    parser.add_argument("--methods", metavar="A,B,...", help=f"default: {METHODS}")
     parser.add_argument("--run", action="append", default=[], metavar="NAME,PARAMETER=N", help="may be repeated")
-    parser.add_argument("--sources", type=int, default=100, help="random sources (default: 100)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sources (default: 1)")
-    parser.add_argument("--queries", metavar="FILE", help="read the queries from a file instead of drawing them")
-    parser.add_argument("--save-queries", metavar="FILE", help="write the queries")
-    parser.add_argument("--csv", metavar="FILE", help="write the time of each query")
+    parser.add_argument("--sources", type=int, metavar="N", help=f"random sources (default: {SOURCES})")
+    parser.add_argument("--seed", type=int, metavar="N", help=f"seed of the sources (default: {SEED})")
+    parser.add_argument("--queries", metavar="FILE.csv", help="read the queries instead of drawing them")
+    parser.add_argument("--save-queries", metavar="FILE.csv", help="write the queries")
+    limit = f"seconds that routingkit-cch may take for its setup, or it is left out (default: {LIMIT_S:g})"
+    parser.add_argument("--limit", type=float, metavar="S", help=limit)
+    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument("--result", metavar="FILE.json", help="read what --json wrote instead of measuring")
+    parser.add_argument("--json", metavar="FILE.json", help="write the time of each query, and what was measured where")
+    parser.add_argument("--csv", metavar="FILE.csv", help="write the time of each query")
     parser.add_argument("--figure", metavar="FILE.png", help="draw a box for each rank and method")
-    parser.add_argument("--device", help="index or part of the name")
+    add_reading(parser)
     args = parser.parse_args()
     try:
         run(args)

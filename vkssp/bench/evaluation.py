@@ -54,7 +54,12 @@ def evaluate(
     parser.add_argument("--output", default=".", metavar="FOLDER", help=f"where {name}.json, .txt and .png are written")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--sources", type=int, metavar="N", help="random sources for each graph")
-    parser.add_argument("--only", metavar="PATTERN", help="of its graphs only those like this, such as 'rmat:1?'")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="PATTERN",
+        help="of its graphs only those like this, such as 'rmat:1?', or '' for none; may be repeated",
+    )
     parser.add_argument("--graph", action="append", default=[], metavar="FILE", help="one more graph; may be repeated")
     parser.add_argument(
         "--result", nargs="+", metavar="FILE.json", help="draw what was measured before, in one go or in parts"
@@ -90,9 +95,10 @@ def evaluate(
 
 def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
     """Return the experiment with what the command line changes."""
-    graphs = [text for text in experiment.graphs if args.only is None or fnmatch.fnmatchcase(text, args.only)]
+    patterns = ["*"] if args.only is None else args.only
+    graphs = [text for text in experiment.graphs if any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns)]
     if not graphs and not args.graph:
-        raise QueryError(f"--only {args.only} is like none of the graphs; they are {', '.join(experiment.graphs)}")
+        raise QueryError(f"--only is like none of the graphs; they are {', '.join(experiment.graphs)}")
     sources = experiment.sources if args.sources is None else args.sources
     return dataclasses.replace(experiment, graphs=[*graphs, *args.graph], sources=sources, reading=reading(args))
 

@@ -224,23 +224,34 @@ class RoutingkitCch(Peer):
     LARGEST = 2**31 - 2
 
     def _make(self, module: Any, graph: Graph, limit_s: float) -> None:
+        metric, self.checked_s = self.metric(module, graph, limit_s)
+        self._search = module.CCHOneToMany(metric, list(range(graph.num_nodes)))
+
+    @classmethod
+    def metric(cls, module: Any, graph: Graph, limit_s: float) -> tuple[Any, float]:
+        """Return a customized hierarchy, in which all of the library's searches go, and the seconds of checking first.
+
+        Raises
+        ------
+        QueryError
+            If making it would take longer than the limit.
+        """
         # Heavier arcs would overflow where they are added up; of the distances that it can tell none needs them.
-        weight = np.minimum(graph.weight, self.LARGEST + 1).tolist()
+        weight = np.minimum(graph.weight, cls.LARGEST + 1).tolist()
         tail, head = graph.tail.tolist(), graph.head.tolist()
         began = time.perf_counter()
         at, order_s = places(graph), _ORDER_S * graph.num_arcs
         if at is not None and order_s > limit_s:
             raise QueryError(f"its order would take {order_s:.2g} s or so, and the limit is {limit_s:g} s")
-        self.checked_s = time.perf_counter() - began
+        checked_s = time.perf_counter() - began
         if at is None:
             order = module.compute_order_degree(graph.num_nodes, tail, head)
         else:
             order = module.compute_order_inertial(graph.num_nodes, tail, head, at[0].tolist(), at[1].tolist())
         began = time.perf_counter()
-        self._check(graph, order, limit_s)
-        self.checked_s += time.perf_counter() - began
-        metric = module.CCHMetric(module.CCH(order, tail, head, False), weight)
-        self._search = module.CCHOneToMany(metric, list(range(graph.num_nodes)))
+        cls._check(graph, order, limit_s)
+        checked_s += time.perf_counter() - began
+        return module.CCHMetric(module.CCH(order, tail, head, False), weight), checked_s
 
     @staticmethod
     def _check(graph: Graph, order: Sequence[int], limit_s: float) -> None:
@@ -260,6 +271,42 @@ class RoutingkitCch(Peer):
     def array(self, found: Any) -> Uint32s:
         """Return what `search` returned as an array, uint32."""
         return _whole(np.array(found, np.float64))
+
+
+class RoutingkitCchPairs:
+    """RoutingKit's customizable contraction hierarchies, asked for the distance between two nodes.
+
+    The hierarchy is that of `RoutingkitCch`, and the query object, whose buffers are the library's, serves all queries.
+
+    Parameters
+    ----------
+    module : module
+        What `RoutingkitCch.load` returned.
+    graph : Graph
+        The graph.
+    limit_s : float
+        Seconds that making it may take.
+
+    Attributes
+    ----------
+    checked_s : float
+        Seconds that went into finding out whether the library can take the graph.
+
+    Raises
+    ------
+    QueryError
+        If making it would take longer than the limit.
+    """
+
+    def __init__(self, module: Any, graph: Graph, limit_s: float) -> None:
+        metric, self.checked_s = RoutingkitCch.metric(module, graph, limit_s)
+        self._query = module.CCHQuery(metric)
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the distance between two nodes; 2**32 - 1 where there is no path."""
+        # What run() returns must be gone before it is called again.
+        found: int | None = self._query.run(source, target).distance
+        return UNREACHABLE if found is None else found
 
 
 # Seconds for an arc in the order by inertial flow, and for a triangle in the customization, rounded up: on one core of

@@ -7,26 +7,40 @@ D. Schultes, "Highway hierarchies hasten exact shortest path queries", ESA 2005,
 from __future__ import annotations
 
 import csv
+import datetime
+import io
+import json
+import os
+import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+import vkssp
 from vkssp.bench.experiment import Run
-from vkssp.bench.measuring import digest, far_sources
-from vkssp.errors import FormatError, VksspError
+from vkssp.bench.measuring import commit, digest, far_sources
+from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
+from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
+from vkssp.solvers import ALGORITHMS
 from vkssp.storage import atomic_write
 
+#: What a result file says that it is; a change that readers would notice gives the next number.
+FORMAT = "vkssp dijkstra rank 1"
 #: Columns of a file of queries.
 COLUMNS = ("rank", "source", "target", "distance")
-#: The method that is no algorithm of a solver.
+#: The methods that are no algorithms of a solver.
 BIDIRECTIONAL = "bidirectional"
+CCH = RoutingkitCch.NAME
+#: What others are compared with: the methods that are made for one target.
+REFERENCES = ("dijkstra", BIDIRECTIONAL, CCH)
 
 
 @dataclass(frozen=True)
@@ -63,20 +77,31 @@ class Queries:
         FormatError
             If it is no such file, or for another graph.
         """
-        with Path(path).open(encoding="utf-8", errors="replace", newline="") as stream:
-            lines: list[list[str]] = [*csv.reader(stream), [], []]
+        try:
+            with Path(path).open(encoding="utf-8", errors="replace", newline="") as stream:
+                lines: list[list[str]] = [*csv.reader(stream), [], []]
+        except FileNotFoundError:
+            raise FormatError(f"{path} does not exist; check the path") from None
+        except (OSError, csv.Error) as error:
+            raise FormatError(f"cannot read queries from {path}: {error}; draw new ones") from None
         first, header, rows = lines[0], lines[1], lines[2:]
         sha256 = digest(graph)
         if first[:1] != [f"# graph sha256 {sha256}"]:
             raise FormatError(f"{path} has no queries for this graph; draw new ones, or give the graph that it names")
         try:
             table = np.array([list(map(int, row)) for row in rows if row], np.int64).reshape(-1, len(COLUMNS))
-        except ValueError:
-            table = None
-        nodes = graph.num_nodes
-        if tuple(header) != COLUMNS or table is None or (table < 0).any() or (table[:, 1:3] >= nodes).any():
+        except (ValueError, OverflowError):
+            table = np.empty((0, len(COLUMNS)), np.int64)
+        outside = (table < 0).any() or (table[:, 1:3] >= graph.num_nodes).any()
+        if tuple(header) != COLUMNS or not len(table) or outside:
             raise FormatError(f"{path} does not hold {', '.join(COLUMNS)} of nodes of this graph; draw new queries")
         return cls(sha256, *table.T)
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Queries:
+        """Return the queries of a result."""
+        columns = (np.array(result["queries"][name], np.int64) for name in COLUMNS)
+        return cls(result["graph"]["sha256"], *columns)
 
 
 def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
@@ -85,23 +110,58 @@ def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
     Raises
     ------
     QueryError
-        If there are no such sources, or numba is not installed.
+        If there are no such sources, a number is out of range, or numba is not installed.
     """
     from vkssp.cpu import settle_order
 
+    for name, value, low in (("sources", sources, 1), ("seed", seed, 0)):
+        if value < low:
+            raise QueryError(f"{name} is {value}; give {low} or more")
     rows: list[npt.NDArray[np.int64]] = []
     for source, distances, _ in far_sources(graph, sources, seed):
         order = settle_order(graph, source)
         rank = np.arange(1, int(np.log2(len(order))) + 1)
         target = order[(1 << rank) - 1].astype(np.int64)
         rows.append(np.stack([rank, np.full_like(rank, source), target, distances[target].astype(np.int64)]))
-    return Queries(digest(graph), *np.concatenate(rows, axis=1))
+    columns = np.concatenate(rows, axis=1)
+    if not columns.size:
+        raise QueryError("the graph has no node that reaches another; choose a graph with arcs")
+    return Queries(digest(graph), *columns)
+
+
+def check_methods(methods: Sequence[str]) -> None:
+    """Raise `QueryError` if there is no method, one is not known, or the only one is not installed."""
+    if not methods:
+        raise QueryError("there is nothing to measure; give a method at least, such as near_far")
+    for method in methods:
+        name = method.partition(",")[0]
+        if name not in (*ALGORITHMS, BIDIRECTIONAL, CCH):
+            known = ", ".join((*ALGORITHMS, BIDIRECTIONAL, CCH))
+            raise QueryError(f"method is {method!r}; choose some of {known}")
+        if name in ALGORITHMS:
+            Run.parse(method)
+        elif name != method:
+            raise QueryError(f"method is {method!r}; {name} has no parameters, leave them out")
+    if set(methods) == {CCH}:
+        try:
+            RoutingkitCch.load()
+        except QueryError as error:
+            raise QueryError(f"{CCH}: {error}") from None
 
 
 def measure_ranks(
-    graph: Graph, queries: Queries, methods: Sequence[str], device: Device, *, warm_up_s: float = 0.7
-) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
-    """Yield each method and its milliseconds for every query, from the call to the distance.
+    graph: Graph,
+    queries: Queries,
+    methods: Sequence[str],
+    device: Device,
+    *,
+    warm_up_s: float = 0.7,
+    limit_s: float = 600.0,
+) -> Iterator[dict[str, Any]]:
+    """Time every query by each method, from the call to the distance.
+
+    Queries are asked rank by rank: a search also clears away what the one before it left, and should not pay for one
+    that went farther.
 
     Parameters
     ----------
@@ -110,40 +170,83 @@ def measure_ranks(
     queries : Queries
         What is asked.
     methods : sequence of str
-        Algorithms with parameters, as `Run.parse` takes them, or ``"bidirectional"``.
+        Algorithms with parameters, as `Run.parse` takes them, ``"bidirectional"`` or ``"routingkit-cch"``.
     device : Device
         Where those run that need one.
     warm_up_s : float
         Seconds of queries before the timed ones.
+    limit_s : float
+        Seconds that making the hierarchy of routingkit-cch may take.
+
+    Yields
+    ------
+    dict
+        A row for each method: where it runs, the milliseconds from the graph to what can be asked, and those of every
+        query; or an error where the method cannot be had for this graph or at all.
 
     Raises
     ------
     QueryError
         If a method is not known.
     VksspError
-        If a distance is wrong.
+        If a distance is wrong, or no method could be run.
     """
+    check_methods(methods)
+    errors: list[str] = []
     for method in methods:
-        if method != BIDIRECTIONAL:
-            Run.parse(method)
-    for method in methods:
+        row: dict[str, Any] = {
+            "method": method,
+            "runs_on": "host" if method == BIDIRECTIONAL else "peer" if method == CCH else _runs_on(method),
+            "version": None if method == CCH else vkssp.__version__,
+            "setup_ms": None,
+            "query_ms": [],
+            "verified": False,
+            "error": None,
+        }
         with ExitStack() as stack:
-            ask = _method(graph, method, device, stack)
-            asked = list(zip(queries.source.tolist(), queries.target.tolist(), queries.distance.tolist(), strict=True))
-            began = time.perf_counter()
-            while time.perf_counter() - began < warm_up_s:
-                ask(*asked[-1][:2])
-            times = np.empty(len(asked))
-            for place, (source, target, expected) in enumerate(asked):
-                started = time.perf_counter()
-                found = ask(source, target)
-                times[place] = 1e3 * (time.perf_counter() - started)
-                if found != expected:
-                    raise VksspError(f"{method} finds {found} from node {source} to node {target}, not {expected}")
-        yield method, times
+            try:
+                began = time.perf_counter()
+                ask, checked_s = _method(graph, method, device, stack, int(queries.distance.max()), limit_s)
+                row["setup_ms"] = 1e3 * (time.perf_counter() - began - checked_s)
+                if method == CCH:
+                    row["version"] = RoutingkitCch.version()
+            except VksspError as error:  # not installed, or no graph for it: the other methods go on
+                row["error"] = str(error)
+                errors.append(f"{method}: {error}")
+            else:
+                row["query_ms"] = _time_queries(method, ask, queries, warm_up_s)
+                row["verified"] = True
+        yield row
+    if len(errors) == len(methods):
+        raise VksspError(f"no method could be run; {'; '.join(errors)}")
 
 
-def _method(graph: Graph, method: str, device: Device, stack: ExitStack) -> Callable[[int, int], int]:
+def _runs_on(method: str) -> str:
+    return ALGORITHMS[Run.parse(method).algorithm].RUNS_ON
+
+
+def _time_queries(method: str, ask: Callable[[int, int], int], queries: Queries, warm_up_s: float) -> list[float]:
+    asked = list(zip(queries.source.tolist(), queries.target.tolist(), queries.distance.tolist(), strict=True))
+    by_rank = np.argsort(queries.rank, kind="stable").tolist()
+    began = time.perf_counter()
+    while time.perf_counter() - began < warm_up_s:
+        ask(*asked[by_rank[-1]][:2])
+    ask(*asked[by_rank[0]][:2])
+    times = [0.0] * len(asked)
+    for place in by_rank:
+        source, target, expected = asked[place]
+        started = time.perf_counter()
+        found = ask(source, target)
+        times[place] = 1e3 * (time.perf_counter() - started)
+        if found != expected:
+            raise VksspError(f"{method} finds {found} from node {source} to node {target}, not {expected}")
+    return times
+
+
+def _method(
+    graph: Graph, method: str, device: Device, stack: ExitStack, farthest: int, limit_s: float
+) -> tuple[Callable[[int, int], int], float]:
+    """Return what answers a query, and the seconds that went into checking whether it can."""
     if method == BIDIRECTIONAL:
         from vkssp.cpu import BidirectionalDijkstra, HostGraph
         from vkssp.solvers.prepare import PreparedGraph
@@ -151,8 +254,111 @@ def _method(graph: Graph, method: str, device: Device, stack: ExitStack) -> Call
         prepared = PreparedGraph(graph)
         search = stack.enter_context(BidirectionalDijkstra(stack.enter_context(HostGraph(prepared))))
         node = prepared.node.tolist()
-        return lambda source, target: search.distance(node[source], node[target])
-    return stack.enter_context(Run.parse(method).solver(graph, device)).distance
+        return lambda source, target: search.distance(node[source], node[target]), 0.0
+    if method == CCH:
+        module = RoutingkitCch.load()
+        if farthest > RoutingkitCch.LARGEST:
+            raise QueryError(f"the largest distance is {farthest}, and it holds {RoutingkitCch.LARGEST} at most")
+        pairs = RoutingkitCchPairs(module, graph, limit_s)
+        return pairs.distance, pairs.checked_s
+    return stack.enter_context(Run.parse(method).solver(graph, device)).distance, 0.0
+
+
+def start_result(
+    name: str, graph: Graph, queries: Queries, device: Device, *, seed: int | None, **settings: object
+) -> dict[str, Any]:
+    """Return a result without rows yet: device, host, version, commit, graph, how it is measured, and the queries.
+
+    Parameters
+    ----------
+    name : str
+        What the graph is called.
+    graph : Graph
+        The graph.
+    queries : Queries
+        What is asked.
+    device : Device
+        Where the methods run that need one.
+    seed : int or None
+        Seed of the sources; None if the queries were drawn before.
+    **settings : object
+        What else is worth keeping: how the file was read, what `measure_ranks` was told.
+
+    Returns
+    -------
+    dict
+        What `save_result` of `vkssp.bench.result` writes; the rows go to ``"methods"``.
+    """
+    from vkssp.cpu import Host
+
+    info = device.info
+    try:
+        cpu = Host().info.name
+    except QueryError:  # no numba, and so no method that runs on it but, perhaps, another library
+        cpu = platform.processor() or platform.machine()
+    return {
+        "format": FORMAT,
+        "vkssp": vkssp.__version__,
+        "commit": commit(),
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version", "memory")},
+        "host": {
+            "cpu": cpu,
+            "cores": os.cpu_count(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+        "graph": {"graph": name, "nodes": graph.num_nodes, "arcs": graph.num_arcs, "sha256": queries.sha256},
+        "seed": seed,
+        **settings,
+        "queries": {column: getattr(queries, column).tolist() for column in COLUMNS},
+        "methods": [],
+    }
+
+
+def load_ranks(path: str | Path) -> dict[str, Any]:
+    """Return a result that was saved as JSON.
+
+    Raises
+    ------
+    FormatError
+        If it is none.
+    """
+    again = "give a file that scripts/dijkstra_rank.py --json wrote"
+    try:
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}; {again}") from None
+    except ValueError as error:
+        raise FormatError(f"{path} is no result by Dijkstra rank ({error}); {again}") from None
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise FormatError(f"{path} is no result by Dijkstra rank of this version; {again}")
+    try:
+        measured, asked = {len(times) for times in times_of(result).values()}, len(Queries.of(result).rank)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} is damaged ({error!r}); {again}") from None
+    if measured != {asked}:
+        raise FormatError(f"{path} does not have the time of each query by a method at least; {again}")
+    return result
+
+
+def save_rank_csv(path: str | Path, result: Mapping[str, Any]) -> None:
+    """Write rank, source and target of each query, and its milliseconds by each method that was run, as CSV."""
+    queries, times = Queries.of(result), times_of(result)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*COLUMNS[:3], *times))
+    for ends, milliseconds in zip(
+        zip(queries.rank, queries.source, queries.target, strict=True), zip(*times.values(), strict=True), strict=True
+    ):
+        writer.writerow((*ends, *(f"{value:.6g}" for value in milliseconds)))
+    with atomic_write(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def times_of(result: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the milliseconds of every query by each method that was run."""
+    return {row["method"]: np.array(row["query_ms"]) for row in result["methods"] if row["error"] is None}
 
 
 def medians(queries: Queries, times: npt.NDArray[np.float64]) -> dict[int, float]:

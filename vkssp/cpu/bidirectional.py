@@ -1,7 +1,7 @@
 """Bidirectional Dijkstra: what routes are found with on a CPU without preprocessing.
 
-One search goes from the source, one backwards from the target, the one that is less far goes on; they end when the two
-together are as far as the best way over a node that both have reached.
+One search goes from the source, one backwards from the target, the one with fewer nodes in its queue goes on; they end
+when the two together are as far as the best way over a node that both have reached.
 
 I. Pohl, "Bi-directional search", Machine Intelligence 6, 1971; the end: A. V. Goldberg, C. Harrelson, "Computing the
 shortest path: A* search meets graph theory", SODA 2005.

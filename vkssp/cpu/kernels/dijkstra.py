@@ -213,7 +213,8 @@ def meet(
 ) -> tuple[np.uint64, int]:
     """Search from both ends until they have met and nothing shorter can be left; return the distance and nodes settled.
 
-    All buffers are pairs, of the search from the source and of that from the target.
+    All buffers are pairs, of the search from the source and of that from the target. The one with fewer nodes in its
+    heap goes on: where one of the two ends lies in a town, the other covers the country first.
     """
     for side in range(2):
         reset(dist[side], heap[side], reached[side], num_reached[side])
@@ -221,25 +222,27 @@ def meet(
         dist[side][end] = 0
         reached[side][0] = end
         rise(heap[side], place[side], ZERO, end)
+    # Views of the two halves: made in the loop they would cost more than a node does.
+    dist_out, place_out, heap_out, reached_out = dist[0], place[0], heap[0], reached[0]
+    dist_in, place_in, heap_in, reached_in = dist[1], place[1], heap[1], reached[1]
     size, other_size = ONE, ONE
     count, other_count = ONE, ONE
     best = ZERO if source == target else UNREACHABLE
     settled = 0
     while size > ZERO and other_size > ZERO:
-        near, other_near = heap[0][0] >> HALF, heap[1][0] >> HALF
-        if near + other_near >= best:
+        if (heap_out[0] >> HALF) + (heap_in[0] >> HALF) >= best:
             break
         settled += 1
-        if near <= other_near:
+        if size <= other_size:
             size, count, best = settle_nearest(
-                first_out, arcs, dist[0], dist[1], place[0], heap[0], reached[0], size, count, best
+                first_out, arcs, dist_out, dist_in, place_out, heap_out, reached_out, size, count, best
             )
         else:
             other_size, other_count, best = settle_nearest(
-                first_in, arcs_in, dist[1], dist[0], place[1], heap[1], reached[1], other_size, other_count, best
+                first_in, arcs_in, dist_in, dist_out, place_in, heap_in, reached_in, other_size, other_count, best
             )
-    heap[0][:size] = EMPTY
-    heap[1][:other_size] = EMPTY
+    heap_out[:size] = EMPTY
+    heap_in[:other_size] = EMPTY
     num_reached[0][0] = count
     num_reached[1][0] = other_count
     return min(best, UNREACHABLE), settled
