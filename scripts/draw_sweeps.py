@@ -1,148 +1,277 @@
 #!/usr/bin/env python3
-"""Draw how delta_step goes over a road network: the ids that its sweeps cover, the ids on the map, and a film.
+"""Draw how delta_step goes over a road network: the ids that its sweeps cover, what they read, and a film of a search.
 
 Reproduces the figures of P. Niklaus, "Optimizing Delta-Step on the GPU", 2026, other than that of query times, which
 scripts/dijkstra_rank.py draws:
 
   sweeps.png  width of the range of ids that each sweep covers, in the graph's own numbering (for an extract that of
-              OpenStreetMap) and along the Z-order curve
-  ids.png     nodes coloured by their id, in both numberings
-  reads.png   how often sweeps read the distance of each node, in both numberings
-  film.webp   the search on the map: settled, near and far nodes (with --film)
+              OpenStreetMap) and along the Z-order curve; from the device's trace
+  ids.png     streets coloured by the id of their nodes, in both numberings
+  reads.png   heat maps of the sweeps that cover a node, in both numberings, from the trace: the document's kernel reads
+              the distance (dist) of every node in the range, ours that or its bit; and of the sweeps in which a node
+              relaxes its arcs and reads first_out, which no trace tells, so the sweeps are taken again in numpy,
+              where all nodes of a sweep work at once (see vkssp.bench.replay)
+  film.webp   a search on the map (with --film). The thresholds low and high of each bucket are those of the device's
+              trace, the steps within it are taken again in numpy. A node is settled if its distance lies below low,
+              near if it lies below high, far if it has been seen but lies beyond. Half a street has the colour of the
+              node at its end. At the end comes the way to the place that is farthest on the map.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
 
-from vkssp import UNREACHABLE, Graph, Solver, VksspError, read_graph, z_order
-from vkssp.bench.evaluation import import_pyplot, save_figure
+from vkssp import UNREACHABLE, Graph, Solver, VksspError, read_graph
+from vkssp.bench.evaluation import import_pyplot
+from vkssp.bench.film import Film, check_film, write_film
+from vkssp.bench.replay import range_widths, replay, times_covered
+from vkssp.bench.streetmap import BACKGROUND, StreetMap, window_of
+from vkssp.cli import latlon
 from vkssp.errors import QueryError
+from vkssp.geo import haversine
 from vkssp.gpu.device import Device
 from vkssp.osm import import_extract, is_extract
-from vkssp.storage import check_writable
+from vkssp.solvers.prepare import PreparedGraph
+from vkssp.storage import atomic_write, check_writable
 
-ORDERS = {"natural": "own numbering", "z": "Z-order"}
-FRAMES = 120
-
-
-def ids(graph: Graph, order: str) -> np.ndarray:
-    """Return the id of each node in a numbering."""
-    if order == "natural":
-        return np.arange(graph.num_nodes)
-    return z_order(graph.lat, graph.lon).rank.astype(np.int64)
-
-
-def read_counts(trace: np.ndarray, num_nodes: int) -> np.ndarray:
-    """Return how many sweeps covered each id."""
-    change = np.zeros(num_nodes + 1, np.int64)
-    np.add.at(change, trace["first_node"], 1)
-    np.add.at(change, np.minimum(trace["last_node"].astype(np.int64) + 1, num_nodes), -1)
-    return np.cumsum(change)[:-1]
-
-
-def scatter(axes: Any, graph: Graph, values: np.ndarray, title: str, **settings: Any) -> Any:
-    """Draw a value of each node on the map."""
-    size = float(np.clip(2e4 / graph.num_nodes, 0.2, 6.0))
-    drawn = axes.scatter(graph.lon, graph.lat, c=values, s=size, linewidths=0, rasterized=True, **settings)
-    # Extracts have a few streets that lead far out of what they are of.
-    (west, east), (south, north) = (np.percentile(of, [1, 99]) for of in (graph.lon, graph.lat))
-    margin = 0.1 * max(east - west, north - south)
-    axes.set(xlim=(west - margin, east + margin), ylim=(south - margin, north + margin))
-    axes.set(title=title, xticks=[], yticks=[], aspect=1 / np.cos(np.radians(np.mean(graph.lat))))
-    return drawn
+PICTURES = ("sweeps.png", "ids.png", "reads.png")
+COLOURS = {"natural": "#e08a4f", "z": "#3f8fe0"}
+#: Pixels of a figure from left to right, of its margin, and of the film; and how much wider than high the film may be.
+WIDTH, MARGIN, FILM_WIDTH, FILM_SHAPES = 900, 10, 800, (1.4, 2.0)
+FRAMES = 96
+#: Buckets that 99 of 100 nodes are settled in by default in the film; a few may lie at the end of the world.
+BUCKETS = 20
+STYLE = {
+    "figure.facecolor": BACKGROUND,
+    "axes.facecolor": BACKGROUND,
+    "axes.edgecolor": "#484f58",
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), "#e6edf3"),
+    **dict.fromkeys(("xtick.color", "ytick.color"), "#9ea7b3"),
+    "grid.color": "#30363d",
+    "font.size": 10.5,
+    "axes.titlesize": 12,
+    "figure.dpi": 100,
+}
 
 
-def draw_maps(pyplot: Any, path: Path, graph: Graph, values: dict[str, np.ndarray], legend: str) -> None:
-    """Draw a value of each node in both numberings side by side."""
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
-    most = max(int(of_order.max()) for of_order in values.values())
-    for (order, of_order), place in zip(values.items(), axes, strict=True):
-        drawn = scatter(place, graph, of_order, ORDERS[order], cmap="viridis", vmin=0, vmax=most)
-    figure.colorbar(drawn, ax=axes, label=legend)
-    save_figure(figure, path)
-    pyplot.close(figure)
+Values = npt.NDArray[Any]
 
 
-def film(pyplot: Any, path: Path, graph: Graph, distances: np.ndarray, trace: np.ndarray) -> None:
-    """Write a film of the search: what is settled, what lies in the present bucket, what waits."""
-    from matplotlib.animation import FuncAnimation, PillowWriter
-    from matplotlib.colors import ListedColormap
+class Panel(NamedTuple):
+    """A map in a figure: a value of each node."""
 
-    largest = int(distances[distances != UNREACHABLE].max())
-    # As many moments as there are frames; a sweep of a wide bucket has worked its way to where its trace says.
-    moments = np.linspace(0, largest, FRAMES)
-    width = max(largest // 25, 1)
-    figure, axes = pyplot.subplots(figsize=(6, 6), layout="constrained")
-    colours = ListedColormap(["#cccccc", "#f4a261", "#2a6f97"])  # far, near, settled
-    drawn = scatter(axes, graph, np.zeros(graph.num_nodes), "", cmap=colours, vmin=0, vmax=2)
+    title: str
+    values: Values
+    legend: str
+    most: float
+    colours: str = "inferno"
+    part: tuple[float, float] = (0.2, 1.0)  # of the scale of colours, without what is as dark as the background
 
-    def frame(number: int) -> Any:
-        state = np.zeros(graph.num_nodes)
-        state[distances < moments[number] + width] = 1
-        state[distances < moments[number]] = 2
-        drawn.set_array(state)
-        sweep = int(len(trace) * number / FRAMES)
-        axes.set_title(f"settled {np.count_nonzero(state == 2):,} of {graph.num_nodes:,}, about sweep {sweep:,}")
-        return (drawn,)
 
-    # Pillow chooses the format by the ending, so the temporary file has that of the target.
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        FuncAnimation(figure, frame, frames=FRAMES).save(temporary, writer=PillowWriter(fps=20), dpi=80)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-        pyplot.close(figure)
+def source_of(graph: Graph, place: tuple[float, float] | None) -> int:
+    """Return the node of the network's core that is nearest to a place, by default to the middle of all nodes."""
+    from scipy.sparse import csgraph
+
+    _, part = csgraph.connected_components(graph.to_scipy().astype(np.bool_), directed=True, connection="strong")
+    core = np.flatnonzero(part == np.argmax(np.bincount(part)))
+    lat, lon = graph.lat[core], graph.lon[core]
+    middle = (np.median(lat), np.median(lon)) if place is None else place
+    return int(core[np.argmin(haversine(*middle, lat, lon))])
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure with a palette, so that a map takes a third of the room."""
+    from PIL import Image
+
+    figure.canvas.draw()
+    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[:, :, :3])
+    with atomic_write(path) as stream:
+        picture.quantize(128, kmeans=1, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+
+
+class Figures:
+    """The pictures of delta_step on a graph; each method returns a figure.
+
+    Parameters
+    ----------
+    pyplot : module
+        Of matplotlib.
+    graph : Graph
+        The graph.
+    distances : numpy.ndarray
+        What the search found.
+    numberings : dict of str to str
+        How each numbering is called, by its name in `Solver`.
+    name, credit : str
+        Of the graph, and whose data it is.
+    """
+
+    def __init__(
+        self, pyplot: Any, graph: Graph, distances: Values, numberings: dict[str, str], name: str, credit: str
+    ) -> None:
+        self.pyplot, self.graph, self.distances, self.name, self.credit = pyplot, graph, distances, name, credit
+        self.numberings, self.window = numberings, window_of(graph)
+
+    def sweeps(self, traces: dict[str, Any]) -> Any:
+        """Draw the share of the ids that each sweep covers in both numberings."""
+        figure, axes = self.pyplot.subplots(figsize=(WIDTH / 100, 4.2), layout="constrained")
+        for order, label in self.numberings.items():
+            share = 100 * range_widths(traces[order]) / self.graph.num_nodes
+            edges = np.arange(len(share) + 1) - 0.5
+            axes.stairs(share, edges, fill=True, color=COLOURS[order], alpha=0.5 if order == "natural" else 0.75)
+            label += f": mean {share.mean():.0f} %, median {np.median(share):.0f} %"
+            axes.stairs(share, edges, color=COLOURS[order], linewidth=1, label=label)
+        low, high = (int(traces["z"][end][0]) for end in ("low", "high"))
+        unit = self.graph.streets.seconds_per_weight if self.graph.streets is not None else 0
+        delta = f"{(high - low) * unit:,.0f} s" if unit else f"{high - low:,}"
+        most = max(map(len, traces.values()))
+        axes.set(title=f"delta_step on {self.name}, buckets of {delta}", xlim=(-0.5, most - 0.5), ylim=(0, 104))
+        axes.set(xlabel="sweep", ylabel="ids in its range, % of all nodes")
+        axes.grid(alpha=0.5)
+        axes.set_axisbelow(True)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        return figure
+
+    def ids(self, ids: dict[str, Values]) -> Any:
+        """Draw the id of each node in both numberings."""
+        most, part = float(self.graph.num_nodes), (0.08, 0.95)
+        panels = [
+            Panel(label, ids[order], "id of the node", most, "turbo", part) for order, label in self.numberings.items()
+        ]
+        return self._maps(panels, f"Nodes of {self.name}")
+
+    def reads(self, covered: dict[str, Values], relaxing: Values) -> Any:
+        """Draw how often dist is read for each node in both numberings, and how often first_out."""
+        most = float(max(of_order.max() for of_order in covered.values()))
+        legend = "sweeps that cover the node"
+        panels = [Panel(f"dist, {label}", covered[order], legend, most) for order, label in self.numberings.items()]
+        # A few nodes would leave all others dark.
+        often, legend = max(float(np.percentile(relaxing, 99.5)), 2.0), "sweeps in which it relaxes its arcs"
+        panels.append(Panel("first_out, either order", relaxing, legend, often, part=(0.12, 1.0)))
+        return self._maps(panels, f"What delta_step reads on {self.name}")
+
+    def _maps(self, panels: Sequence[Panel], title: str) -> Any:
+        """Draw maps side by side, pixel for pixel, each with its scale below."""
+        from matplotlib.colors import ListedColormap
+        from matplotlib.ticker import MaxNLocator
+
+        width = (WIDTH - MARGIN) // len(panels) - MARGIN
+        streets = StreetMap(self.graph, self.window, width, self.distances)
+        above, below = 58, 62
+        height = above + streets.height + below
+        figure = self.pyplot.figure(figsize=(WIDTH / 100, height / 100))
+
+        def place(left: float, low: float, wide: float, high: float) -> Any:
+            return figure.add_axes((left / WIDTH, low / height, wide / WIDTH, high / height))
+
+        figure.suptitle(title, x=0.5, y=1 - 8 / height, va="top", fontsize=13)
+        figure.text(1 - MARGIN / WIDTH, 1 - 8 / height, self.credit, fontsize=7, alpha=0.6, ha="right", va="top")
+        for number, panel in enumerate(panels):
+            left = MARGIN + number * (width + MARGIN)
+            colours = ListedColormap(self.pyplot.get_cmap(panel.colours)(np.linspace(*panel.part, 256)))
+            axes = place(left, below, width, streets.height)
+            pixels = streets.paint(colours(np.minimum(panel.values / panel.most, 1.0))[:, :3])
+            axes.imshow(pixels, interpolation="none", aspect="auto")
+            axes.set(title=panel.title, xticks=[], yticks=[])
+            scale = self.pyplot.cm.ScalarMappable(self.pyplot.Normalize(0, panel.most), colours)
+            figure.colorbar(
+                scale,
+                cax=place(left + 20, below - 18, width - 40, 8),
+                orientation="horizontal",
+                label=panel.legend,
+                ticks=MaxNLocator(5, integer=True),
+                format="{x:,.0f}",
+            )
+        return figure
+
+
+def draw_film(args: argparse.Namespace, graph: Graph, source: int, delta: int, device: Device, credit: str) -> None:
+    """Search once more, in buckets that can be seen, and write the film of it."""
+    here = graph.lat[source], graph.lon[source]
+    with Solver(graph, args.film_algorithm, device, counters="trace", delta=delta) as solver:
+        distances, trace = solver.distances(source), solver.trace()
+        streets = StreetMap(graph, window_of(graph, FILM_SHAPES, here), FILM_WIDTH, distances)
+        ends = streets.inside(np.flatnonzero(distances != UNREACHABLE), margin=20)
+        far = haversine(*here, graph.lat[ends], graph.lon[ends])
+        route = solver.route(source, int(ends[np.argmax(far)])) if len(ends) else None
+    film = Film(streets, replay(graph, source, trace), args.film_algorithm, route, credit)
+    write_film(args.film, tqdm(film.frames(FRAMES), "frames", FRAMES, delay=1.0, disable=None, leave=False))
 
 
 def run(args: argparse.Namespace) -> None:
     """Search in both numberings and draw."""
-    folder = Path(args.output)
-    paths = {name: folder / name for name in ("sweeps.png", "ids.png", "reads.png")}
-    for path in (*paths.values(), *([args.film] if args.film else [])):
+    paths = {picture: Path(args.output) / picture for picture in PICTURES}
+    for path in paths.values():
         check_writable(path, args.graph)
     pyplot = import_pyplot()
+    if args.film:
+        check_film(args.film)
+        check_writable(args.film, args.graph, *paths.values())
     # Saved graphs are in Z-order already; an extract still has the numbering of OpenStreetMap.
-    graph = import_extract(args.graph, order="natural")[0] if is_extract(args.graph) else read_graph(args.graph)
+    if is_extract(args.graph):
+        graph, _ = import_extract(args.graph, order="natural", progress=sys.stderr.isatty())
+        numberings, credit = {"natural": "OpenStreetMap order"}, "© OpenStreetMap contributors"
+    else:
+        graph, numberings, credit = read_graph(args.graph), {"natural": "own order"}, ""
+    numberings["z"] = "Z-order"
     if graph.lat is None:
         raise QueryError("graph has no coordinates, so there is no map of it; import one from OpenStreetMap")
-    traces, reads, distances = {}, {}, None
+    if graph.num_arcs == 0:
+        raise QueryError("graph has no arcs, so there is nothing to draw")
+    source = source_of(graph, args.origin) if args.source is None else args.source
+    traces, ids, covered, distances = {}, {}, {}, np.zeros(0, np.uint32)
     with Device(args.device) as device:
-        for order in ORDERS:
-            with Solver(graph, "delta_step", device, order=order, counters="trace") as solver:
-                distances = solver.distances(args.source)
-                traces[order] = solver.trace()
-                reads[order] = read_counts(traces[order], graph.num_nodes)[ids(graph, order)]
-    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
-    for order, trace in traces.items():
-        width = trace["last_node"].astype(np.int64) - trace["first_node"] + 1
-        axes.plot(trace["iteration"], width, linewidth=0.8, label=f"{ORDERS[order]}, {width.mean():,.0f} on average")
-        print(f"{ORDERS[order]}: {len(trace):,} sweeps of {width.mean():,.0f} ids on average")
-    axes.axhline(graph.num_nodes / 3, color="grey", linestyle=":", label="a third of the nodes, as for random ids")
-    axes.set(xlabel="sweep", ylabel="ids that it covers", title=f"delta_step on {Path(args.graph).name}")
-    axes.legend()
-    save_figure(figure, paths["sweeps.png"])
-    pyplot.close(figure)
-    draw_maps(pyplot, paths["ids.png"], graph, {order: ids(graph, order) for order in ORDERS}, "id of the node")
-    draw_maps(pyplot, paths["reads.png"], graph, reads, "sweeps that read the node's distance")
-    if args.film:
-        assert distances is not None
-        film(pyplot, Path(args.film), graph, distances, traces["z"])
+        for order, label in numberings.items():
+            with Solver(graph, "delta_step", device, order=order, counters="trace", delta=args.delta) as solver:
+                distances, trace = solver.distances(source), solver.trace()
+            traces[order] = trace
+            ids[order] = PreparedGraph(graph, order).node
+            covered[order] = times_covered(trace, graph.num_nodes)[ids[order]]
+            widths = range_widths(trace)
+            print(
+                f"{label}: {len(trace):,} sweeps of {widths.mean():,.0f} ids on average, {np.median(widths):,.0f} in "
+                f"the median, of {graph.num_nodes:,}; {trace['worked'].sum():,} times a node relaxed its arcs"
+            )
+        with pyplot.style.context(STYLE):
+            figures = Figures(pyplot, graph, distances, numberings, Path(args.graph).name, credit)
+            save(figures.sweeps(traces), paths["sweeps.png"])
+            save(figures.ids(ids), paths["ids.png"])
+            save(figures.reads(covered, replay(graph, source, traces["z"]).worked), paths["reads.png"])
+        pyplot.close("all")
+        if args.film:
+            delta = args.film_delta or max(int(np.percentile(distances[distances != UNREACHABLE], 99)) // BUCKETS, 1)
+            draw_film(args, graph, source, delta, device, credit)
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", metavar="GRAPH", help="a graph with coordinates, or an OpenStreetMap extract")
-    parser.add_argument("--source", type=int, default=0, metavar="N", help="node id (default: 0)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--source", type=int, metavar="N", help="id of the node where the search begins")
+    where.add_argument(
+        "--from", dest="origin", type=latlon, metavar="LAT,LON", help="where it begins (default: the middle of the map)"
+    )
+    parser.add_argument("--delta", type=int, metavar="N", help="width of a bucket, for the pictures")
     parser.add_argument("--output", default=".", metavar="FOLDER", help="where the pictures are written")
     parser.add_argument("--film", metavar="FILE.webp", help="write a film, too (.webp or .gif)")
+    parser.add_argument(
+        "--film-algorithm", choices=("near_far", "delta_step"), default="near_far", help="(default: near_far)"
+    )
+    parser.add_argument(
+        "--film-delta",
+        type=int,
+        metavar="N",
+        help=f"width of a bucket, for the film (default: some {BUCKETS} buckets)",
+    )
     parser.add_argument("--device", help="index or part of the name")
     try:
         run(parser.parse_args())

@@ -17,7 +17,7 @@ import numpy as np
 
 from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
 from vkssp.bench.experiment import Experiment, Run
-from vkssp.bench.result import label, number, table
+from vkssp.bench.result import label, name_of, number, table
 
 SIZES, DEGREES, MORE_DEGREES = (24576, 49152, 98304), (2, 20, 200, 1000, 2000), (5, 10, 50, 100, 500)
 MARTIN_GRAPHS = tuple(f"martin:{millions << 20}" for millions in (1, 3, 5, 7, 9, 11))
@@ -102,7 +102,7 @@ def report(result: dict[str, Any]) -> list[str]:
     """Return the tables."""
     compared, rounds, twins, memory, tuned = [], [], [], [], []
     for graph in result["graphs"]:
-        found, text = times(graph), graph["graph"]
+        found, text = times(graph), name_of(graph)
         paper = PAPER.get((graph["nodes"], round(degree_of(graph)))) if "weights" not in text else None
         over_martin, over_cpu = ("-", "-") if paper is None else map(number, paper)
         compared.append(
@@ -153,7 +153,7 @@ def draw(result: dict[str, Any], figure: Any) -> None:
     """Draw times over the degree, and the ratio of Martin to Crauser."""
     left, right = figure.subplots(1, 2)
     random = [graph for graph in result["graphs"] if graph["graph"].startswith("random:")]
-    largest = max(graph["nodes"] for graph in random)
+    largest = max((graph["nodes"] for graph in random), default=0)
     lines: dict[str, Line] = {}
     ours: dict[str, Line] = {}
     for weights in (False, True):

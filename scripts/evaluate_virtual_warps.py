@@ -15,7 +15,7 @@ import numpy as np
 
 from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
 from vkssp.bench.experiment import Experiment, Run
-from vkssp.bench.result import label, number, table
+from vkssp.bench.result import label, name_of, number, table
 
 #: Graphs, and what they are in the document.
 GRAPHS = {
@@ -101,7 +101,7 @@ def report(result: dict[str, Any]) -> list[str]:
             found = times(graph)
             if plain in found and warps in found:
                 ratios.append(found[plain] / found[warps])
-                what = {**GRAPHS, **SMALL}.get(graph["graph"], graph["graph"])
+                what = {**GRAPHS, **SMALL}.get(graph["graph"], name_of(graph))
                 theirs = DOCUMENT_TIMES[name].get(graph["graph"])
                 paper = ("-",) * 3 if theirs is None else map(number, (*theirs, theirs[0] / theirs[1]))
                 rows.append((what, number(found[plain]), number(found[warps]), number(ratios[-1]), *paper))
@@ -116,7 +116,7 @@ def report(result: dict[str, Any]) -> list[str]:
         warps = PAIRS["delta-stepping"][1]
         rows.append(
             (
-                graph["graph"],
+                name_of(graph),
                 number(float(np.median(graph["dijkstra_ms"]))),
                 *("-" if other not in found else number(found[other]) for other in OTHERS),
                 number(upload.get(warps, np.nan)),
@@ -130,7 +130,7 @@ def report(result: dict[str, Any]) -> list[str]:
         rows = []
         for graph in varied(result):
             found = times(graph)
-            rows.append((graph["graph"], *(number(found.get(form.format(value), np.nan)) for value in values)))
+            rows.append((name_of(graph), *(number(found.get(form.format(value), np.nan)) for value in values)))
         lines += ["", *table((f"bellman_ford_subgroup, {title}", *map(str, values)), rows)]
     lines.append("the document: fewer lanes are slower, and so are larger chunks")
     return lines

@@ -156,7 +156,6 @@ void work_near(uint length, uint in_half) {
         uint count = near_count[out_list], in_list = out_list;
         if (count == 0) return;
         out_list = 1 - in_list;
-        memoryBarrierBuffer();
         barrier();
         if (lid == 0) near_count[in_list] = 0;
         for (uint start = 0; start < count; start += WORKGROUP_SIZE) {

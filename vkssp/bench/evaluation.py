@@ -106,6 +106,8 @@ def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
 def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one result with the graphs of several, which must be from one device and one version.
 
+    Of a graph that several have measured, the one with most runs counts.
+
     Raises
     ------
     QueryError
@@ -116,7 +118,12 @@ def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for name in ("device", "vkssp", "commit"):
             if other[name] != first[name]:
                 raise QueryError(f"the results differ in {name}; give parts that one program measured on one device")
-    return {**first, "graphs": [graph for result in results for graph in result["graphs"]]}
+    graphs: dict[str, dict[str, Any]] = {}
+    for graph in (graph for result in results for graph in result["graphs"]):
+        before = graphs.get(graph["graph"])
+        if before is None or len(graph["runs"]) >= len(before["runs"]):
+            graphs[graph["graph"]] = graph
+    return {**first, "graphs": list(graphs.values())}
 
 
 def save_figure(figure: Any, path: str | Path) -> None:
@@ -145,13 +152,23 @@ def import_pyplot() -> Any:
 
 def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
     """Draw lines with their spread, a colour and a marker for each, and set what else the axes should have."""
+    from matplotlib.ticker import LogLocator
+
     for place, (label, (x, y, low, high)) in enumerate(lines.items()):
         axes.plot(x, y, marker="os^vD*PX"[place % 8], markersize=4, color=f"C{place}", label=label)
         if low is not None and high is not None:
             axes.fill_between(x, low, high, color=f"C{place}", alpha=0.15, linewidth=0)
     axes.set(**settings)
+    for axis, name in ((axes.xaxis, "xscale"), (axes.yaxis, "yscale")):
+        if settings.get(name) == "log":
+            axis.set_major_formatter(lambda value, _: f"{value:g}" if 1e-4 < value < 1e5 else f"{value:.0e}")
+            low, high = axis.get_view_interval()
+            # Where there are few tens, label more than these.
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+            axis.set_minor_formatter(lambda value, _: "")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    if lines:
+        axes.legend(fontsize="small")
 
 
 def of_source(run: Mapping[str, Any]) -> list[float]:

@@ -95,8 +95,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [line(header), *map(line, rows)]
 
 
+def name_of(graph: dict[str, Any]) -> str:
+    """Return the name of a graph of a result: an expression, or the name of a file."""
+    return Path(graph["graph"]).name
+
+
 def number(value: float) -> str:
-    """Return a number with three significant digits, as people read it."""
+    """Return a number with three significant digits, as people read it; a dash where there is none."""
+    if np.isnan(value):
+        return "-"
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
@@ -105,7 +112,7 @@ def number(value: float) -> str:
 def graph_lines(graph: dict[str, Any]) -> list[str]:
     """Return a table of one graph of a result."""
     dijkstra = float(np.median(graph["dijkstra_ms"]))
-    title = f"{graph['graph']}: {graph['nodes']:,} nodes, {graph['arcs']:,} arcs, {len(graph['sources'])} sources"
+    title = f"{name_of(graph)}: {graph['nodes']:,} nodes, {graph['arcs']:,} arcs, {len(graph['sources'])} sources"
     header = ("", "ms", "quartiles", "call", "iterations", "M arcs/s", "over Dijkstra")
     rows, errors = [("dijkstra, one core of the CPU", number(dijkstra), "", "", "", "", "")], []
     for run in graph["runs"]:
@@ -152,7 +159,7 @@ def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
         times = [column.get(key) for column in columns]
         cells = ["-" if value is None else number(value) for value in times]
         ratios = ["-" if value is None else number(columns[0][key] / value) for value in times[1:]]
-        rows.append((key[0], key[2], *cells, *ratios))
+        rows.append((Path(key[0]).name, key[2], *cells, *ratios))
     return [*lines, "", *table(header, rows)]
 
 

@@ -1,0 +1,129 @@
+"""What a trace does not tell: which nodes worked in which step of a search, found by taking its steps again in numpy.
+
+A device tells of each iteration the distances low to high that it works on and the range of ids that it looks at, not
+the nodes. Within a bucket, though, there is no choice: nodes whose distance changed, to below high, relax their arcs
+until there are none. So the buckets of a trace are enough to take the same steps again, for delta_step as for near_far.
+Here all nodes of a step work at once. On a device some see what others have just improved: it takes no more steps, and
+its nodes work less often, on a software device by a tenth or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+
+#: The moment of what never happens.
+NEVER = np.iinfo(np.int32).max
+Int32s = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """When a search did what to each node; moment k is that after k steps.
+
+    A node's distance only falls and thresholds only rise, so it goes from unseen over far and near to settled, and
+    never back; it may leave out far.
+
+    Attributes
+    ----------
+    distances : numpy.ndarray
+        What the steps lead to: the distance of each node, shape (num_nodes,), uint32.
+    steps : int
+        Number of steps.
+    buckets : numpy.ndarray
+        Moment at which each bucket of the search began, shape (num_buckets,), int32.
+    worked : numpy.ndarray
+        How often each node relaxed its arcs, shape (num_nodes,), int32.
+    seen, near, settled : numpy.ndarray
+        Moments at which each node had a distance, had one below the bucket's end, and had one below the bucket's start,
+        which is final; `NEVER` for nodes that no path reaches. Shape (num_nodes,) each, int32.
+    """
+
+    distances: Uint32s
+    steps: int
+    buckets: Int32s
+    worked: Int32s
+    seen: Int32s
+    near: Int32s
+    settled: Int32s
+
+
+def buckets_of(trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the buckets of a trace, in order.
+
+    Parameters
+    ----------
+    trace : numpy.ndarray
+        A trace of an algorithm that works on one range of distances after the other; dtype `TRACE`.
+
+    Returns
+    -------
+    numpy.ndarray
+        The distances low and high of each, shape (num_buckets, 2), int64.
+    """
+    ends = np.stack([trace["low"], trace["high"]], axis=1).astype(np.int64)
+    changes = np.any(ends[1:] != ends[:-1], axis=1)
+    return ends[np.concatenate([[True], changes])] if len(ends) else ends
+
+
+def times_covered(trace: npt.NDArray[Any], num_nodes: int) -> npt.NDArray[np.int64]:
+    """Return how many iterations of a trace covered each node id with their range, shape (num_nodes,), int64."""
+    change = np.zeros(num_nodes + 1, np.int64)
+    np.add.at(change, trace["first_node"], 1)
+    np.add.at(change, np.minimum(trace["last_node"].astype(np.int64) + 1, num_nodes), -1)
+    return np.cumsum(change)[:-1]
+
+
+def range_widths(trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return how many ids the range of each iteration of a trace covers, shape (iterations,), int64."""
+    return np.asarray(trace["last_node"].astype(np.int64) - trace["first_node"] + 1)
+
+
+def replay(graph: Graph, source: int, trace: npt.NDArray[Any]) -> Replay:
+    """Take the steps of a search from one node to all others again.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    source : int
+        Where the search began.
+    trace : numpy.ndarray
+        What `Solver.trace` returned for it, of delta_step or near_far.
+    """
+    n = graph.num_nodes
+    first_out, head, weight = (array.astype(np.int64) for array in (graph.first_out, graph.head, graph.weight))
+    dist = np.full(n, UNREACHABLE, np.int64)
+    worked = np.zeros(n, np.int32)
+    seen, near, settled = np.full((3, n), NEVER, np.int32)
+    dist[source] = seen[source] = 0
+    begins, step = [], 0
+    for low, high in buckets_of(trace):
+        begins.append(step)
+        _first_time(near, dist < high, step)
+        _first_time(settled, dist < low, step)
+        working = np.flatnonzero((dist >= low) & (dist < high))
+        while len(working):
+            step += 1
+            worked[working] += 1
+            degree = first_out[working + 1] - first_out[working]
+            offset = np.cumsum(degree) - degree
+            arcs = np.arange(degree.sum()) + np.repeat(first_out[working] - offset, degree)
+            through = np.repeat(dist[working], degree) + weight[arcs]
+            better = through < dist[head[arcs]]
+            improved = np.unique(head[arcs[better]])
+            np.minimum.at(dist, head[arcs[better]], through[better])
+            working = improved[dist[improved] < high]
+            seen[improved] = np.minimum(seen[improved], step)
+            near[working] = np.minimum(near[working], step)
+    _first_time(settled, dist < UNREACHABLE, step)
+    return Replay(dist.astype(np.uint32), step, np.array(begins, np.int32), worked, seen, near, settled)
+
+
+def _first_time(moments: Int32s, happens: npt.NDArray[np.bool_], step: int) -> None:
+    moments[happens & (moments == NEVER)] = step
