@@ -5,7 +5,8 @@
 // The invocations of a workgroup walk the arcs of its entries side by side, whatever their degrees: a prefix sum deals
 // them out. What they improve to below the threshold goes into a list in shared memory and is worked on in the same
 // dispatch, for some rounds, while the queue is too short to keep the device busy: on a road network the time is
-// latency, and a round within a workgroup has less of it than a dispatch.
+// latency, and a round within a workgroup has less of it than a dispatch. Without rounds each subgroup keeps lists of its
+// own, so that the walk along thousands of arcs meets no barrier.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -27,7 +28,6 @@ layout(constant_id = 3) const uint READ_FIRST = 0;
 layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // of a workgroup, where the queue is short
 #define RELAX_READS_FIRST READ_FIRST
 #include "improve.glsl"
-const uint LIST = 2 * WORKGROUP_SIZE;
 
 layout(push_constant) uniform Push {
     uint near_capacity;
@@ -36,68 +36,8 @@ layout(push_constant) uniform Push {
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
-// What the workgroup has found and not yet appended to the queues; near ones once for the next round and once for this.
-shared uvec2 near_list[ROUNDS > 1 ? 2 * LIST : LIST];
-shared uvec2 far_list[LIST];
-shared uint near_count[2], far_count, flush_base;
-
-uint threshold, near_half, far_half;  // the halves that are appended to
-uint out_list = 0;                    // the half of near_list that is appended to
-uint far_nearest = UNREACHABLE;
-
-// Append an entry to one of the workgroup's lists; there is room for one of every invocation. All must come here.
-void put(uvec2 entry, bool is_near, bool is_far) {
-    uint place;
-    TAKE_PLACES(near_count[out_list], is_near, place)
-    if (is_near) near_list[out_list * LIST + place] = entry;
-    TAKE_PLACES(far_count, is_far, place)
-    if (is_far) far_list[place] = entry;
-    if (is_far) far_nearest = min(far_nearest, entry.y);
-}
-
-// Append the near list to the near queue, with one addition for the whole workgroup. All must come here.
-void flush_near() {
-    uint count = near_count[out_list];
-    barrier();
-    if (gl_LocalInvocationIndex == 0) {
-        flush_base = atomicAdd(state.near_next, count);
-        near_count[out_list] = 0;
-    }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; i < count; i += WORKGROUP_SIZE) {
-        uint place = flush_base + i;
-        if (place < near_capacity) near[near_half * near_capacity + place] = near_list[out_list * LIST + i];
-        else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
-    }
-    barrier();
-}
-
-// Append the far list to the far pile; in a split, to the one that is left.
-void flush_far() {
-    uint count = far_count;
-    barrier();
-    if (gl_LocalInvocationIndex == 0) {
-        if (state.phase == SPLIT) flush_base = atomicAdd(state.far_next, count);
-        else flush_base = atomicAdd(state.far_length, count);
-        far_count = 0;
-    }
-    barrier();
-    for (uint i = gl_LocalInvocationIndex; i < count; i += WORKGROUP_SIZE) {
-        uint place = flush_base + i;
-        if (place < far_capacity) far[far_half * far_capacity + place] = far_list[i];
-        else atomicOr(state.queue_overflow, FAR_OVERFLOW);
-    }
-    barrier();
-}
-
-// Make room in the lists for one more entry of every invocation. All must come here.
-void make_room() {
-    barrier();
-    bool near_is_full = near_count[out_list] > LIST - WORKGROUP_SIZE, far_is_full = far_count > LIST - WORKGROUP_SIZE;
-    barrier();
-    if (near_is_full) flush_near();
-    if (far_is_full) flush_far();
-}
+uint threshold;
+#include "near_far_lists.glsl"
 
 // Relax all arcs of the workgroup's entries, one or none for each invocation. All must come here.
 void expand(bool has_entry, uvec2 entry) {
@@ -116,21 +56,24 @@ void expand(bool has_entry, uvec2 entry) {
     slot_entry[slot] = uvec2(first, entry.y);
     barrier();
     for (uint start = 0; start < total; start += ARCS_AT_ONCE * WORKGROUP_SIZE) {
-        uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE];
+        uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE], place[ARCS_AT_ONCE];
+        uvec2 arc[ARCS_AT_ONCE];
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex;
-            head[i] = 0;
-            through[i] = UNREACHABLE;
-            if (at >= total) continue;
-            uint low = 0, high = WORKGROUP_SIZE;
+            uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex, low = 0, high = WORKGROUP_SIZE;
             while (high - low > 1) {  // the slot that this arc belongs to
                 uint middle = (low + high) / 2;
                 if (arcs_before[middle] <= at) low = middle;
                 else high = middle;
             }
-            uvec2 head_weight = arcs[slot_entry[low].x + at - arcs_before[low]];
-            head[i] = head_weight.x;
-            through[i] = through_arc(slot_entry[low].y, head_weight.y);
+            place[i] = at < total ? slot_entry[low].x + at - arcs_before[low] : UNREACHABLE;
+            through[i] = slot_entry[low].y;
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            arc[i] = place[i] != UNREACHABLE ? arcs[place[i]] : uvec2(0, UNREACHABLE);
+        }
+        for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
+            head[i] = arc[i].x;
+            through[i] = place[i] != UNREACHABLE ? through_arc(through[i], arc[i].y) : UNREACHABLE;
         }
         improve(head, through);
         for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
@@ -225,9 +168,7 @@ void main() {
     far_half = splits ? 1 - state.far_parity : state.far_parity;
     if (splits) split_far(state.far_length, state.far_parity);
     else work_near(state.near_length, state.near_parity);
-    barrier();
-    if (near_count[out_list] != 0) flush_near();
-    if (far_count != 0) flush_far();
+    flush_lists();
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
     if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();

@@ -13,7 +13,9 @@ uint workgroup_scan(uint value, out uint slot, out uint before) {
     barrier();
     uvec2 base = uvec2(0);
     uint total = 0;
-    for (uint i = 0; i < gl_NumSubgroups; ++i) {
+    // Mesa's llvmpipe leaves the last subgroup out of gl_NumSubgroups if it is only partly filled.
+    uint num_subgroups = max(gl_NumSubgroups, (WORKGROUP_SIZE + gl_SubgroupSize - 1) / gl_SubgroupSize);
+    for (uint i = 0; i < num_subgroups; ++i) {
         if (i < gl_SubgroupID) base += subgroup_sums[i];
         total += subgroup_sums[i].x;
     }
