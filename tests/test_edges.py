@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs import grid, random_graphs
-from vkssp import Graph
+from tests.graphs import grid, random_graphs, scipy_dijkstra
+from vkssp import DeviceError, Graph, Solver
+from vkssp.gpu.device import Device
 from vkssp.solvers.edges import Edges, edges_of
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -102,3 +105,12 @@ def test_rows_that_do_not_fit_into_64_bits_are_sorted_all_the_same() -> None:
     assert np.array_equal(edges.start[order], nodes[:-1]) and np.array_equal(edges.weight[order], weight)
     keys = (edges.end // 1000).astype(np.int64) * 1000 + edges.start // 1000
     assert (np.diff(keys) >= 0).all()
+
+
+def test_edges_fit_where_arcs_do_not(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(40, seed=6)
+    monkeypatch.setattr(device, "limits", replace(device.limits, storage_range=8 * graph.num_arcs - 4))
+    with pytest.raises(DeviceError, match=r"the arcs needs \d+ bytes, .* binds \d+ at most"):
+        Solver(graph, "bellman_ford", device)
+    with Solver(graph, "bellman_ford_edge", device) as solver:
+        assert np.array_equal(solver.distances(11), scipy_dijkstra(graph, 11))

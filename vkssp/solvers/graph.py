@@ -18,40 +18,53 @@ PIECE = 4096
 
 
 class DeviceGraph(Resource):
-    """A graph's arrays on a device, uploaded once and shared by all searches there.
+    """A graph's arrays on a device, shared by all searches there; each is uploaded when first asked for.
 
     Attributes
     ----------
     prepared : PreparedGraph
         The same on the host.
-    first_out, arcs : Buffer
-        Rows, and (head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes.
     num_pieces : int
         How many pieces there are, see `rows`.
     """
 
-    def __init__(self, device: Device, prepared: PreparedGraph) -> None:
-        super().__init__(device)
+    def __init__(self, device: Device, prepared: PreparedGraph, owner: Resource | None = None) -> None:
+        super().__init__(owner or device)
         self.device, self.prepared = device, prepared
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._things: dict[str, Any] = {}
-        try:
-            to_pieces = prepared.arcs_to_pieces(PIECE)
-            self.num_pieces = len(to_pieces)
-            # Sizes are checked before the first of them is allocated and the first byte is copied.
-            self.arcs = self._buffer("the arcs", 8 * (prepared.num_arcs + self.num_pieces))
-            (self.first_out,) = self.upload({"first_out": prepared.first_out})
-            for arcs, offset in ((prepared.arcs, 0), (to_pieces, prepared.arcs.nbytes)):
-                if len(arcs):
-                    self.arcs.write(arcs, offset)
-        except BaseException:
-            self.close()
-            raise
+        self._to_pieces = prepared.arcs_to_pieces(PIECE)
+        self.num_pieces = len(self._to_pieces)
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes on the device."""
         return self.prepared.num_nodes
+
+    @property
+    def first_out(self) -> Buffer:
+        """Offset of each node's first arc."""
+
+        def make() -> Buffer:
+            (first_out,) = self.upload({"first_out": self.prepared.first_out})
+            return first_out
+
+        first_out: Buffer = self.shared("first_out", make)
+        return first_out
+
+    @property
+    def arcs(self) -> Buffer:
+        """(head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes."""
+
+        def make() -> Buffer:
+            buffer = self._buffer("the arcs", 8 * (self.prepared.num_arcs + self.num_pieces))
+            for arcs, offset in ((self.prepared.arcs, 0), (self._to_pieces, self.prepared.arcs.nbytes)):
+                if len(arcs):
+                    buffer.write(arcs, offset)
+            return buffer
+
+        arcs: Buffer = self.shared("arcs", make)
+        return arcs
 
     def rows(self) -> Buffer:
         """Return rows in which nodes of more than `PIECE` arcs are cut into pieces, see `PreparedGraph.split_rows`."""
