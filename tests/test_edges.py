@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import DeviceError, Graph, Solver
+from vkssp.gpu.buffer import staging
 from vkssp.gpu.device import Device
 from vkssp.solvers.edges import Edges, edges_of
 from vkssp.solvers.prepare import PreparedGraph
@@ -109,6 +110,7 @@ def test_rows_that_do_not_fit_into_64_bits_are_sorted_all_the_same() -> None:
 
 def test_edges_fit_where_arcs_do_not(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = grid(40, seed=6)
+    staging(device)
     monkeypatch.setattr(device, "limits", replace(device.limits, storage_range=8 * graph.num_arcs - 4))
     with pytest.raises(DeviceError, match=r"the arcs needs \d+ bytes, .* binds \d+ at most"):
         Solver(graph, "bellman_ford", device)
