@@ -1,7 +1,8 @@
 """Iterations on the device: recorded once in batches, submitted until a word of the state says that it is done.
 
 The host does not sit inside the loop. It submits the next batch before the last has ended, and then looks at a copy of
-the state in mapped memory; what a batch holds beyond the end returns at once.
+the state in mapped memory; what a batch holds beyond the end returns at once. Nobody waits for a batch that was
+submitted in vain: the queue carries out what comes next after it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 
-#: Iterations of the first batches; the last two sizes alternate. Small ones first, so that a short search does not
-#: wait for hundreds of empty dispatches.
-BATCHES = (8, 16, 32, 64, 128, 256, 256)
+#: Iterations of batches. The first ones are small, so that a short search does not wait for many empty dispatches.
+SIZES = (8, 16, 32, 64, 128, 256)
+#: Milliseconds that a batch should take: many times those that the host needs to submit the next one.
+BATCH_MS = 0.5
 #: Work (nodes and arcs) of a batch that no system should take for a hanging device, nor a person who presses Ctrl-C.
 MOST_WORK = 1 << 30
 
@@ -57,26 +59,34 @@ class Loop(Resource):
     ) -> None:
         super().__init__(owner)
         self._device, self._state, self._iterate, self._trace = device, state, iterate, trace
-        # Every batch has its own slot, for the device may write the next one's while the host reads this one's.
-        self._slot_bytes = dtype.itemsize
-        size = len(BATCHES) * self._slot_bytes
-        self._mapped = Buffer(device, size, mapped=True, name="the mapped state", owner=self)
+        self._times = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
+        # Of each size there are two, for one runs while the next is submitted. Each has its own slot, for the device
+        # may write the next one's while the host reads this one's.
+        self._slot_bytes, count = dtype.itemsize, 2 * len(SIZES)
+        self._mapped = Buffer(device, count * self._slot_bytes, mapped=True, name="the mapped state", owner=self)
         self._slots = self._mapped.view(dtype)
         if trace is not None:
-            ring, row, count = trace
-            size = len(BATCHES) * ring.nbytes
-            self._mapped_ring = Buffer(device, size, mapped=True, name="the mapped trace", owner=self)
-            self._rings = self._mapped_ring.view(row).reshape(len(BATCHES), count)
-        self._timestamps = Timestamps(device, len(BATCHES) + 1, owner=self)
+            ring, row, rows = trace
+            self._mapped_ring = Buffer(device, count * ring.nbytes, mapped=True, name="the mapped trace", owner=self)
+            self._rings = self._mapped_ring.view(row).reshape(count, rows)
+        self._timestamps = Timestamps(device, count + 1, owner=self)
         self._start = Recording(device, owner=self)
-        self._batches = [
-            self._record(slot, min(times, max(1, MOST_WORK // max(1, work)))) for slot, times in enumerate(BATCHES)
-        ]
+        # After all that they use, because what is made last is closed first, and closing waits for them. They are
+        # recorded when they are first needed.
+        self._batches = [Recording(device, owner=self) for _ in range(count)]
+        self._recorded: set[int] = set()
 
-    def _record(self, slot: int, times: int) -> Recording:
-        batch = Recording(self._device, owner=self)
+    def _submit(self, slot: int) -> Recording:
+        batch = self._batches[slot]
+        if slot not in self._recorded:
+            self._record(batch, slot)
+            self._recorded.add(slot)
+        batch.submit()
+        return batch
+
+    def _record(self, batch: Recording, slot: int) -> None:
         with batch.record():
-            self._iterate(batch, times)
+            self._iterate(batch, self._times[slot // 2])
             batch.timestamp(self._timestamps, slot + 1)
             batch.barrier("compute", "transfer")
             batch.copy(self._state, self._mapped, self._slot_bytes, 0, slot * self._slot_bytes)
@@ -85,11 +95,6 @@ class Loop(Resource):
                 batch.copy(ring, self._mapped_ring, ring.nbytes, 0, slot * ring.nbytes)
             # The next batch goes on where this one ends, and the host reads the copy.
             batch.barrier("all", "all")
-        return batch
-
-    def _batch(self, number: int) -> tuple[int, Recording]:
-        slot = number if number < len(BATCHES) else len(BATCHES) - 2 + (number - len(BATCHES)) % 2
-        return slot, self._batches[slot]
 
     def run(self, begin: Callable[[Recording], None]) -> tuple[Any, float, list[npt.NDArray[Any]]]:
         """Carry out what `begin` records, and then the iteration until it is done.
@@ -108,25 +113,33 @@ class Loop(Resource):
             self._start.timestamp(self._timestamps, 0)
             begin(self._start)
         self._start.submit()
-        number, seen = 0, 0
+        seen, began, last = 0, None, 0.0
         trace: list[npt.NDArray[Any]] = []
-        slot, running = self._batch(number)
-        running.submit()
+        slot, following = 0, 2
+        running = self._submit(slot)
         while True:
-            number += 1
-            following_slot, following = self._batch(number)
-            following.submit()
+            next_running = self._submit(following)
             running.wait()
+            if began is None:
+                self._start.wait()
+                began = last = self._timestamps.read(0)
+            now = self._timestamps.read(slot + 1)
             if self._trace is not None:
                 # The ring holds more rows than the largest batch has iterations.
                 written = int(self._slots[slot]["iterations"])
                 trace.append(self._rings[slot][np.arange(seen, written) % self._rings.shape[1]])
                 seen = written
             if self._slots[slot]["done"]:
-                state = self._slots[slot].copy()
-                following.wait()
-                break
-            slot, running = following_slot, following
-        self._start.wait()
-        began, ended = self._timestamps.read(0), self._timestamps.read(slot + 1)
-        return state, ended - began, trace
+                return self._slots[slot].copy(), now - began, trace
+            each = (now - last) / self._times[slot // 2]
+            last, running = now, next_running
+            slot, following = following, self._after(following, each)
+
+    def _after(self, slot: int, each: float) -> int:
+        """Return the slot of the batch to submit while that of a slot runs, where an iteration takes so many ms."""
+        size = slot // 2
+        if each * self._times[size] > BATCH_MS:
+            size = max(size - 1, 0)
+        elif size + 1 < len(SIZES) and each * self._times[size + 1] <= BATCH_MS:
+            size += 1
+        return 2 * size + (1 - slot % 2 if size == slot // 2 else 0)  # of one size, they take turns
