@@ -13,6 +13,7 @@ from vkssp.solvers.base import Algorithm
 from vkssp.solvers.bellman_ford import BellmanFord
 from vkssp.solvers.bellman_ford_edge import BellmanFordEdge
 from vkssp.solvers.bellman_ford_subgroup import BellmanFordSubgroup
+from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.crauser import Crauser
 from vkssp.solvers.crauser_predecessors import CrauserPredecessors
 from vkssp.solvers.delta_step import DeltaStep
@@ -24,7 +25,7 @@ from vkssp.solvers.martin_predecessors import MartinPredecessors
 from vkssp.solvers.near_far import NearFar
 
 _DEVICE: tuple[type[Algorithm], ...] = (
-    *(NearFar, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
+    *(NearFar, BlockResident, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
     *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraGpu),
 )

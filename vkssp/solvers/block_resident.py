@@ -1,0 +1,131 @@
+"""Block-resident relaxation: near-far whose queues hold blocks of nodes with consecutive ids instead of nodes.
+
+A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
+there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
+road network numbered along the Z-order curve few arcs leave a block, so most steps of a search cost a round within a
+workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs together.
+
+Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
+counted round by round: a visit looks at all nodes of its block in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.errors import QueryError
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers.base import Description, Parameter, Terminal
+from vkssp.solvers.delta import DELTA, default_delta
+from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.solvers.sources import DAVIDSON, NIKLAUS
+
+_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LONG_ROWS_CONSTANT = 2, 3, 4, 5
+#: A workgroup walks the arcs of a node that has more together; the twin of LONG in shaders/block_resident.comp.
+LONG = 32
+#: Nodes of an invocation; what it keeps in registers of each is a dozen words.
+MOST_NODES_EACH = 16
+# Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
+_DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
+# Bytes of shared memory beside the distances.
+_SHARED_BESIDES = 64
+
+
+def default_rounds(block: int) -> int:
+    """Return how many rounds a visit has at most: the hops across a block that is a square part of a grid.
+
+    With fewer a wave needs more visits to cross a block, with more one block holds up all others.
+    """
+    return 1 << block.bit_length() // 2
+
+
+def mean_way(degree: float) -> float:
+    """Return how many arcs a way from one crossing to the next has, where a node has so many on average.
+
+    As if n of N nodes were crossings with three arcs and all others had two: 2 N + n arcs are in 3 n ways then.
+    """
+    return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_WAY
+
+
+class BlockResident(DeviceAlgorithm):
+    """The buffers, kernels and loop of one block_resident search at a time on a graph; see `DeviceAlgorithm`."""
+
+    NAME: ClassVar[str] = "block_resident"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="near-far over blocks of nodes: a workgroup relaxes a block in shared memory until nothing near changes",
+        source=f"{DAVIDSON}; {NIKLAUS}",
+        complexity="a few dispatches for each block on the way; some nodes work more than once",
+        use="road networks with coordinates, whose arcs join nodes that are close in the numbering",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        DELTA,
+        Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
+        Parameter("rounds", 1, 65535, None, "rounds of a visit at most"),
+        Parameter("read_first", 0, 3, 3, "read before the atomic minimum: 1 in shared memory, 2 outside, 3 both"),
+        WORKGROUP_SIZE,
+        WORKGROUPS,
+    )
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(
+        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets", "blocks"),
+        *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
+    )
+    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "blocks")
+    SWEEPS: ClassVar[bool] = False
+
+    def _steps(self) -> Sequence[Step]:
+        graph, parameters = self._graph, self._parameters
+        way = min(max(1.0, mean_way(graph.prepared.num_arcs / max(1, self._num_nodes))), _LONGEST_WAY)
+        self._delta = parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], _DELTA_PER_WAY * way)
+        # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
+        software = 64 if self._more_groups == 1 else 256
+        size = self._size(default=min(1024, parameters["block"] or 1024), software=software)
+        self._block = parameters["block"] or min(1024, 1 << (4 * size).bit_length() - 1)
+        if self._block > MOST_NODES_EACH * size:
+            raise QueryError(
+                f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at most"
+            )
+        rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
+        self._num_blocks = -(-self._num_nodes // self._block)
+        long_rows = bool((np.diff(graph.prepared.first_out) > LONG).any())
+        self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
+        self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
+        self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
+        kernel = self._kernel(
+            "block_resident",
+            *(self.terminals, self.distances, graph.first_out, graph.arcs),
+            *(self._relaxed_with, self._blocks, self._lists),
+            workgroup_size=size,
+            push_constants=2,
+            constants={
+                _BLOCK_CONSTANT: self._block,
+                _ROUNDS_CONSTANT: rounds,
+                _READ_FIRST_CONSTANT: parameters["read_first"] or 0,
+                _LONG_ROWS_CONSTANT: int(long_rows),
+            },
+            shared_bytes=4 * self._block * (2 if long_rows else 1) + _SHARED_BESIDES,
+        )
+        groups = self._groups(self._num_blocks, 1, default=528)
+        return [Step(kernel, groups, (self._num_nodes, self._num_blocks))]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.fill(self._relaxed_with, UNREACHABLE)
+        recording.fill(self._blocks, UNREACHABLE)
+        recording.update(self._lists, self._seed_blocks.tobytes())
+
+    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+        low = min(offset for _, offset in seeds)
+        self._seed_blocks = np.unique(np.array([node for node, _ in seeds], np.uint32) // np.uint32(self._block))
+        return {
+            "delta": self._delta,
+            "low": low,
+            "threshold": min(low + self._delta, UNREACHABLE),
+            "near_length": len(self._seed_blocks),
+            "far_nearest": UNREACHABLE,
+            "buckets": 1,
+        }
