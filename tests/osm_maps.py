@@ -34,15 +34,15 @@ RESIDENTIAL = round(STEP * 3.6 / 25 * 10)
 def osm_xml(nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> str:
     """Return a map as OSM XML; a way may name nodes that `nodes` lacks."""
 
-    def tags(values: Mapping[str, str]) -> str:
+    def tags_of(values: Mapping[str, str]) -> str:
         return "".join(f"<tag k={quoteattr(k)} v={quoteattr(v)}/>" for k, v in values.items())
 
     def node(key: int, lat: float, lon: float, values: Mapping[str, str] | None = None) -> str:
-        return f'<node id="{key}" version="1" lat="{lat}" lon="{lon}">{tags(values or {})}</node>'
+        return f'<node id="{key}" version="1" lat="{lat}" lon="{lon}">{tags_of(values or {})}</node>'
 
     def way(key: int, refs: Sequence[int], values: Mapping[str, str]) -> str:
         references = "".join(f'<nd ref="{ref}"/>' for ref in refs)
-        return f'<way id="{key}" version="1">{references}{tags(values)}</way>'
+        return f'<way id="{key}" version="1">{references}{tags_of(values)}</way>'
 
     places = [node(key, *place) for key, place in nodes.items()]
     roads = [way(*road) for road in ways]
@@ -56,9 +56,14 @@ def write_osm(path: Path, nodes: Nodes, ways: Iterable[Way], *, ways_first: bool
     return path
 
 
-def graph_of(tmp_path: Path, nodes: Nodes, ways: Iterable[Way]) -> Graph:
+def graph_of(tmp_path: Path, nodes: Nodes, ways: Iterable[Way], profile: str | Path = "car") -> Graph:
     """Write a map and return the graph of it."""
-    return read_extract(write_osm(tmp_path / "map.osm", nodes, ways))
+    return read_extract(write_osm(tmp_path / "map.osm", nodes, ways), profile=profile)
+
+
+def tags(text: str) -> dict[str, str]:
+    """Return the tags in a text such as ``highway=primary oneway=yes``."""
+    return dict(pair.split("=", 1) for pair in text.split())
 
 
 def streets_of(graph: Graph) -> Streets:

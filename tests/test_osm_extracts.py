@@ -16,7 +16,7 @@ from vkssp.geo import EARTH_RADIUS
 from vkssp.order import z_order
 from vkssp.osm import import_extract
 from vkssp.osm.nodes import node_attributes
-from vkssp.osm.profile import CAR
+from vkssp.osm.profile import PROFILES
 from vkssp.osm.ways import way_attributes
 
 #: The rest take a minute together.
@@ -25,7 +25,7 @@ _QUICK = ("andorra", "monaco", "helsinki", "north-bayreuth")
 
 def extracts() -> list[object]:
     if not EXTRACTS.is_dir():
-        return [pytest.param(ANDORRA, id=ANDORRA.name)]
+        return []
     files = sorted(path for path in EXTRACTS.iterdir() if ".osm" in path.name)
     return [
         pytest.param(path, id=path.name, marks=() if path.name.startswith(_QUICK) else pytest.mark.slow)
@@ -46,21 +46,23 @@ def metres(a: tuple[float, float], b: tuple[float, float]) -> float:
 class SlowReading:
     """What the importer must find: junctions, and the length of every way."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, profile: str) -> None:
+        rules = PROFILES[profile]
+        keys = {"highway", "route", *rules.speeds, *(rules.pushing.speeds if rules.pushing else ())}
         self.length: dict[int, float] = {}
         self.attributes = {}
         pieces, blocked, gates = [], set(), set()
         for item in osmium.FileProcessor(str(path)).with_locations():
             tags = dict(item.tags)
             if item.is_node() and tags:
-                kind = node_attributes(tags, CAR)
+                kind = node_attributes(tags, rules)
                 if kind.blocked:
                     blocked.add(item.id)
                 elif kind.seconds:
                     gates.add(item.id)
-            if not item.is_way() or not ({"highway", "route"} & tags.keys()):
+            if not item.is_way() or not (keys & tags.keys()):
                 continue
-            attributes = way_attributes(tags, CAR)
+            attributes = way_attributes(tags, rules)
             if attributes.skipped:
                 continue
             piece: list[tuple[int, float, float]] = []
@@ -97,7 +99,16 @@ class SlowReading:
 
 @pytest.mark.parametrize("path", extracts())
 def test_extract(path: Path) -> None:
-    graph, report = import_extract(path)
+    check_extract(path, "car")
+
+
+@pytest.mark.parametrize("profile", list(PROFILES))
+def test_andorra(profile: str) -> None:
+    check_extract(ANDORRA, profile)
+
+
+def check_extract(path: Path, profile: str) -> None:
+    graph, report = import_extract(path, profile=profile)
     streets = graph.streets
     assert streets is not None and graph.lat is not None and graph.lon is not None
     streets.check(graph.num_arcs)
@@ -113,7 +124,7 @@ def test_extract(path: Path) -> None:
         assert np.array_equal(place, streets.points[points] * 1e-7)
 
     # Every way is there from end to end, in the directions that its tags allow.
-    slow = SlowReading(path)
+    slow = SlowReading(path, profile)
     _, of_polyline = np.unique(streets.polyline, return_index=True)
     assert len(of_polyline) == report.polylines == len(first)
     ends = streets.points[first], streets.points[last]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.osm_maps import tags
 from vkssp.errors import QueryError
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import CAR, PROFILES, profile_named
 from vkssp.osm.ways import WayAttributes, way_attributes
 
 MPH = 1.609
-
-
-def tags(text: str) -> dict[str, str]:
-    """Return the tags in a text such as ``highway=primary oneway=yes``."""
-    return dict(pair.split("=", 1) for pair in text.split())
 
 
 def way(text: str) -> WayAttributes:
@@ -106,6 +102,8 @@ def test_class_speeds(highway: str, speed: float) -> None:
         ("highway=primary oneway=no oneway:motor_vehicle=-1", 0, 65),
         ("highway=primary oneway:vehicle=yes oneway:motorcar=no", 65, 65),
         ("highway=primary oneway:bicycle=yes", 65, 65),
+        ("highway=primary oneway=yes cycleway=opposite foot=yes", 65, 0),
+        ("highway=primary sidewalk=separate cycleway=separate motorroad=yes", 65, 65),
         # Access: the most particular tag wins.
         ("highway=primary access=no motorcar=yes", 65, 65),
         ("highway=primary access=no vehicle=no motor_vehicle=yes", 65, 65),
@@ -292,5 +290,7 @@ def test_gates_take_time_unless_a_tag_opens_them() -> None:
 def test_profiles_by_name() -> None:
     assert profile_named("car") is CAR
     assert all(profile.name == name for name, profile in PROFILES.items())
-    with pytest.raises(QueryError, match="profile 'tank' is unknown; choose one of: car"):
+    with pytest.raises(
+        QueryError, match="profile 'tank' is unknown; choose one of: car, bike, foot, or give the path of a"
+    ):
         profile_named("tank")

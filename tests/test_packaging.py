@@ -51,6 +51,7 @@ def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: py
         archive.extractall(installed)
         names = set(archive.namelist())
     shaders = {f"vkssp/spirv/{name}.spv" for name in all_shaders()}
+    shaders |= {f"vkssp/osm/profiles/{name}.toml" for name in ("car", "bike", "foot")}
     assert shaders and shaders <= names
     assert {"vkssp/py.typed", "vkssp/routing/map.html", "vkssp/routing/map.js"} <= names
     assert not [name for name in names if not name.startswith(("vkssp/", "vkssp-"))]

@@ -10,7 +10,11 @@ _NAMES = ("profile", "format", "weights", "directed", "scale", "coordinates")
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that `read_graph` takes as arguments."""
-    parser.add_argument("--profile", default="car", help="who travels, in an extract (default: car)")
+    parser.add_argument(
+        "--profile",
+        default="car",
+        help="who travels, in an extract: car, bike, foot, or a .toml file of your own (default: car)",
+    )
     others = parser.add_argument_group("for graphs in other formats")
     others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
     others.add_argument(

@@ -11,7 +11,7 @@ from vkssp.graph import Graph
 def read_graph(
     path: str | Path,
     *,
-    profile: str = "car",
+    profile: str | Path = "car",
     progress: bool = False,
     format: str | None = None,
     weights: str = "unit",
@@ -27,8 +27,8 @@ def read_graph(
         A graph written by `Graph.save`; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, perhaps
         compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
         `vkssp.generate.from_expression` takes, such as ``rmat:20``.
-    profile : str
-        Who travels, where it is an extract.
+    profile : str or Path
+        Who travels, where it is an extract: ``car``, ``bike``, ``foot``, or a profile's .toml file.
     progress : bool
         Whether to show a progress bar on the terminal while an extract is read.
     format : str, optional

@@ -23,7 +23,7 @@ SECONDS_PER_WEIGHT = 0.1
 
 
 def import_extract(
-    path: str | Path, *, profile: str = "car", progress: bool = False, order: str = "z"
+    path: str | Path, *, profile: str | Path = "car", progress: bool = False, order: str = "z"
 ) -> tuple[Graph, ImportReport]:
     """Make a graph of an OpenStreetMap extract.
 
@@ -35,8 +35,8 @@ def import_extract(
     ----------
     path : str or Path
         The extract: .osm.pbf, .osm, .osm.gz or .osm.bz2.
-    profile : str
-        The vehicle; one of `vkssp.osm.profile.PROFILES`.
+    profile : str or Path
+        The vehicle: ``car``, ``bike``, ``foot``, or the path of a file as docs/profiles.md describes them.
     progress : bool
         Whether to show a progress bar on stderr once it takes over a second.
     order : str
@@ -55,12 +55,12 @@ def import_extract(
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
     QueryError
-        If there is no such profile or order.
+        If there is no such profile or order, or the profile's file is not right.
     """
     vehicle = profile_named(profile)
     if order not in ("natural", "z"):
         raise QueryError(f"order is {order!r}; choose one of natural, z")
-    report = ImportReport(source=str(path), profile=profile)
+    report = ImportReport(source=str(path), profile=str(profile))
     started = perf_counter()
     roads = read_roads(path, vehicle, report, progress=progress)
     read = perf_counter()
@@ -77,7 +77,7 @@ def import_extract(
     return graph, report
 
 
-def read_extract(path: str | Path, *, profile: str = "car", progress: bool = False) -> Graph:
+def read_extract(path: str | Path, *, profile: str | Path = "car", progress: bool = False) -> Graph:
     """Make a graph of an OpenStreetMap extract; `import_extract` without the report."""
     return import_extract(path, profile=profile, progress=progress)[0]
 

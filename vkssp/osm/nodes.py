@@ -33,7 +33,7 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
 
     An access tag decides before the barrier does: bollards with ``access=yes`` let pass, gates with
     ``access=no`` do not. A restricted one (``access=private``) lets pass, too: behind it is where its users
-    go.
+    go. Where a tag forbids to ride, but one may push, those for people on foot count.
 
     Parameters
     ----------
@@ -43,16 +43,21 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
         The vehicle.
     """
     nonsense: list[str] = []
-    access = find_access(tags, profile, "", nonsense)
+    access = find_access(tags, profile.access.keys, profile.access, "", nonsense)
+    pushing = profile.pushing
+    if pushing and access is not None and access.kind == "blocked" and not access.values & pushing.never:
+        # Who may not ride here may get off.
+        access = find_access(tags, pushing.keys, profile.access, "", nonsense)
     if access is not None:
         return NodeAttributes(access.kind == "blocked", 0.0, tuple(nonsense))
     barrier = tags.get("barrier", "")
     if not barrier:
         return NodeAttributes(nonsense=tuple(nonsense))
-    if barrier in profile.barrier_seconds:
-        return NodeAttributes(False, profile.barrier_seconds[barrier], tuple(nonsense))
+    rules = profile.barriers
+    if barrier in rules.seconds:
+        return NodeAttributes(False, rules.seconds[barrier], tuple(nonsense))
     passable = (
-        barrier in profile.barriers_open
+        (barrier in rules.open if rules.open is not None else barrier not in (rules.blocked or ()))
         or tags.get("bollard") == "rising"
         or tags.get("kerb") in ("lowered", "flush")
         or (barrier == "kerb" and tags.get("highway") == "crossing")
@@ -64,5 +69,5 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
         if height is None:
             nonsense.append("maxheight")
         else:
-            passable = height >= profile.height
+            passable = height >= profile.size.height
     return NodeAttributes(not passable, 0.0, tuple(nonsense))

@@ -1,236 +1,296 @@
-"""Profiles: what a kind of vehicle may use and how fast, as data.
+"""Profiles: what a kind of traveller may use and how fast, as data.
 
-`CAR` follows the car profile of OSRM, which is what most people compare with, and departs from it where that is
-plainly wrong on the ground or cannot be said with one travel time.
-
-- A service road that slows (``service=parking_aisle`` and the like) counts in the travel time; OSRM counts it only
-  in the weight that it compares routes by. OSRM's other preferences that are no time (narrow roads, side roads) are
-  left out.
-- Ways made for walking or cycling are opened by a tag for motor vehicles, but not by ``access`` alone:
-  ``highway=footway`` with ``access=permissive`` says that anyone may walk there.
-- A one-way ferry is one, and a trip may start on a private drive.
-- An access value that is not understood is as good as none; OSRM lets it open a way.
+The data is in TOML files, those of `PROFILES` in the folder ``profiles`` beside this module; docs/profiles.md says
+how to write one. They follow the profiles of OSRM, which are what most people compare with, and each says where it
+departs from them. The classes here are their tables, and defaults are what holds where a file says nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
 
 from vkssp.errors import QueryError
+from vkssp.osm.profile_file import Range, SourceFile, read_table
+
+Speed = Annotated[float, Range(0, 300, least=False)]  # km/h
+Cap = Annotated[float, Range(0, 300)]
+Factor = Annotated[float, Range(0, 2, least=False)]
+Seconds = Annotated[float, Range(0, 86400)]
+Metres = Annotated[float, Range(0, 100)]
+Kilograms = Annotated[float, Range(0, 1_000_000)]
+ByTag = Mapping[str, Mapping[str, Speed]]
+Values = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class AccessRules:
+    """What access tags mean.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Access tags, the most particular first.
+    open, restricted, blocked : frozenset of str
+        What their values mean; restricted ways serve only the ends of a trip. Other values count as no tag.
+    enough_for : frozenset of str
+        Values of ``highway`` without a speed that the last of `keys` is enough to open; others take one before it.
+    carpool_roads_restricted : bool
+        Whether roads for cars with several people in them serve only the ends of a trip.
+    """
+
+    keys: tuple[str, ...]
+    open: frozenset[str]
+    restricted: frozenset[str] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    enough_for: frozenset[str] = frozenset()
+    carpool_roads_restricted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class OnewayRules:
+    """In which directions ways may be used.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        One-way tags, the most particular first.
+    highways, junctions : frozenset of str
+        Values of ``highway`` and ``junction`` that are one-way unless a tag denies it.
+    contraflow : mapping of str to frozenset of str
+        By tag the values that open a one-way street against its direction, if the last of `keys` or nothing
+        tagged makes it one.
+    """
+
+    keys: tuple[str, ...] = ()
+    highways: frozenset[str] = frozenset()
+    junctions: frozenset[str] = frozenset()
+    contraflow: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitRules:
+    """What speed limits do.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Speed limit tags, the most particular first.
+    place_keys : tuple of str
+        Tags that may tell where a limit comes from, as in ``DE:urban``; they count where none is tagged.
+    share : float
+        What share of a limit is reached.
+    only_lower : bool
+        Whether a limit lowers the speed of a way's class, but never raises it.
+    """
+
+    keys: tuple[str, ...] = ()
+    place_keys: tuple[str, ...] = ()
+    share: Factor = 1.0
+    only_lower: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PushingRules:
+    """Where one gets off and pushes, as cyclists do: where riding is not allowed, but walking is.
+
+    Attributes
+    ----------
+    speed : float
+        Speed in km/h where `speeds` has none: on ways with a speed for riding, and where an access tag opens a way.
+    keys : tuple of str
+        Access tags of people on foot, the most particular first; their values mean what `AccessRules` says.
+    asked : frozenset of str
+        Values of the rider's access tags that tell to push.
+    never : frozenset of str
+        Values that forbid pushing, too.
+    speeds : mapping of str to (mapping of str to float)
+        By tag and value the speed on ways for walking, in either direction.
+    """
+
+    speed: Speed
+    keys: tuple[str, ...]
+    asked: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
+    speeds: ByTag = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """How big the vehicle is; 0 fits through and onto everything.
+
+    Attributes
+    ----------
+    height, width, length : float
+        In metres.
+    weight : float
+        In kilograms.
+    """
+
+    height: Metres = 0.0
+    width: Metres = 0.0
+    length: Metres = 0.0
+    weight: Kilograms = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class BarrierRules:
+    """What ``barrier`` on a node does where no access tag decides.
+
+    Attributes
+    ----------
+    open : frozenset of str or None
+        Values that let pass; all others block.
+    blocked : frozenset of str or None
+        Values that block; all others let pass. A profile has one of the two.
+    seconds : mapping of str to float
+        Values that let pass after so many seconds.
+    """
+
+    open: frozenset[str] | None = None
+    blocked: frozenset[str] | None = None
+    seconds: Mapping[str, Seconds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What one kind of vehicle may use, and at which speeds; all speeds in km/h.
+    """What one kind of traveller may use, and at which speeds; all speeds in km/h.
 
     Attributes
     ----------
     name : str
-        What `profile=` arguments call it.
+        The name of its file, less the ending.
     vehicle : str
         What messages call it.
-    speeds : mapping of str to float
-        Speed on each value of ``highway`` that is open unless a tag closes it. Only these can be open to the
-        ends of a trip alone.
+    speeds : mapping of str to (mapping of str to float)
+        By tag and value the speed on ways that are open unless a tag closes them. Only these can be open to the ends
+        of a trip alone.
     default_speed : float
-        Speed on other values of ``highway`` where an access tag opens them.
-    opened_by_access : frozenset of str
-        Of those, the values that the last of `access_keys` is enough to open.
+        Speed on other ways where an access tag opens them.
+    access : AccessRules
+        What access tags mean.
+    highest_speed : float
+        Nothing is faster, unless it carries the vehicle.
+    areas : bool
+        Whether one may go round the edge of an area.
     route_speeds, bridge_speeds : mapping of str to float
         Speed on values of ``route`` and ``bridge`` that carry the vehicle, or make it wait; there
         ``duration`` counts.
-    access_keys : tuple of str
-        Access tags, the most particular first.
-    access_open, access_restricted, access_blocked : frozenset of str
-        What their values mean; restricted ways serve only the ends of a trip.
-    oneway_keys : tuple of str
-        One-way tags, the most particular first.
-    oneway_highways, oneway_junctions : frozenset of str
-        Values of ``highway`` and ``junction`` that are one-way unless a tag denies it.
-    avoided_highways, forbidden_services, harmless_construction : frozenset of str
-        Values of ``highway`` and ``service`` that nobody drives on, and of ``construction`` that do not
-        matter.
-    maxspeed_keys : tuple of str
-        Speed limit tags, the most particular first.
-    maxspeed_place_keys : tuple of str
-        Tags that may tell where a limit comes from, as in ``DE:urban``; they count where none is tagged.
-    limit_factor : float
-        What share of a speed limit is reached.
+    harmless_construction : frozenset of str
+        Values of ``construction`` that do not close a way.
+    closed : mapping of str to frozenset of str
+        By tag the values that close a way, whatever else it says.
+    separate : mapping of str to frozenset of str
+        By tag the values that tell that another way beside this one is meant; they close it unless the first of the
+        access keys opens it.
+    oneway, limits, size, barriers
+        See there.
+    pushing : PushingRules or None
+        Where one gets off and pushes, if at all.
     caps : mapping of str to (mapping of str to float)
         By tag and value the highest speed that a way's state allows; 0 closes it.
-    service_factors : mapping of str to float
-        What values of ``service`` multiply the speed on ``highway=service`` by.
-    size_keys : tuple of (tuple of str, float)
-        Tags that limit a vehicle's height, width and length, and this vehicle's, in metres.
-    weight_keys : tuple of str
-        Tags that limit its weight.
-    weight : float
-        Its weight in kilograms.
-    height : float
-        Its height in metres, for bars across the road.
-    barriers_open : frozenset of str
-        Values of ``barrier`` on nodes that let it pass.
-    barrier_seconds : mapping of str to float
-        Values of ``barrier`` that let it pass after so many seconds.
+    factors : mapping of str to (mapping of str to float)
+        By tag and value what the speed is multiplied by. Values of ``service`` count on ``highway=service`` only.
     """
 
     name: str
     vehicle: str
-    speeds: Mapping[str, float]
-    default_speed: float
-    opened_by_access: frozenset[str]
-    route_speeds: Mapping[str, float]
-    bridge_speeds: Mapping[str, float]
-    access_keys: tuple[str, ...]
-    access_open: frozenset[str]
-    access_restricted: frozenset[str]
-    access_blocked: frozenset[str]
-    oneway_keys: tuple[str, ...]
-    oneway_highways: frozenset[str]
-    oneway_junctions: frozenset[str]
-    avoided_highways: frozenset[str]
-    forbidden_services: frozenset[str]
-    harmless_construction: frozenset[str]
-    maxspeed_keys: tuple[str, ...]
-    maxspeed_place_keys: tuple[str, ...]
-    limit_factor: float
-    caps: Mapping[str, Mapping[str, float]]
-    service_factors: Mapping[str, float]
-    size_keys: tuple[tuple[tuple[str, ...], float], ...]
-    weight_keys: tuple[str, ...]
-    weight: float
-    height: float
-    barriers_open: frozenset[str]
-    barrier_seconds: Mapping[str, float]
+    speeds: ByTag
+    default_speed: Speed
+    access: AccessRules
+    highest_speed: Speed = 300.0
+    areas: bool = False
+    route_speeds: Mapping[str, Speed] = field(default_factory=dict)
+    bridge_speeds: Mapping[str, Speed] = field(default_factory=dict)
+    harmless_construction: frozenset[str] = frozenset({"no"})
+    closed: Values = field(default_factory=dict)
+    separate: Values = field(default_factory=dict)
+    oneway: OnewayRules = field(default_factory=OnewayRules)
+    limits: LimitRules = field(default_factory=LimitRules)
+    pushing: PushingRules | None = None
+    size: Size = field(default_factory=Size)
+    caps: Mapping[str, Mapping[str, Cap]] = field(default_factory=dict)
+    factors: Mapping[str, Mapping[str, Factor]] = field(default_factory=dict)
+    barriers: BarrierRules = field(default_factory=lambda: BarrierRules(blocked=frozenset()))
 
 
-def _at(speed: float, *values: str) -> dict[str, float]:
-    return dict.fromkeys(values, speed)
+def read_profile(path: str | Path) -> Profile:
+    """Read a profile.
 
-
-CAR = Profile(
-    name="car",
-    vehicle="a car",
-    speeds={
-        "motorway": 90,
-        "motorway_link": 45,
-        "trunk": 85,
-        "trunk_link": 40,
-        "primary": 65,
-        "primary_link": 30,
-        "secondary": 55,
-        "secondary_link": 25,
-        "tertiary": 40,
-        "tertiary_link": 20,
-        "unclassified": 25,
-        "residential": 25,
-        "living_street": 10,
-        "service": 15,
-        "winter_road": 20,
-        "ice_road": 15,
-    },
-    default_speed=10,
-    opened_by_access=frozenset({"track", "road"}),
-    route_speeds={"ferry": 5, "shuttle_train": 10},
-    bridge_speeds={"movable": 5},
-    access_keys=("motorcar", "motor_vehicle", "vehicle", "access"),
-    access_open=frozenset(
-        {
-            "yes",
-            "permissive",
-            "designated",
-            "public",
-            "motorcar",
-            "motor_vehicle",
-            "vehicle",
-            "hov",
-            "discouraged",
-        }
-    ),
-    access_restricted=frozenset({"private", "delivery", "destination", "customers", "permit", "residents"}),
-    access_blocked=frozenset(
-        {"no", "agricultural", "forestry", "emergency", "emergency_vehicle", "psv", "bus", "minibus", "taxi"}
-        | {"share_taxi", "foot", "military", "official", "restricted"}
-    ),
-    oneway_keys=("oneway:motorcar", "oneway:motor_vehicle", "oneway:vehicle", "oneway"),
-    oneway_highways=frozenset({"motorway"}),
-    oneway_junctions=frozenset({"roundabout", "circular"}),
-    avoided_highways=frozenset({"steps", "construction", "proposed"}),
-    forbidden_services=frozenset({"emergency_access"}),
-    harmless_construction=frozenset({"no", "widening", "minor"}),
-    maxspeed_keys=("maxspeed:advisory", "maxspeed"),
-    maxspeed_place_keys=("source:maxspeed", "maxspeed:type"),
-    limit_factor=0.8,
-    caps={
-        "surface": {
-            **_at(80, "cement", "compacted", "fine_gravel"),
-            **_at(60, "paving_stones", "metal", "bricks"),
-            **_at(
-                40,
-                "grass",
-                "wood",
-                "sett",
-                "grass_paver",
-                "gravel",
-                "unpaved",
-                "ground",
-                "dirt",
-                "pebblestone",
-            ),
-            **_at(40, "tartan"),
-            **_at(30, "cobblestone", "clay", "snow"),
-            **_at(20, "earth", "stone", "rocky", "sand", "ice"),
-            **_at(15, "laterite"),
-            **_at(10, "mud"),
-        },
-        "tracktype": {"grade1": 60, "grade2": 40, "grade3": 30, "grade4": 25, "grade5": 20},
-        "smoothness": {
-            "intermediate": 80,
-            "bad": 40,
-            "very_bad": 20,
-            "horrible": 10,
-            "very_horrible": 5,
-            "impassable": 0,
-        },
-    },
-    service_factors=_at(0.5, "alley", "parking", "parking_aisle", "driveway", "drive-through", "drive-thru"),
-    size_keys=(
-        (("maxheight:physical", "maxheight"), 2.0),
-        (("maxwidth:physical", "maxwidth", "width", "est_width"), 1.9),
-        (("maxlength",), 4.8),
-    ),
-    weight_keys=("maxweight",),
-    weight=2000,
-    height=2.0,
-    barriers_open=frozenset(
-        {
-            "no",
-            "entrance",
-            "cattle_grid",
-            "toll_booth",
-            "border_control",
-            "sally_port",
-            "height_restrictor",
-            "arch",
-        }
-    ),
-    barrier_seconds={"gate": 60, "lift_gate": 60},
-)
-
-#: The profiles that exist, by name.
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (CAR,)}
-
-
-def profile_named(name: str) -> Profile:
-    """Return the profile of that name.
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file; docs/profiles.md has the format.
 
     Raises
     ------
     QueryError
-        If there is none; the message names those that exist.
+        If it is missing, not TOML, or not a profile; the message names the line and the key.
     """
-    try:
+    source = SourceFile(Path(path))
+    profile = read_table(Profile, source.parse(), source, name=Path(path).stem)
+    _check(profile, source)
+    return profile
+
+
+def _check(profile: Profile, source: SourceFile) -> None:
+    """Raise a `QueryError` if parts of a profile contradict each other, or cannot have any effect."""
+    if not any(profile.speeds.values()):
+        raise source.error(("speeds",), "is empty; give at least one class of ways, as in [speeds.highway]")
+    access, pushing, barriers = profile.access, profile.pushing, profile.barriers
+    for name, keys in (("access", access.keys), ("pushing", pushing.keys if pushing else None)):
+        if keys == ():
+            raise source.error((name, "keys"), 'is empty; give at least one tag, such as "access"')
+    meanings = {"open": access.open, "restricted": access.restricted, "blocked": access.blocked}
+    seen: dict[str, str] = {}
+    for name, values in meanings.items():
+        for value in sorted(values):
+            if value != value.strip().lower():
+                raise source.error(("access", name), f"holds {value!r}; write it in lower case, without blanks")
+            if value in seen:
+                raise source.error(("access", name), f"holds {value!r}, as access.{seen[value]} does; leave one out")
+            seen[value] = name
+    if pushing:
+        for name, values in (("asked", pushing.asked), ("never", pushing.never)):
+            for value in sorted(values - access.blocked):
+                raise source.error(("pushing", name), f"holds {value!r}, which access.blocked lacks; add it there")
+        for value in sorted(pushing.asked & pushing.never):
+            raise source.error(("pushing", "never"), f"holds {value!r}, as pushing.asked does; leave one out")
+    if (barriers.open is None) == (barriers.blocked is None):
+        raise source.error(("barriers",), "needs one of open, what alone lets pass, and blocked, what alone does not")
+    for value in sorted(barriers.seconds):
+        if value in (barriers.open or barriers.blocked or ()):
+            raise source.error(("barriers", "seconds", value), "is in the list of barriers, too; leave one out")
+
+
+#: Where the profiles that come along are, to copy them from.
+FOLDER = Path(__file__).with_name("profiles")
+
+#: The profiles that come along, by name.
+PROFILES: Mapping[str, Profile] = {name: read_profile(FOLDER / f"{name}.toml") for name in ("car", "bike", "foot")}
+
+CAR, BIKE, FOOT = PROFILES["car"], PROFILES["bike"], PROFILES["foot"]
+
+
+def profile_named(name: str | Path) -> Profile:
+    """Return the profile of that name, or the one in that file.
+
+    Parameters
+    ----------
+    name : str or Path
+        One of `PROFILES`, or the path of a file, which must end in ``.toml``.
+
+    Raises
+    ------
+    QueryError
+        If there is none, or the file is not right.
+    """
+    if isinstance(name, str) and name in PROFILES:
         return PROFILES[name]
-    except KeyError:
-        raise QueryError(f"profile {name!r} is unknown; choose one of: {', '.join(PROFILES)}") from None
+    if str(name).lower().endswith(".toml"):
+        return read_profile(name)
+    raise QueryError(
+        f"profile {str(name)!r} is unknown; choose one of: {', '.join(PROFILES)}, or give the path of a .toml file"
+    )

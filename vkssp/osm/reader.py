@@ -22,9 +22,6 @@ from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
 from vkssp.osm.ways import Tags, WayAttributes, way_attributes
 
-#: Ways without one of these are none that anybody travels on.
-_WAY_KEYS = ("highway", "route")
-
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
 
@@ -105,7 +102,9 @@ def read_roads(path: str | Path, profile: Profile, report: ImportReport, *, prog
         If the file is missing, no extract, truncated or damaged, or holds several versions of its objects.
     """
     source = Path(path)
-    extract = Extract(source, _WAY_KEYS, ("barrier", *profile.access_keys))
+    pushing = profile.pushing
+    way_keys = {"highway", "route", *profile.speeds, *(pushing.speeds if pushing else ())}
+    extract = Extract(source, tuple(sorted(way_keys)), ("barrier", *profile.access.keys))
     roads = _Collector(profile, report)
     title = f"Reading {source.name}"
     with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:

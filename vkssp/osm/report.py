@@ -15,9 +15,9 @@ class ImportReport:
     source : str
         The file.
     profile : str
-        The name of the profile.
+        The profile, by its name or the path of its file.
     ways_read : int
-        Ways with a ``highway`` or ``route`` tag.
+        Ways with a tag by which the profile knows its ways, ``highway`` and ``route`` among them.
     ways_used : int
         Ways that the graph holds.
     ways_skipped : dict of str to int

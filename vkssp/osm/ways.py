@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vkssp.osm.profile import Profile
+from vkssp.osm.profile import AccessRules, ByTag, Profile, Values
 from vkssp.osm.values import parse_duration, parse_length, parse_speed, parse_weight
 
 Tags = Mapping[str, str]
@@ -14,6 +14,16 @@ _DIRECTIONS = ("forward", "backward")
 _YES = frozenset({"yes", "true", "1"})
 _REVERSED = frozenset({"-1", "reverse"})
 _BOTH_WAYS = frozenset({"no", "false", "0", "alternating"})
+# Escalators: here "yes" tells that one moves, and not where to.
+_CONVEYING = {"forward": "yes", "backward": "-1", "yes": "no", "reversible": "no"}
+
+#: Tags that limit the size of vehicles.
+_SIZE_KEYS = {
+    "height": ("maxheight:physical", "maxheight"),
+    "width": ("maxwidth:physical", "maxwidth", "width", "est_width"),
+    "length": ("maxlength",),
+    "weight": ("maxweight",),
+}
 
 
 @dataclass(frozen=True)
@@ -56,10 +66,13 @@ class Access:
         "open", "restricted" or "blocked".
     key : str
         The tag that says so.
+    values : frozenset of str
+        What it says.
     """
 
     kind: str
     key: str
+    values: frozenset[str]
 
 
 def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
@@ -72,42 +85,51 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     profile : Profile
         The vehicle.
     """
-    highway = tags.get("highway", "")
     carried = profile.route_speeds.get(tags.get("route", ""))
-    if not highway and carried is None:
+    listed = _speed_by_tag(tags, profile.speeds)
+    if not tags.get("highway") and carried is None and listed is None and _walked_speed(tags, profile) is None:
         return WayAttributes(skipped="no road")
     reason = _closed(tags, profile)
     if reason:
         return WayAttributes(skipped=reason)
     nonsense: list[str] = []
-    base = carried or profile.bridge_speeds.get(tags.get("bridge", "")) or profile.speeds.get(highway)
-    if base is not None and highway not in profile.speeds and carried is None:
-        base = None  # a movable bridge speeds up no footway
-    # Many a village street is tagged as a driveway, too; that one is not slow.
-    factor = profile.service_factors.get(tags.get("service", ""), 1.0) if highway == "service" else 1.0
-    allowed = _directions(tags, profile, nonsense)
+    # A movable bridge speeds up no footway.
+    bridge = profile.bridge_speeds.get(tags.get("bridge", "")) if listed is not None else None
+    base = carried or bridge or listed
+    allowed, factor = _directions(tags, profile, nonsense), _factor(tags, profile)
     speeds, restricted = [0.0, 0.0], [False, False]
     closed = []
     for i, direction in enumerate(_DIRECTIONS):
-        if not allowed[i]:
+        if not allowed[i] and profile.pushing is None:
             continue
-        access = find_access(tags, profile, direction, nonsense)
-        speed = _permitted_speed(highway, base, access, profile)
+        access = find_access(tags, profile.access.keys, profile.access, direction, nonsense)
+        if profile.separate and _is_separate(tags, profile, access):
+            closed.append("another way beside")
+            continue
+        speed = _permitted_speed(tags, base, listed, access, profile) if allowed[i] else 0.0
+        pushed = speed == 0
+        if pushed:
+            speed, access = _pushed_speed(tags, profile, direction, access, listed, nonsense)
         if speed == 0:
             closed.append("no road" if base is None else "no access")
             continue
-        if _too_small(tags, profile, direction, nonsense):
+        if _too_big(tags, profile, direction, nonsense):
             closed.append("too small")
             continue
-        limit = _speed_limit(tags, profile, direction, nonsense)
-        if limit:
-            speed = limit * profile.limit_factor
+        if not pushed:
+            limit = _speed_limit(tags, profile, direction, nonsense) * profile.limits.share
+            if limit:
+                speed = min(speed, limit) if profile.limits.only_lower else limit
+            if carried is None:
+                speed = min(speed, profile.highest_speed)
         for key, caps in profile.caps.items():
             speed = min(speed, caps.get(tags.get(key, ""), speed))
         if speed == 0:
             closed.append("impassable")
         speeds[i] = speed * factor
-        restricted[i] = (access is not None and access.kind == "restricted") or _for_carpools(tags, direction)
+        restricted[i] = (access is not None and access.kind == "restricted") or (
+            profile.access.carpool_roads_restricted and _for_carpools(tags, direction)
+        )
     duration = None
     waits = carried is not None or tags.get("bridge", "") in profile.bridge_speeds
     if waits and "duration" in tags:
@@ -127,40 +149,64 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     )
 
 
-def find_access(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> Access | None:
+def find_access(
+    tags: Tags, keys: tuple[str, ...], rules: AccessRules, direction: str, nonsense: list[str]
+) -> Access | None:
     """Return what the first access tag that is understood says, or None if there is none.
 
     Parameters
     ----------
     tags : mapping of str to str
         Tags of a way or node.
-    profile : Profile
-        The vehicle.
+    keys : tuple of str
+        The tags to look at, the most particular first.
+    rules : AccessRules
+        What their values mean.
     direction : str
         "forward" or "backward"; tags of that direction come before those for both. Empty for nodes.
     nonsense : list of str
         Takes the keys of tags that are not understood.
     """
-    for key in profile.access_keys:
+    for key in keys:
         for tag in (f"{key}:{direction}", key) if direction else (key,):
             value = tags.get(tag)
             if value is None:
                 continue
-            values = {part.strip().lower() for part in value.split(";")}
-            if values & profile.access_open:
-                return Access("open", key)
-            if values & profile.access_restricted:
-                return Access("restricted", key)
-            if values & profile.access_blocked:
-                return Access("blocked", key)
+            values = frozenset(part.strip().lower() for part in value.split(";"))
+            if values & rules.open:
+                return Access("open", key, values)
+            if values & rules.restricted:
+                return Access("restricted", key, values)
+            if values & rules.blocked:
+                return Access("blocked", key, values)
             nonsense.append(tag)
     return None
 
 
+def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
+    """Return the speed of the first tag that has one, None if none has."""
+    for key, by_value in speeds.items():
+        speed = by_value.get(tags.get(key, ""))
+        if speed is not None:
+            return speed
+    return None
+
+
+def _walked_speed(tags: Tags, profile: Profile) -> float | None:
+    return _speed_by_tag(tags, profile.pushing.speeds) if profile.pushing else None
+
+
+def _has_any(tags: Tags, values: Values) -> bool:
+    for key, wanted in values.items():  # a third faster than any(), and every way comes by
+        if tags.get(key) in wanted:
+            return True
+    return False
+
+
 def _closed(tags: Tags, profile: Profile) -> str:
-    """Return why nobody drives along a way, whoever may; empty if they do."""
+    """Return why nobody goes along a way, whoever may; empty if they do."""
     highway = tags.get("highway", "")
-    if tags.get("area") == "yes":
+    if tags.get("area") == "yes" and not profile.areas:
         return "area"
     # On a road that exists, the tag tells what it may become.
     if highway == "proposed" or ("proposed" in tags and not highway):
@@ -168,47 +214,106 @@ def _closed(tags: Tags, profile: Profile) -> str:
     construction = tags.get("construction", "no")
     if "construction" in (highway, tags.get("railway")) or construction not in profile.harmless_construction:
         return "construction"
-    if highway in profile.avoided_highways:
+    if highway in profile.closed.get("highway", ()):
         return "no road"
-    if next((tags[key] for key in profile.oneway_keys if key in tags), "") == "reversible":
+    if next((tags[key] for key in profile.oneway.keys if key in tags and key != "conveying"), "") == "reversible":
         return "reversible"
     if tags.get("impassable") == "yes" or tags.get("status") == "impassable":
         return "impassable"
-    return "no access" if tags.get("service", "") in profile.forbidden_services else ""
+    return "no access" if _has_any(tags, profile.closed) else ""
 
 
-def _permitted_speed(highway: str, base: float | None, access: Access | None, profile: Profile) -> float:
+def _is_separate(tags: Tags, profile: Profile, access: Access | None) -> bool:
+    """Return whether one has to take another way, mapped beside this one."""
+    meant = access is not None and access.key == profile.access.keys[0] and access.kind != "blocked"
+    return not meant and _has_any(tags, profile.separate)
+
+
+def _permitted_speed(
+    tags: Tags, base: float | None, listed: float | None, access: Access | None, profile: Profile
+) -> float:
     """Return the speed on a way before limits and caps, 0 where it may not be used."""
     if access is not None and access.kind == "blocked":
         return 0.0
-    if access is not None and access.kind == "restricted" and highway not in profile.speeds:
+    if access is not None and access.kind == "restricted" and listed is None:
         return 0.0
     if base is not None:
         return base
-    if access is None or (access.key == profile.access_keys[-1] and highway not in profile.opened_by_access):
-        return 0.0
-    return profile.default_speed
+    return profile.default_speed if _opens(tags, access, profile.access.keys, profile) else 0.0
+
+
+def _opens(tags: Tags, access: Access | None, keys: tuple[str, ...], profile: Profile) -> bool:
+    """Return whether an access tag opens a way without a speed."""
+    if access is None or access.kind != "open":
+        return False
+    return access.key != keys[-1] or tags.get("highway") in profile.access.enough_for
+
+
+def _pushed_speed(
+    tags: Tags, profile: Profile, direction: str, riding: Access | None, listed: float | None, nonsense: list[str]
+) -> tuple[float, Access | None]:
+    """Return how fast one pushes along a way, 0 if not, and what says whether one may."""
+    rules = profile.pushing
+    carries = tags.get("route", "") in profile.route_speeds
+    if rules is None or carries or (riding is not None and riding.values & rules.never):
+        return 0.0, None
+    walking = find_access(tags, rules.keys, profile.access, direction, nonsense)
+    if walking is not None and walking.kind == "blocked":
+        return 0.0, None
+    speed = _walked_speed(tags, profile)
+    if speed is not None:
+        return speed, walking
+    asked = riding is not None and bool(riding.values & rules.asked)
+    if not asked and listed is None and not _opens(tags, walking, rules.keys, profile):
+        return 0.0, None
+    # Against the traffic of a roundabout or a motorway nobody walks on the carriageway.
+    if direction == "backward" and _is_implied_oneway(tags, profile):
+        return 0.0, None
+    return rules.speed, walking
+
+
+def _is_implied_oneway(tags: Tags, profile: Profile) -> bool:
+    rules = profile.oneway
+    return tags.get("highway") in rules.highways or tags.get("junction", "") in rules.junctions
 
 
 def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool, bool]:
     """Return whether one may go along a way, and against it."""
-    for key in profile.oneway_keys:
+    rules = profile.oneway
+    found, by = (True, not _is_implied_oneway(tags, profile)), ""
+    for key in rules.keys:
         value = tags.get(key, "").strip().lower()
+        if key == "conveying":
+            value = _CONVEYING.get(value, value)
         if value in _YES:
-            return True, False
-        if value in _REVERSED:
-            return False, True
-        if value in _BOTH_WAYS:
-            return True, True
+            found, by = (True, False), key
+        elif value in _REVERSED:
+            found, by = (False, True), key
+        elif value in _BOTH_WAYS:
+            found, by = (True, True), key
+        if by:
+            break
         if value:
             nonsense.append(key)
-    implied = tags.get("highway") in profile.oneway_highways or tags.get("junction", "") in profile.oneway_junctions
-    return True, not implied
+    # A lane against the traffic opens the street, but not what a tag for this very vehicle closes.
+    if rules.contraflow and (not by or by == rules.keys[-1]) and _has_any(tags, rules.contraflow):
+        return True, True
+    return found
+
+
+def _factor(tags: Tags, profile: Profile) -> float:
+    """Return what the speed on a way is multiplied by."""
+    factor = 1.0
+    for key, factors in profile.factors.items():
+        # Many a village street is tagged as a driveway, too; that one is not slow.
+        if key != "service" or tags.get("highway") == "service":
+            factor *= factors.get(tags.get(key, ""), 1.0)
+    return factor
 
 
 def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> float:
     """Return the speed limit of one direction in km/h, 0 if none is known."""
-    for key in profile.maxspeed_keys:
+    for key in profile.limits.keys:
         for tag in (f"{key}:{direction}", key):
             if tag not in tags:
                 continue
@@ -216,7 +321,7 @@ def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[st
             if limit is not None:
                 return limit
             nonsense.append(tag)
-    for key in profile.maxspeed_place_keys:
+    for key in profile.limits.place_keys:
         for tag in (f"{key}:{direction}", key):
             place = tags.get(tag, "")
             # Most of these say "sign" or name a survey, which is no nonsense, and no limit either.
@@ -226,27 +331,22 @@ def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[st
     return 0.0
 
 
-def _too_small(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> bool:
+def _too_big(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) -> bool:
     """Return whether the vehicle is too high, wide, long or heavy for one direction of a way."""
-    for keys, size in profile.size_keys:
-        for tag in (name for key in keys for name in (f"{key}:{direction}", key)):
+    for name, keys in _SIZE_KEYS.items():
+        size = getattr(profile.size, name)
+        if not size:
+            continue
+        for tag in (directed for key in keys for directed in (f"{key}:{direction}", key)):
             if tag not in tags:
                 continue
-            limit = parse_length(tags[tag])
+            limit = parse_weight(tags[tag]) if name == "weight" else parse_length(tags[tag])
             if limit is None:
                 nonsense.append(tag)
                 continue
             if limit < size:
                 return True
             break
-    for tag in (name for key in profile.weight_keys for name in (f"{key}:{direction}", key)):
-        if tag not in tags:
-            continue
-        limit = parse_weight(tags[tag])
-        if limit is None:
-            nonsense.append(tag)
-            continue
-        return limit < profile.weight
     return False
 
 
