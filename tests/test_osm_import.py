@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -285,3 +286,36 @@ def test_nonsense_in_xml_is_one_error(tmp_path: Path, old: str) -> None:
 def test_values_that_no_street_has_are_nonsense(tmp_path: Path, tags: dict[str, str]) -> None:
     _, report = import_extract(write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], tags)]))
     assert sum(report.nonsense.values()) == 1
+
+
+def test_all_nodes_of_a_street_may_be_nodes_of_the_graph(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "map.osm", LINE, [(7, [1, 2, 3], ROAD), (8, [3, 4], {**ROAD, "oneway": "yes"})])
+    graph, report = import_extract(path, simplify=False)
+    assert (graph.num_nodes, graph.num_arcs, report.polylines) == (4, 5, 3)
+    streets = streets_of(graph)
+    streets.check(5)
+    assert streets.seconds_per_weight == 0.001
+    assert graph.weight.tolist() == pytest.approx([100 * RESIDENTIAL] * 5, abs=50)
+    assert streets.length.tolist() == pytest.approx([STEP] * 5, rel=1e-6)
+
+
+def test_travel_times_are_the_same_with_all_nodes(andorra_path: Path) -> None:
+    from vkssp import Solver
+
+    simple, fine = (import_extract(andorra_path, simplify=simplify)[0] for simplify in (True, False))
+    assert fine.num_nodes > 4 * simple.num_nodes
+    assert fine.lat is not None and simple.lat is not None and fine.lon is not None and simple.lon is not None
+    places = [list(zip(graph.lat.tolist(), graph.lon.tolist(), strict=True)) for graph in (simple, fine)]
+    # At gates, barriers and restricted streets several nodes have one place.
+    single = [{at for at, count in Counter(of).items() if count == 1} for of in places]
+    shared = sorted(single[0] & single[1])
+    assert len(shared) > 0.8 * simple.num_nodes
+    here, there = ([{at: node for node, at in enumerate(of)}[at] for at in shared] for of in places)
+    with Solver(simple, "dijkstra") as few, Solver(fine, "dijkstra") as many:
+        coarse = few.distances(here[len(here) // 2])[here].astype(np.float64) * 0.1
+        exact = many.distances(there[len(there) // 2])[there].astype(np.float64) * 0.001
+    reached = (coarse < 1e6) & (exact < 1e6)
+    assert reached.mean() > 0.9
+    # A tenth of a second is rounded on each street, some hundred of them on a long way.
+    difference = np.abs(coarse - exact)[reached]
+    assert difference.max() < 8 and np.median(difference) < 1

@@ -91,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
         "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
     )
     sub.add_argument("output", metavar="OUT", help="the graph file to write")
+    sub.add_argument(
+        "--all-nodes",
+        action="store_true",
+        help="of an extract: make nodes of what only gives streets their shape, too; weights are milliseconds then",
+    )
     add_reading(sub)
 
     sub = command("info", "say what a graph holds")

@@ -97,7 +97,9 @@ def import_graph(args: argparse.Namespace) -> Result:
             f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
             f"wrote {args.output}",
         ]
-    graph, report = import_extract(args.extract, profile=args.profile, progress=_watched(args))
+    graph, report = import_extract(
+        args.extract, profile=args.profile, progress=_watched(args), simplify=not args.all_nodes
+    )
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
 

@@ -18,18 +18,23 @@ from vkssp.osm.segments import Floats, Segments, cut_ways
 from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE, Streets
 
-#: Seconds that one unit of weight stands for.
-SECONDS_PER_WEIGHT = 0.1
+#: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
+SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
 
 
 def import_extract(
-    path: str | Path, *, profile: str | Path = "car", progress: bool = False, order: str = "z"
+    path: str | Path,
+    *,
+    profile: str | Path = "car",
+    progress: bool = False,
+    order: str = "z",
+    simplify: bool = True,
 ) -> tuple[Graph, ImportReport]:
     """Make a graph of an OpenStreetMap extract.
 
-    Nodes are junctions and ends of streets; weights are travel times in tenths of a
-    second, at least 1. Streets that serve only the ends of a trip are in the graph more than once (see
-    `vkssp.osm.layers`).
+    Nodes are junctions and ends of streets; weights are travel times in tenths of a second, at least 1. Not simplified,
+    all nodes of OpenStreetMap's are nodes, and weights are milliseconds. Streets that serve only the ends of a trip are
+    in the graph more than once (see `vkssp.osm.layers`).
 
     Parameters
     ----------
@@ -42,6 +47,8 @@ def import_extract(
     order : str
         How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
         when they were first drawn.
+    simplify : bool
+        Whether what only gives a street its shape is part of it and no node.
 
     Returns
     -------
@@ -66,11 +73,11 @@ def import_extract(
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
-    segments = cut_ways(roads, report)
+    segments = cut_ways(roads, report, simplify=simplify)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     cut = perf_counter()
-    graph = _assemble(roads, segments, report, order)
+    graph = _assemble(roads, segments, report, order, SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES)
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
@@ -107,7 +114,9 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
     return np.where(speed > 0, seconds, np.inf)
 
 
-def _assemble(roads: RawRoads, segments: Segments, report: ImportReport, order: str) -> Graph:
+def _assemble(
+    roads: RawRoads, segments: Segments, report: ImportReport, order: str, seconds_per_weight: float
+) -> Graph:
     seconds = travel_seconds(roads, segments)
     forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))
     segment = np.concatenate([forward, backward])
@@ -118,7 +127,7 @@ def _assemble(roads: RawRoads, segments: Segments, report: ImportReport, order: 
 
     layered = split_layers(tail, head, restricted, len(segments.lat))
     segment, direction = segment[layered.arc], direction[layered.arc]
-    weight = np.maximum(np.rint(seconds[segment, direction] / SECONDS_PER_WEIGHT), 1.0)
+    weight = np.maximum(np.rint(seconds[segment, direction] / seconds_per_weight), 1.0)
     way = segments.way[segment]
     streets = Streets(
         length=segments.length[segment].astype(np.float32),
@@ -130,7 +139,7 @@ def _assemble(roads: RawRoads, segments: Segments, report: ImportReport, order: 
         backward=direction.astype(np.bool_),
         polyline_first=segments.polyline_first,
         points=segments.points,
-        seconds_per_weight=SECONDS_PER_WEIGHT,
+        seconds_per_weight=seconds_per_weight,
     )
     first_out, by_tail = rows_of(layered.tail.astype(np.uint32), len(layered.node))
     graph = Graph.from_csr(

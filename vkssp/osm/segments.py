@@ -58,7 +58,7 @@ class Segments:
     points: npt.NDArray[np.int32]
 
 
-def cut_ways(roads: RawRoads, report: ImportReport) -> Segments:
+def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) -> Segments:
     """Return the segments of the given ways.
 
     Parameters
@@ -67,13 +67,15 @@ def cut_ways(roads: RawRoads, report: ImportReport) -> Segments:
         The ways.
     report : ImportReport
         Takes the counts of ways used, barriers and repeated nodes.
+    simplify : bool
+        Whether only junctions cut a way; otherwise all of its nodes do.
     """
     way, at, start, end = _pieces(roads, report)
     node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
     unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
     blocked = np.isin(unique, roads.blocked)[index]
     gate = np.isin(unique, roads.slow)[index] & ~blocked
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate)
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | (not simplify))
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
