@@ -45,8 +45,9 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
     device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a device would do it: the first two searches say that a loop was ended."""
-    graph = grid(12, seed=5)
-    expected = scipy_dijkstra(graph, 7)
+    graph = grid(36, seed=5)
+    source = graph.num_nodes - 1  # in another block where blocks become larger
+    expected = scipy_dijkstra(graph, source)
     with Solver(graph, algorithm, device, counters="trace") as solver:
         search = solver._algorithm()
         assert isinstance(search, DeviceAlgorithm)
@@ -65,11 +66,11 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
 
         monkeypatch.setattr(search, "_make_loop", cutting)
         cutting()
-        assert np.array_equal(solver.distances(7), expected)
+        assert np.array_equal(solver.distances(source), expected)
         assert not cut and search._more_groups == 64
         assert solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"]
-        assert np.array_equal(solver.distances(7), expected)
-        route = solver.route(7, 143)
+        assert np.array_equal(solver.distances(source), expected)
+        route = solver.route(source, 143)
         assert route.weight == expected[143]
         assert search._more_groups == 64
 

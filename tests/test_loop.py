@@ -7,6 +7,7 @@ import pytest
 
 from tests.graphs import make_solver
 from vkssp import Graph
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.solvers import loop
@@ -55,3 +56,20 @@ def test_nobody_waits_for_what_is_submitted_in_vain(device: Device, algorithm: s
             batches = solver._algorithm()._loop._batches  # type: ignore[attr-defined]
             assert any(batch.pending for batch in batches)
         assert all(batch.closed for batch in batches)
+
+
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "block_resident", "bellman_ford_edge", "crauser"])
+def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Device() as device:
+        solver = make_solver(PATH, algorithm, device)
+        solver.distance(NODES - 3, NODES - 1)
+        batches = solver._algorithm()._loop._batches  # type: ignore[attr-defined]
+        release, freed = Buffer._release, []
+
+        def checked(self: Buffer) -> None:
+            freed.append(self.name)
+            assert not any(batch.pending and not batch.closed for batch in batches), self.name
+            release(self)
+
+        monkeypatch.setattr(Buffer, "_release", checked)
+    assert "the distances" in freed and len(freed) > 4

@@ -193,9 +193,6 @@ class DeviceAlgorithm(Resource):
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
         initial = np.zeros(1, self.STATE)
-        loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
-        for name, value in (*loop.items(), *self._initial(seeds).items()):
-            initial[name] = value
 
         def begin(recording: Recording) -> None:
             recording.fill(self.distances, UNREACHABLE)
@@ -208,6 +205,10 @@ class DeviceAlgorithm(Resource):
             recording.barrier()
 
         while True:
+            # Anew each time, for what is made again may begin in another way.
+            loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
+            for name, value in (*loop.items(), *self._initial(seeds).items()):
+                initial[name] = value
             state, milliseconds, self._trace = self._loop.run(begin)
             if not state["cut_short"]:
                 break

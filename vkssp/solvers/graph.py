@@ -31,6 +31,8 @@ class DeviceGraph(Resource):
     def __init__(self, device: Device, prepared: PreparedGraph, owner: Resource | None = None) -> None:
         super().__init__(owner or device)
         self.device, self.prepared = device, prepared
+        # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
+        self._arrays = Resource(self)
         self._lock = threading.RLock()
         self._things: dict[str, Any] = {}
         self._to_pieces = prepared.arcs_to_pieces(PIECE)
@@ -109,4 +111,4 @@ class DeviceGraph(Resource):
         return buffers
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self)
+        return Buffer(self.device, nbytes, name=name, owner=self._arrays)
