@@ -209,6 +209,8 @@ def main() -> int:
     except VksspError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

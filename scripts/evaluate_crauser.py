@@ -122,8 +122,9 @@ def report(result: dict[str, Any]) -> list[str]:
         rounds.append((text, f"{crauser:,}", f"{martin:,}", number(ratio_of_rounds), f"{pushed:.1%}", f"{pulled:.1%}"))
         if any(name in found for name in TWINS):
             twins.append((text, *(number(found.get(name, np.nan)) for name in ("crauser_cpu", *TWINS))))
-        held = [run["memory_bytes"] for run in graph["runs"] if label(run) == "crauser" and run["device_ms"]]
-        if held:
+        # Results of earlier versions do not say what memory was held.
+        held = [run.get("memory_bytes") for run in graph["runs"] if label(run) == "crauser" and run["device_ms"]]
+        if held and held[0]:
             used = (held[0], graph["dijkstra_bytes"])
             memory.append((text, *(number(value / 2**20) for value in used), number(used[1] / used[0])))
         best = min((name for name in found if name.startswith("crauser,")), key=found.__getitem__, default=None)
@@ -153,7 +154,10 @@ def draw(result: dict[str, Any], figure: Any) -> None:
     """Draw times over the degree, and the ratio of Martin to Crauser."""
     left, right = figure.subplots(1, 2)
     random = [graph for graph in result["graphs"] if graph["graph"].startswith("random:")]
-    largest = max((graph["nodes"] for graph in random), default=0)
+    if not random:
+        left.text(0.5, 0.5, "none of the random graphs was measured", ha="center")
+        return
+    largest = max(graph["nodes"] for graph in random)
     lines: dict[str, Line] = {}
     ours: dict[str, Line] = {}
     for weights in (False, True):

@@ -42,13 +42,15 @@ def experiment(small: bool) -> Experiment:
 
 
 def speeds(result: dict[str, Any]) -> dict[str, dict[int, np.ndarray]]:
-    """Return arcs per second of each source, by line and scale."""
+    """Return arcs per second of each source, by line and scale, of the RMAT graphs."""
     found: dict[str, dict[int, np.ndarray]] = {name: {} for name in (*NAMES.values(), "Dijkstra, one core")}
     for graph in result["graphs"]:
+        if not graph["graph"].startswith("rmat:"):
+            continue
         scale, arcs = graph["nodes"].bit_length() - 1, graph["arcs"]
         found["Dijkstra, one core"][scale] = arcs / np.array(graph["dijkstra_ms"]) * 1e3
         for run in graph["runs"]:
-            if run["device_ms"]:
+            if run["device_ms"] and label(run) in NAMES:
                 found[NAMES[label(run)]][scale] = arcs / np.array(of_source(run)) * 1e3
     return found
 
@@ -106,4 +108,4 @@ def draw(result: dict[str, Any], figure: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(evaluate("rmat", __doc__ or "", experiment, report, draw))
+    sys.exit(evaluate("rmat", __doc__ or "", experiment, report, draw, takes_graphs=False))

@@ -194,8 +194,26 @@ def test_results_are_compared_where_graph_and_run_are_the_same(result: dict[str,
     rows = {line.split()[1]: line.split()[2:] for line in lines[4:]}
     assert rows["near_far"][2] == "0.500" and rows["bellman_ford_subgroup,lanes=4"][2] == "1.00"
     assert "crauser_cpu" not in rows
+    graph["graph"] = "elsewhere/of-another-name"
+    assert compare_lines([result, other])[4:] == lines[4:], "a graph is known by its digest"
     graph["sha256"] = "another graph of that name"
     assert compare_lines([result, other])[-1] == "these results have no graph and algorithm in common"
+
+
+def test_a_device_without_a_clock_has_no_speed(result: dict[str, Any]) -> None:
+    timeless = json.loads(json.dumps(result))
+    for run in timeless["graphs"][0]["runs"]:
+        run["device_ms"] = [[0.0, 0.0]] * 3
+    row = next(line for line in graph_lines(timeless["graphs"][0]) if line.startswith("near_far"))
+    assert row.split()[-2:] == ["-", "-"]
+    assert compare_lines([result, timeless])[-1].split()[-2:] == ["0.000", "-"]
+
+
+@pytest.mark.parametrize("text", ['{"format": 1}', "[]", "x", '{"format": 2, "graphs": []}'])
+def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
+    (tmp_path / "f.json").write_text(text)
+    with pytest.raises(FormatError, match=r"f\.json is no benchmark result"):
+        load_result(tmp_path / "f.json")
 
 
 def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,7 +238,11 @@ def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["road:8", "--sources", "0"], "sources is 0"),
         (["road:8", "--json", "/nowhere/r.json"], "cannot write /nowhere/r.json"),
         (["road:8", "--json", "x", "--csv", "x"], "choose another name"),
-        (["--compare", "/nowhere.json"], "/nowhere.json"),
+        (["--compare", "/nowhere.json", "/nowhere.json"], "cannot read /nowhere.json"),
+        (["--compare", "x.json"], "--compare takes two results or more"),
+        (["--compare", "x.json", "y.json", "--json", "z.json"], "--compare only reads results"),
+        (["road:8", "--limit", "nan"], "limit is nan; give seconds"),
+        (["road:8", "--limit", "-1"], "limit is -1.0; give seconds"),
     ],
 )
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:

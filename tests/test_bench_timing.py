@@ -121,7 +121,7 @@ def test_solvers_over_a_prepared_graph_sort_edges_once(device: Device, monkeypat
 
 def test_parts_of_a_result_are_joined() -> None:
     def part(*graphs: tuple[str, int], commit: str = "a") -> dict[str, Any]:
-        found = [{"graph": name, "runs": [0] * runs} for name, runs in graphs]
+        found = [{"graph": name, "sha256": name, "runs": [0] * runs} for name, runs in graphs]
         return {"device": {"name": "d"}, "vkssp": "1", "commit": commit, "graphs": found}
 
     found = joined([part(("rmat:3", 2), ("rmat:4", 1)), part(("rmat:4", 3), ("rmat:5", 1)), part(("rmat:3", 1))])
@@ -151,11 +151,22 @@ def test_the_package_runs_as_a_module() -> None:
 
 
 def test_graphs_of_an_evaluation_can_be_picked(tmp_path: Path) -> None:
-    script = Path(__file__).resolve().parent.parent / "scripts" / "evaluate_rmat.py"
+    scripts = Path(__file__).resolve().parent.parent / "scripts"
     Graph.from_edges([0, 1, 2], [1, 2, 0], [4, 5, 6], undirected=True).save(tmp_path / "ring.graph")
-    command = [sys.executable, str(script), "--small", "--output", str(tmp_path), "--sources", "1"]
-    picked = [*command, "--only", "rmat:8", "--only", "rmat:1?", "--graph", str(tmp_path / "ring.graph")]
-    done = subprocess.run(picked, capture_output=True, text=True, check=True)
-    assert all(scale in done.stdout for scale in ("2^8", "2^10", "2^11")) and "2^9" not in done.stdout
-    none = subprocess.run([*command, "--only", "road:*"], capture_output=True, text=True, check=False)
+
+    def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(scripts / f"evaluate_{name}.py"), "--output", str(tmp_path), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    small = ("--small", "--sources", "1")
+    picked = run("rmat", *small, "--only", "rmat:8", "--only", "rmat:1?")
+    assert picked.returncode == 0, picked.stderr
+    assert all(scale in picked.stdout for scale in ("2^8", "2^10", "2^11")) and "2^9" not in picked.stdout
+    none = run("rmat", *small, "--only", "road:*")
     assert none.returncode == 2 and "--only is like none of the graphs" in none.stderr
+    # Graphs of the user's own alone, and a figure all the same.
+    own = run("crauser", *small, "--only", "", "--graph", str(tmp_path / "ring.graph"))
+    assert own.returncode == 0 and "ring.graph" in own.stdout, own.stderr
+    assert (tmp_path / "crauser.png").read_bytes().startswith(b"\x89PNG")
+    foreign = run("rmat", "--result", str(tmp_path / "crauser.json"))
+    assert foreign.returncode == 2 and "has no run of this experiment" in foreign.stderr

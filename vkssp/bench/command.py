@@ -19,8 +19,11 @@ from vkssp.storage import check_writable
 def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """Measure, or compare what was measured."""
     if args.compare:
-        if args.graphs or args.suite or args.run or args.algorithms or args.peers:
+        given = (args.graphs, args.suite, args.run, args.algorithms, args.peers, args.json_file, args.csv_file)
+        if any(given):
             raise QueryError("--compare only reads results; measure first, with --json, and then compare the files")
+        if len(args.compare) < 2:
+            raise QueryError("--compare takes two results or more; give another that 'vkssp bench --json' wrote")
         results = [load_result(path) for path in args.compare]
         return {"results": results}, compare_lines(results)
     if args.json_file:

@@ -13,8 +13,8 @@ from typing import Any
 
 from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
-from vkssp.bench.result import about, load_result, of_sources, save_result
-from vkssp.errors import QueryError, VksspError
+from vkssp.bench.result import about, label, load_result, of_sources, save_result
+from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.options import add_reading, reading
 from vkssp.storage import atomic_write, check_writable
 
@@ -28,6 +28,8 @@ def evaluate(
     experiment: Callable[[bool], Experiment],
     report: Callable[[dict[str, Any]], list[str]],
     draw: Callable[[dict[str, Any], Any], None],
+    *,
+    takes_graphs: bool = True,
 ) -> int:
     """Run the command line of an evaluation script.
 
@@ -43,6 +45,8 @@ def evaluate(
         Returns the lines of the table of a result.
     draw : callable
         Draws a result into a matplotlib figure.
+    takes_graphs : bool
+        Whether table and figure have a place for graphs that the user adds.
 
     Returns
     -------
@@ -60,11 +64,13 @@ def evaluate(
         metavar="PATTERN",
         help="of its graphs only those like this, such as 'rmat:1?', or '' for none; may be repeated",
     )
-    parser.add_argument("--graph", action="append", default=[], metavar="FILE", help="one more graph; may be repeated")
+    parser.set_defaults(graph=[])
     parser.add_argument(
         "--result", nargs="+", metavar="FILE.json", help="draw what was measured before, in one go or in parts"
     )
-    add_reading(parser)
+    if takes_graphs:
+        parser.add_argument("--graph", action="append", metavar="FILE", help="one more graph; may be repeated")
+        add_reading(parser)
     args = parser.parse_args()
     try:
         paths = {ending: Path(args.output) / f"{name}.{ending}" for ending in ("json", "txt", "png")}
@@ -73,6 +79,9 @@ def evaluate(
         pyplot = import_pyplot()
         if args.result:
             result = joined([load_result(path) for path in args.result])
+            own = set(map(str, experiment(False).runs))
+            if not any(label(run) in own for graph in result["graphs"] for run in graph["runs"]):
+                raise FormatError(f"{args.result[0]} has no run of this experiment; give what this script has written")
         else:
             result = measure(
                 _chosen(experiment(args.small), args),
@@ -90,6 +99,8 @@ def evaluate(
     except VksspError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
@@ -100,13 +111,15 @@ def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
     if not graphs and not args.graph:
         raise QueryError(f"--only is like none of the graphs; they are {', '.join(experiment.graphs)}")
     sources = experiment.sources if args.sources is None else args.sources
-    return dataclasses.replace(experiment, graphs=[*graphs, *args.graph], sources=sources, reading=reading(args))
+    return dataclasses.replace(
+        experiment, graphs=[*graphs, *args.graph], sources=sources, reading=reading(args) if args.graph else {}
+    )
 
 
 def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return one result with the graphs of several, which must be from one device and one version.
 
-    Of a graph that several have measured, the one with most runs counts.
+    Of a graph that several have measured, by its digest, the one with most runs counts.
 
     Raises
     ------
@@ -120,9 +133,9 @@ def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 raise QueryError(f"the results differ in {name}; give parts that one program measured on one device")
     graphs: dict[str, dict[str, Any]] = {}
     for graph in (graph for result in results for graph in result["graphs"]):
-        before = graphs.get(graph["graph"])
+        before = graphs.get(graph["sha256"])
         if before is None or len(graph["runs"]) >= len(before["runs"]):
-            graphs[graph["graph"]] = graph
+            graphs[graph["sha256"]] = graph
     return {**first, "graphs": list(graphs.values())}
 
 
@@ -154,13 +167,13 @@ def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
     """Draw lines with their spread, a colour and a marker for each, and set what else the axes should have."""
     from matplotlib.ticker import LogLocator
 
-    for place, (label, (x, y, low, high)) in enumerate(lines.items()):
-        axes.plot(x, y, marker="os^vD*PX"[place % 8], markersize=4, color=f"C{place}", label=label)
+    for place, (name, (x, y, low, high)) in enumerate(lines.items()):
+        axes.plot(x, y, marker="os^vD*PX"[place % 8], markersize=4, color=f"C{place}", label=name)
         if low is not None and high is not None:
             axes.fill_between(x, low, high, color=f"C{place}", alpha=0.15, linewidth=0)
     axes.set(**settings)
-    for axis, name in ((axes.xaxis, "xscale"), (axes.yaxis, "yscale")):
-        if settings.get(name) == "log":
+    for axis, scale in ((axes.xaxis, "xscale"), (axes.yaxis, "yscale")):
+        if settings.get(scale) == "log":
             axis.set_major_formatter(lambda value, _: f"{value:g}" if 1e-4 < value < 1e5 else f"{value:.0e}")
             low, high = axis.get_view_interval()
             # Where there are few tens, label more than these.

@@ -115,6 +115,8 @@ class Experiment:
         for name, low in (("sources", 1), ("seed", 0), ("repetitions", 1)):
             if getattr(self, name) < low:
                 raise QueryError(f"{name} is {getattr(self, name)}; give {low} or more")
+        if not self.limit_s >= 0:
+            raise QueryError(f"limit is {self.limit_s}; give seconds, 0 or more")
         for name, needed in (("graphs", "a graph"), ("runs", "an algorithm")):
             if not getattr(self, name):
                 raise QueryError(f"there is nothing to measure; give {needed} at least")

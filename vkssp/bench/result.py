@@ -38,12 +38,15 @@ def load_result(path: str | Path) -> dict[str, Any]:
         If it is none.
     """
     try:
-        result = json.loads(Path(path).read_text(encoding="utf-8"))
+        result: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}; check the path") from None
     except ValueError as error:
         raise FormatError(
             f"{path} is no benchmark result ({error}); give a file that 'vkssp bench --json' wrote"
         ) from None
-    if not isinstance(result, dict) or result.get("format") != FORMAT:
+    parts = {"format", "device", "host", "experiment", "graphs"}
+    if not (isinstance(result, dict) and parts <= result.keys() and result["format"] == FORMAT):
         raise FormatError(f"{path} is no benchmark result of this version; measure again with 'vkssp bench --json'")
     return result
 
@@ -127,8 +130,8 @@ def graph_lines(graph: dict[str, Any]) -> list[str]:
                 f"{number(low)}..{number(high)}",
                 number(quartiles(run["call_ms"])[1]),
                 f"{run['counters']['iterations']:,}" if "iterations" in run["counters"] else "",
-                number(graph["arcs"] / median / 1e3),
-                number(dijkstra / median),
+                number(graph["arcs"] / 1e3 / (median or np.nan)),  # a device without a clock says 0
+                number(dijkstra / (median or np.nan)),
             )
         )
     return [title, *table(header, rows), *errors]
@@ -137,18 +140,19 @@ def graph_lines(graph: dict[str, Any]) -> list[str]:
 def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
     """Return a table of the median times of several results, a column for each, the graphs and runs that they share.
 
-    Graphs are the same if their digests are; the name alone says little.
+    Graphs are the same if their digests are, whatever the files are called; the names are those of the first result.
     """
     columns = []
     for result in results:
         columns.append(
             {
-                (graph["graph"], graph["sha256"], label(run)): quartiles(run["device_ms"])[1]
+                (graph["sha256"], label(run)): quartiles(run["device_ms"])[1]
                 for graph in result["graphs"]
                 for run in graph["runs"]
                 if run["device_ms"]
             }
         )
+    names = {graph["sha256"]: name_of(graph) for result in results[::-1] for graph in result["graphs"]}
     keys = [key for key in columns[0] if any(key in column for column in columns[1:])]
     lines = [f"{place + 1}  {about(result)}" for place, result in enumerate(results)]
     if not keys:
@@ -158,8 +162,8 @@ def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
     for key in keys:
         times = [column.get(key) for column in columns]
         cells = ["-" if value is None else number(value) for value in times]
-        ratios = ["-" if value is None else number(columns[0][key] / value) for value in times[1:]]
-        rows.append((Path(key[0]).name, key[2], *cells, *ratios))
+        ratios = ["-" if not value else number(columns[0][key] / value) for value in times[1:]]
+        rows.append((names[key[0]], key[1], *cells, *ratios))
     return [*lines, "", *table(header, rows)]
 
 

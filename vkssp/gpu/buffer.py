@@ -105,14 +105,13 @@ class Buffer(Resource):
     def write(self, values: npt.NDArray[Any], offset: int = 0) -> None:
         """Copy an array to the buffer, from byte `offset` on, and wait until it is there."""
         data = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
-        began = time.perf_counter()
         stage = staging(self.device)
         with stage.lock:
+            began = time.perf_counter()
             for start in range(0, len(data), STAGING_BYTES):
                 piece = data[start : start + STAGING_BYTES]
                 stage.bytes[: len(piece)] = piece
                 stage.copy(stage.buffer, self, len(piece), 0, offset + start)
-        with self.device.lock:
             self.device.upload_s += time.perf_counter() - began
 
     def read(self, dtype: npt.DTypeLike = np.uint32, count: int = -1, offset: int = 0) -> npt.NDArray[Any]:

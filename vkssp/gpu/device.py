@@ -31,9 +31,6 @@ class Device(Resource):
     lock : threading.Lock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
 
-    upload_s : float
-        Seconds that copies to its buffers have taken so far.
-
     Raises
     ------
     DeviceError
@@ -62,7 +59,7 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
-        self.upload_s = 0.0
+        self._of_thread = threading.local()
 
     @property
     def handle(self) -> Any:
@@ -71,6 +68,15 @@ class Device(Resource):
             state = "was opened by another process" if self.inherited else "has been closed"
             raise DeviceError(f"this device {state}; open another")
         return self._handle
+
+    @property
+    def upload_s(self) -> float:
+        """Seconds that this thread's copies to its buffers have taken so far."""
+        return getattr(self._of_thread, "upload_s", 0.0)
+
+    @upload_s.setter
+    def upload_s(self, seconds: float) -> None:
+        self._of_thread.upload_s = seconds
 
     @staticmethod
     def selected() -> str | None:
