@@ -51,6 +51,10 @@ class Solver(Resource):
     order : str
         ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
         keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
+    reduction : str
+        ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
+        what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of
+        routes, are the same; counters and traces are those of what is left.
     counters : str
         What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
         a row for each iteration, see `trace`.
@@ -65,6 +69,8 @@ class Solver(Resource):
         The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
         Name of the algorithm.
+    core_nodes : int or None
+        Number of nodes that are searched, where a reduction left fewer; None where there is no reduction.
     last : Outcome or None
         How the last search went: time on the device and counters.
 
@@ -90,14 +96,10 @@ class Solver(Resource):
         device: Device | int | str | None = None,
         *,
         order: str = "auto",
+        reduction: str = "none",
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        if isinstance(graph, PreparedGraph):
-            if order not in ("auto", graph.order):
-                raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
-        elif not isinstance(graph, Graph):
-            raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
         kind = algorithm_named(algorithm)
         self._parameters = check_parameters(kind, parameters)
         if counters not in COUNTING:
@@ -106,12 +108,13 @@ class Solver(Resource):
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
-        self._begin(algorithm, share(graph, order, kind.RUNS_ON, device), began, uploaded_s)
+        shared = share(graph, order, kind.RUNS_ON, device, reduction, counters == "trace")
+        self._begin(algorithm, shared, began, uploaded_s)
 
     def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
         self.algorithm, self._shared = algorithm, shared.hold()
         self._prepared, self.device = shared.graph.prepared, shared.device
-        self.graph = self._prepared.graph
+        self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
         self.last: Outcome | None = None
         self._download_s: float | None = None
         self._lock = threading.RLock()
@@ -129,7 +132,7 @@ class Solver(Resource):
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none yet, or none any more."""
         if self._search is None:
-            self._search = ALGORITHMS[self.algorithm](self._shared.graph, counting=self._counting, **self._parameters)
+            self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
         return self._search
 
     def _discard(self) -> None:

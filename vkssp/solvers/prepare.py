@@ -94,6 +94,11 @@ class PreparedGraph:
         """Number of arcs."""
         return len(self.arcs)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is derived from the arrays is kept."""
+        return self._kept is not None
+
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` returns; if such things are kept, what it returned under this name before."""
         if self._kept is None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
+from vkssp.reduction import REDUCTIONS, reduction_for
+from vkssp.solvers.base import Algorithm
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.reduced import ReducedGraph, ReducedSearch
 
 if TYPE_CHECKING:
     from vkssp.cpu import Host, HostGraph
@@ -44,6 +48,18 @@ class SharedGraph:
         self.graph, self.device, self._is_owner = graph, device, is_owner
         self._lock, self._holders = threading.Lock(), 0
 
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched where a reduction left fewer, else None."""
+        return self.graph.core.num_nodes if isinstance(self.graph, ReducedGraph) else None
+
+    def algorithm(self, kind: Any, counting: int, parameters: dict[str, int | None]) -> Algorithm:
+        """Return an algorithm with its buffers, on the core where the graph is reduced."""
+        if isinstance(self.graph, ReducedGraph):
+            return ReducedSearch(self.graph, kind, counting=counting, **parameters)
+        made: Algorithm = kind(self.graph, counting=counting, **parameters)
+        return made
+
     def hold(self) -> SharedGraph:
         """Count one more holder, and return the graph itself."""
         with self._lock:
@@ -61,19 +77,40 @@ class SharedGraph:
                 self.device.close()
 
 
-def share(graph: Graph | PreparedGraph, order: str, runs_on: str, device: Device | int | str | None) -> SharedGraph:
-    """Return a graph, prepared, where an algorithm takes it."""
-    prepared = PreparedGraph(graph, order) if isinstance(graph, Graph) else graph
+def share(
+    graph: Graph | PreparedGraph,
+    order: str,
+    runs_on: str,
+    device: Device | int | str | None,
+    reduction: str,
+    is_traced: bool,
+) -> SharedGraph:
+    """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
+    if reduction not in REDUCTIONS:
+        raise QueryError(f"reduction is {reduction!r}; choose one of {', '.join(REDUCTIONS)}")
+    if isinstance(graph, PreparedGraph):
+        if order not in ("auto", graph.order):
+            raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
+        prepared = graph
+    elif isinstance(graph, Graph):
+        prepared = PreparedGraph(graph, order)
+    else:
+        raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
     if runs_on == "host":
+        if reduction == "full":
+            raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         # Only those who use it pay for the import of its compiler.
         from vkssp.cpu import Host, HostGraph
 
         host = Host()
         return SharedGraph(HostGraph(prepared, host), host, True)
+    # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
+    reduced = reduction_for(prepared, "none" if is_traced and reduction == "auto" else reduction)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
     try:
-        return SharedGraph(DeviceGraph(opened, prepared), opened, opened is not device)
+        on_device = DeviceGraph(opened, prepared) if reduced is None else ReducedGraph(opened, prepared, reduced)
+        return SharedGraph(on_device, opened, opened is not device)
     except BaseException:
         if opened is not device:
             opened.close()
