@@ -107,6 +107,7 @@ def test_sources_reach_far(tmp_path: Path, device: Device) -> None:
 def test_runs_are_read_and_written() -> None:
     for text in ("near_far", "near_far,delta=7", "bellman_ford_edge,segment=0,read_only=1"):
         assert str(Run.parse(text)) == text
+    assert str(Run.parse("near_far,reduction=full,delta=3")) == "near_far,delta=3,reduction=full"
     assert Run.parse("delta_step,light-heavy=1") == Run("delta_step", {"light_heavy": 1})
 
 
@@ -118,6 +119,7 @@ def test_runs_are_read_and_written() -> None:
         ("near_far,delta=x", "write NAME,PARAMETER=N, such as"),
         ("near_far,gamma=1", "near_far has no parameter 'gamma'"),
         ("near_far,delta=0", "delta is 0; near_far takes 1 to"),
+        ("near_far,reduction=half", "reduction is 'half'; choose one of auto, none, full"),
     ],
 )
 def test_wrong_runs(text: str, words: str) -> None:

@@ -170,3 +170,12 @@ def test_graphs_of_an_evaluation_can_be_picked(tmp_path: Path) -> None:
     assert (tmp_path / "crauser.png").read_bytes().startswith(b"\x89PNG")
     foreign = run("rmat", "--result", str(tmp_path / "crauser.json"))
     assert foreign.returncode == 2 and "has no run of this experiment" in foreign.stderr
+
+
+def test_runs_on_reduced_graphs_say_so(device: Device) -> None:
+    runs = [Run.parse("near_far"), Run.parse("near_far,reduction=full")]
+    (graph,) = measure(Experiment(["road:6,shape_nodes=3"], runs, sources=2, warm_up_s=0), device)["graphs"]
+    whole, reduced = graph["runs"]
+    assert whole["core_nodes"] is None and whole["parameters"] == {}
+    assert 0 < reduced["core_nodes"] < graph["nodes"] / 2 and reduced["parameters"] == {"reduction": "full"}
+    assert reduced["error"] is None and len(reduced["device_ms"]) == 2

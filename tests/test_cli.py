@@ -307,3 +307,12 @@ def test_a_route_by_the_cpu_is_that_of_the_device(capsys: pytest.CaptureFixture[
     assert by_cpu["algorithm"] == "dijkstra" and by_cpu["device"] != by_device["device"]
     same = ("distance_m", "duration_s", "weight", "arcs")
     assert [by_cpu[key] for key in same] == [by_device[key] for key in same]
+
+
+def test_a_reduction_changes_no_answer(andorra_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = []
+    for reduction in ("none", "full"):
+        query = ["route", str(andorra_path), "--from", "42.5075,1.5218", "--to", "42.5430,1.7340", "--json"]
+        assert main([*query, "--reduction", reduction]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["duration_s"] == answers[1]["duration_s"] > 0

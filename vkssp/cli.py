@@ -13,6 +13,7 @@ from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
 from vkssp.options import add_reading
+from vkssp.reduction import REDUCTIONS
 from vkssp.solver import DEFAULT_ALGORITHM
 from vkssp.solvers.base import COUNTING
 
@@ -79,6 +80,12 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             metavar="NAME=N",
             help="a parameter of the algorithm, such as delta=1000; may be repeated",
+        )
+        sub.add_argument(
+            "--reduction",
+            choices=REDUCTIONS,
+            default="none",
+            help="take dead ends and chains out of the graph before: full, auto (where it pays), none (default)",
         )
 
     command("devices", "list the Vulkan devices of this machine")

@@ -274,7 +274,7 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
 
     given = dict(args.set)
     check_parameters(algorithm_named(args.algorithm), given)
-    return given
+    return {**given, "reduction": args.reduction}
 
 
 def _watched(args: argparse.Namespace) -> bool:

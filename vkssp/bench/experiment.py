@@ -10,6 +10,7 @@ from vkssp.bench.peers import peer_named
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
+from vkssp.reduction import REDUCTIONS
 from vkssp.solver import Solver, algorithm_named
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import check_parameters
@@ -26,18 +27,23 @@ class Run:
         Its name.
     parameters : mapping of str to int
         Those that differ from the defaults.
+    reduction : str
+        Whether the graph is reduced before, see `vkssp.Solver`.
     """
 
     algorithm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
+    reduction: str = "none"
 
     def __post_init__(self) -> None:
         """Check the name and the parameters."""
         check_parameters(algorithm_named(self.algorithm), self.parameters)
+        if self.reduction not in REDUCTIONS:
+            raise QueryError(f"reduction is {self.reduction!r}; choose one of {', '.join(REDUCTIONS)}")
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """Return the run in ``NAME[,PARAMETER=N...]``.
+        """Return the run in ``NAME[,PARAMETER=N...][,reduction=WORD]``.
 
         Raises
         ------
@@ -45,27 +51,35 @@ class Run:
             If it is not of this form, or the algorithm does not know a parameter.
         """
         name, *pairs = text.split(",")
-        parameters = {}
+        parameters, reduction = {}, "none"
         for pair in pairs:
             key, _, value = pair.partition("=")
+            if key == "reduction":
+                reduction = value
+                continue
             try:
                 parameters[key.replace("-", "_")] = int(value)
             except ValueError:
                 raise QueryError(f"run is {text!r}; write NAME,PARAMETER=N, such as near_far,delta=1000") from None
-        return cls(name, parameters)
+        return cls(name, parameters, reduction)
 
     def __str__(self) -> str:
         """Return what `parse` reads."""
-        return run_text(self.algorithm, self.parameters)
+        return run_text(self.algorithm, self.settings)
+
+    @property
+    def settings(self) -> dict[str, int | str]:
+        """Parameters, and the reduction where there is one."""
+        return {**self.parameters, **({} if self.reduction == "none" else {"reduction": self.reduction})}
 
     def solver(self, graph: Graph | PreparedGraph, device: Device, counters: str = "iterations") -> Solver:
         """Return a solver for a graph, on a device if the algorithm runs on one."""
         where = device if ALGORITHMS[self.algorithm].RUNS_ON == "device" else None
         parameters: dict[str, Any] = dict(self.parameters)
-        return Solver(graph, self.algorithm, where, counters=counters, **parameters)
+        return Solver(graph, self.algorithm, where, reduction=self.reduction, counters=counters, **parameters)
 
 
-def run_text(algorithm: str, parameters: Mapping[str, int]) -> str:
+def run_text(algorithm: str, parameters: Mapping[str, int | str]) -> str:
     """Return an algorithm and its parameters in one word."""
     return ",".join([algorithm, *(f"{name}={value}" for name, value in parameters.items())])
 

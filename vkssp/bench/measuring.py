@@ -229,7 +229,7 @@ def far_sources(graph: Graph, count: int, seed: int, where: str = "") -> Iterato
     raise QueryError(f"hardly any node{where} reaches a tenth of the others; choose a graph that hangs together")
 
 
-def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | None) -> dict[str, Any]:
+def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: str | None) -> dict[str, Any]:
     """Return a row without times."""
     return {
         "algorithm": name,
@@ -243,6 +243,7 @@ def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | 
         "download_ms": [],
         "counters": {},
         "memory_bytes": None,  # of another library nobody knows
+        "core_nodes": None,  # where the graph is reduced
         "error": None,
     }
 
@@ -250,12 +251,12 @@ def _row(name: str, parameters: Mapping[str, int], runs_on: str, version: str | 
 def _measure_run(
     graph: PreparedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
-    row = _row(run.algorithm, run.parameters, ALGORITHMS[run.algorithm].RUNS_ON, vkssp.__version__)
+    row = _row(run.algorithm, run.settings, ALGORITHMS[run.algorithm].RUNS_ON, vkssp.__version__)
     try:
         with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
-            row["memory_bytes"] = solver.memory_bytes
+            row["memory_bytes"], row["core_nodes"] = solver.memory_bytes, solver.core_nodes
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:
             with run.solver(graph, device, counters="totals") as solver:

@@ -98,8 +98,10 @@ class Kernel(Resource):
         words = ffi.new("uint32_t[]", len(code) // 4)
         ffi.memmove(words, code, len(code))
         module_info = struct("VkShaderModuleCreateInfo", codeSize=len(code), pCode=words)
-        module = create("vkCreateShaderModule", "VkShaderModule", device, module_info, ffi.NULL)
+        # Both are given back whatever happens, even Ctrl-C as the driver returns from seconds of compiling.
+        module, pipeline = ffi.new("VkShaderModule*"), ffi.new("VkPipeline*")
         try:
+            call("vkCreateShaderModule", device, module_info, ffi.NULL, module)
             slots = [
                 struct(
                     "VkDescriptorSetLayoutBinding",
@@ -129,12 +131,15 @@ class Kernel(Resource):
             )
             self.layout = create("vkCreatePipelineLayout", "VkPipelineLayout", device, layout_info, ffi.NULL)
             self._destroy.append(("vkDestroyPipelineLayout", self.layout))
-            self.pipeline = self._pipeline(module, constants)
-            self._destroy.append(("vkDestroyPipeline", self.pipeline))
+            try:
+                self._compile(module[0], constants, pipeline)
+            finally:
+                self.pipeline = pipeline[0]
+                self._destroy.append(("vkDestroyPipeline", self.pipeline))
         finally:
-            lib.vkDestroyShaderModule(device, module, ffi.NULL)
+            lib.vkDestroyShaderModule(device, module[0], ffi.NULL)
 
-    def _pipeline(self, module: object, constants: Mapping[int, int]) -> object:
+    def _compile(self, module: object, constants: Mapping[int, int], pipeline: object) -> None:
         entries = [
             struct("VkSpecializationMapEntry", constantID=identifier, offset=4 * place, size=4)
             for place, identifier in enumerate(constants)
@@ -157,10 +162,7 @@ class Kernel(Resource):
         info = struct("VkComputePipelineCreateInfo", stage=stage, layout=self.layout)
         cache = pipeline_cache(self.device)
         with cache.lock:
-            pipeline = create(
-                "vkCreateComputePipelines", "VkPipeline", self.device.handle, cache.handle, 1, info, ffi.NULL
-            )
-        return pipeline
+            call("vkCreateComputePipelines", self.device.handle, cache.handle, 1, info, ffi.NULL, pipeline)
 
     def on(self, *buffers: Buffer) -> Bindings:
         """Return the kernel bound to its buffers, in the order of their bindings."""

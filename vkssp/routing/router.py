@@ -52,8 +52,8 @@ class Router(Resource):
         Name of an algorithm; see `vkssp.ALGORITHMS`.
     device : Device, int or str, optional
         See `Solver`.
-    **parameters : int
-        Parameters of the algorithm.
+    **parameters : int or str
+        Parameters of the algorithm, and what else `Solver` takes, such as ``reduction="auto"``.
 
     Raises
     ------
