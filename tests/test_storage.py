@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +160,21 @@ def test_a_full_disk_says_so() -> None:
     with pytest.raises(FormatError, match="cannot write /dev/full: No space left on device"):
         grid(40).save("/dev/full")
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_a_pipe_is_written_to_as_it_is(andorra_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "vkssp",
+        "distances",
+        str(andorra_path),
+        "--source",
+        "3",
+        "--output",
+        "/dev/stdout",
+    ]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = np.load(io.BytesIO(done.stdout))
+    assert found.dtype == np.uint32 and found[3] == 0

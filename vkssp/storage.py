@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
@@ -23,6 +24,21 @@ _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 
 
+class _Written(io.RawIOBase):
+    """A stream that is only written to: of a file numpy would ask where in it it is, which a pipe cannot tell."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        """Return that it is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of some bytes."""
+        return self._stream.write(data)
+
+
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
@@ -38,9 +54,10 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     temporary = None
     encoding = None if "b" in mode else "utf-8"
     try:
-        if target.exists() and not target.is_file():
-            with open(target, mode, encoding=encoding) as stream:
-                yield stream
+        if _is_special(path):
+            with open(path, mode, encoding=encoding) as stream:
+                through: Any = _Written(stream) if "b" in mode else stream
+                yield through
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, mode, encoding=encoding) as stream:
@@ -64,6 +81,11 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             Path(temporary).unlink(missing_ok=True)
 
 
+def _is_special(path: str | Path) -> bool:
+    """Return whether there is something at a path that is no file; where links of pipes lead to has no name."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 def check_writable(path: str | Path, *others: str | Path | None) -> None:
     """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there.
 
@@ -77,10 +99,10 @@ def check_writable(path: str | Path, *others: str | Path | None) -> None:
             )
     if target.is_dir():
         raise FormatError(f"cannot write {path}: it is a folder; give a file name in it")
-    if not target.parent.is_dir():
+    if not _is_special(path) and not target.parent.is_dir():
         raise FormatError(f"cannot write {path}: {target.parent} is no folder; make it first")
-    special = target.exists() and not target.is_file()
-    if not os.access(target if special else target.parent, os.W_OK):
+    special = _is_special(path)
+    if not os.access(path if special else target.parent, os.W_OK):
         raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
 
 
