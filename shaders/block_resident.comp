@@ -266,6 +266,7 @@ void advance() {
     state.phase = SPLIT;
     state.buckets += 1;
     state.low = nearest;
+    state.delta = widened(state.delta, state.widest);
     state.threshold = extend(nearest, state.delta);
     state.far_nearest = UNREACHABLE;
 }

@@ -154,6 +154,7 @@ void advance() {
     state.phase = SPLIT;
     state.buckets += 1;
     state.low = state.far_nearest;
+    state.delta = widened(state.delta, state.widest);
     state.threshold = extend(state.far_nearest, state.delta);
     state.far_nearest = UNREACHABLE;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.graphs import make_solver, scipy_dijkstra
+from tests.graphs import grid, make_solver, scipy_dijkstra
 from vkssp import Graph
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu.device import Device
@@ -25,8 +25,8 @@ def test_subgroups_that_are_partly_empty(device: Device, algorithm: str) -> None
             assert np.array_equal(solver.distances(3), scipy_dijkstra(DENSE, 3))
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 16])
-@pytest.mark.parametrize("workgroup_size", [1, 8, 20, 64, 96])  # 20 leaves a subgroup partly empty where they are of 8
+@pytest.mark.parametrize("rounds", [1, 16])
+@pytest.mark.parametrize("workgroup_size", [1, 20, 64])  # 20 leaves a subgroup partly empty where they are of 8
 @pytest.mark.parametrize("graph", [HUBS, DENSE], ids=["hubs", "dense"])
 def test_lists_that_run_full(device: Device, graph: Graph, workgroup_size: int, rounds: int) -> None:
     expected = scipy_dijkstra(graph, 3)
@@ -47,3 +47,27 @@ def test_counters_do_not_depend_on_how_entries_are_listed(device: Device, workgr
         # With buckets of one distance, and no weight of zero, each node is settled as it is taken, and once.
         assert near["worked"].sum() == DENSE.num_nodes
         assert near["relaxed"].sum() == DENSE.num_arcs
+
+
+@pytest.mark.parametrize("algorithm", ["near_far", "block_resident"])
+def test_searches_for_targets_begin_with_narrow_buckets(device: Device, algorithm: str) -> None:
+    graph = grid(60, seed=8)
+    expected = scipy_dijkstra(graph, 0)
+    widest = int(expected.max())  # one bucket, and a little more, for all distances
+    parameters = {"block": 64} if algorithm == "block_resident" else {}
+    with make_solver(graph, algorithm, device, delta=widest, counters="trace", **parameters) as solver:
+        solver.distances(0)
+        assert solver.last is not None
+        everything = solver.last.counters["relaxed"]
+        assert (solver.trace()["high"] - solver.trace()["low"]).min() == widest
+        near = int(np.argsort(expected)[20])
+        assert solver.distance(0, near) == expected[near]
+        assert solver.last.counters["relaxed"] < everything / 5
+        assert solver.trace()["high"].max() < widest
+        far = int(expected.argmax())
+        assert solver.distance(0, far) == expected[far]
+        widths = solver.trace()["high"] - solver.trace()["low"]
+        assert widths[0] == widest // 64 and (np.diff(widths.astype(np.int64)) >= 0).all() and widths[-1] <= widest
+        # What comes after a search for a target is as wide as ever.
+        assert np.array_equal(solver.distances(0), expected)
+        assert (solver.trace()["high"] - solver.trace()["low"]).min() == widest

@@ -6,7 +6,7 @@ const uint SPLIT = 1;  // moves the blocks that have work below the next thresho
 
 struct State {
     uint phase;
-    uint delta;
+    uint delta, widest;            // width of the bucket, and what it grows to
     uint low, threshold;           // distances that are worked on; all nodes below `low` are final
     uint near_parity, far_parity;  // which half of its buffer a list is read from
     uint near_length;              // blocks in the near list

@@ -9,7 +9,7 @@ const uint NEAR_OVERFLOW = 1, FAR_OVERFLOW = 2;
 
 struct State {
     uint phase;
-    uint delta;
+    uint delta, widest;            // width of the bucket, and what it grows to
     uint low, threshold;           // distances of the near queue; all nodes below `low` are final
     uint near_parity, far_parity;  // which half of its buffer a queue is read from
     uint near_length;              // entries of the near queue

@@ -20,7 +20,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Parameter, Terminal
-from vkssp.solvers.delta import DELTA, default_delta
+from vkssp.solvers.delta import DELTA, default_delta, first_delta
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -71,7 +71,18 @@ class BlockResident(DeviceAlgorithm):
         WORKGROUPS,
     )
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets", "blocks"),
+        *(
+            "phase",
+            "delta",
+            "widest",
+            "low",
+            "threshold",
+            "near_parity",
+            "far_parity",
+            "near_length",
+            "buckets",
+            "blocks",
+        ),
         *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
         *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
@@ -121,10 +132,12 @@ class BlockResident(DeviceAlgorithm):
     def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
         low = min(offset for _, offset in seeds)
         self._seed_blocks = np.unique(np.array([node for node, _ in seeds], np.uint32) // np.uint32(self._block))
+        delta = first_delta(self._delta) if self._has_targets else self._delta
         return {
-            "delta": self._delta,
+            "delta": delta,
+            "widest": self._delta,
             "low": low,
-            "threshold": min(low + self._delta, UNREACHABLE),
+            "threshold": min(low + delta, UNREACHABLE),
             "near_length": len(self._seed_blocks),
             "far_nearest": UNREACHABLE,
             "buckets": 1,

@@ -22,3 +22,12 @@ def default_delta(weight: npt.NDArray[np.uint32], per_mean: float = DELTA_PER_ME
     """
     mean = float(weight.mean()) if len(weight) else 1.0
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
+
+
+def first_delta(delta: int) -> int:
+    """Return the width of the first bucket of a search for a target, so that a near one need not wait for a wide one.
+
+    Each one is twice as wide as the one before, up to what it would be without a target; see widened() in
+    shaders/include/distance.glsl.
+    """
+    return max(1, delta // 64)

@@ -97,6 +97,7 @@ class DeviceAlgorithm(Resource):
         self._trace: list[npt.NDArray[Any]] = []
         self._parts: list[Resource] = []
         self._more_groups = 1
+        self._has_targets = False
         try:
             self._make()
         except BaseException:
@@ -192,6 +193,7 @@ class DeviceAlgorithm(Resource):
         """Find distances; see `Algorithm`."""
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
+        self._has_targets = len(targets) > 0
         initial = np.zeros(1, self.STATE)
 
         def begin(recording: Recording) -> None:

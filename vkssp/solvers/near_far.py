@@ -19,7 +19,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Outcome, Parameter, Terminal
-from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta
+from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta, first_delta
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -54,7 +54,7 @@ class NearFar(DeviceAlgorithm):
         WORKGROUPS,
     )
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
-        *("phase", "delta", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
+        *("phase", "delta", "widest", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
         *("queue_overflow", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
         *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
@@ -106,10 +106,12 @@ class NearFar(DeviceAlgorithm):
 
     def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
         low = min(offset for _, offset in seeds)
+        delta = first_delta(self._delta) if self._has_targets else self._delta
         return {
-            "delta": self._delta,
+            "delta": delta,
+            "widest": self._delta,
             "low": low,
-            "threshold": min(low + self._delta, UNREACHABLE),
+            "threshold": min(low + delta, UNREACHABLE),
             "near_length": len(seeds),
             "far_nearest": UNREACHABLE,
             "buckets": 1,
