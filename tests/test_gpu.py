@@ -6,18 +6,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.failures import fail_each_call
 from tests.graphs import ON_DEVICE, grid
 from vkssp import DeviceError, Graph, Solver
-from vkssp.gpu import buffer as buffer_module
 from vkssp.gpu import ffi as vkffi
-from vkssp.gpu import kernel as kernel_module
 from vkssp.gpu import recording as recording_module
 from vkssp.gpu.buffer import STAGING_BYTES, Buffer
 from vkssp.gpu.device import Device
@@ -293,40 +291,14 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
     device: Device, monkeypatch: pytest.MonkeyPatch, algorithm: str
 ) -> None:
     """Each call that makes something fails once; the error is the driver's own, and all that was made is given back."""
-    modules = [kernel_module, recording_module, buffer_module]
-    originals = {module: (module.create, module.call) for module in modules}
-    countdown = [0]
-
-    def failing(original: Callable[..., object]) -> Callable[..., object]:
-        def call(function: str, *arguments: object, **options: object) -> object:
-            countdown[0] -= 1
-            if countdown[0] == 0:
-                raise VulkanError(function, -2)
-            return original(function, *arguments, **options)
-
-        return call
-
     with Solver(grid(4), algorithm, device) as solver:  # what the device keeps for all, staging and caches
         solver.distances(0)
-    owned = set(device._owned)
-    for module in modules:
-        monkeypatch.setattr(module, "create", failing(originals[module][0]))
-        monkeypatch.setattr(module, "call", failing(originals[module][1]))
-    failures = 0
-    for moment in range(1, 1000):
-        countdown[0] = moment
-        try:
-            with Solver(grid(4), algorithm, device) as solver:
-                solver.route(0, 15)
-        except VulkanError as error:
-            assert error.code == -2
-            failures += 1
-        else:
-            if countdown[0] > 0:
-                break
-        countdown[0] = 0
-        assert set(device._owned) == owned
-    assert failures > 40
+
+    def run() -> None:
+        with Solver(grid(4), algorithm, device) as solver:
+            solver.route(0, 15)
+
+    assert fail_each_call(device, monkeypatch, run) > 40
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

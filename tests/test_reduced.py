@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
+from tests.failures import fail_each_call
 from tests.graphs import ON_DEVICE, check_counters, check_path, grid, heap_dijkstra, scipy_dijkstra
 from tests.test_reduction import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.generate import road_grid
-from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
-from vkssp.gpu.ffi import VulkanError
 from vkssp.solvers.base import MAX_TERMINALS
 from vkssp.solvers.device import DeviceAlgorithm
 from vkssp.solvers.near_far import NearFar
@@ -335,38 +334,17 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
 ) -> None:
     """Each call to the driver fails once, while work may be under way that uses what is given back."""
     graph = road_grid(4, shape_nodes=2)
-    countdown = [0]
-
-    def failing(original: Callable[..., object]) -> Callable[..., object]:
-        def call(function: str, *arguments: object, **options: object) -> object:
-            countdown[0] -= 1
-            if countdown[0] == 0:
-                raise VulkanError(function, -2)
-            return original(function, *arguments, **options)
-
-        return call
 
     def ask() -> int:
         with Solver(graph, algorithm, device, reduction="full") as solver:
             return solver.route(0, graph.num_nodes - 1).weight
 
-    expected, owned = ask(), set(device._owned)
-    for module in (kernel, recording, buffer):
-        for name in ("create", "call"):
-            monkeypatch.setattr(module, name, failing(getattr(module, name)))
-    failures = 0
-    for moment in range(1, 1000):
-        countdown[0] = moment
-        try:
-            assert ask() == expected
-        except VulkanError:
-            failures += 1
-        else:
-            if countdown[0] > 0:
-                break
-        countdown[0] = 0
-        assert set(device._owned) == owned
-    assert failures > 80
+    expected = ask()
+
+    def check() -> None:
+        assert ask() == expected
+
+    assert fail_each_call(device, monkeypatch, check) > 80
 
 
 def test_auto_reduces_where_it_pays(device: Device) -> None:
