@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from vkssp import VksspError, read_graph
-from vkssp.bench.evaluation import import_pyplot, save_figure
+from vkssp import read_graph
+from vkssp.bench.evaluation import exit_code, import_pyplot, save_figure
 from vkssp.bench.rank import (
     REFERENCES,
     Queries,
@@ -204,14 +204,7 @@ def main() -> int:
     parser.add_argument("--figure", metavar="FILE.png", help="draw a box for each rank and method")
     add_reading(parser)
     args = parser.parse_args()
-    try:
-        run(args)
-    except VksspError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return exit_code(lambda: run(args))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from vkssp import UNREACHABLE, Graph, Solver, VksspError, read_graph
-from vkssp.bench.evaluation import import_pyplot
+from vkssp import UNREACHABLE, Graph, Solver, read_graph
+from vkssp.bench.evaluation import exit_code, import_pyplot
 from vkssp.bench.film import Film, check_film, write_film
 from vkssp.bench.replay import range_widths, replay, times_covered
 from vkssp.bench.streetmap import BACKGROUND, StreetMap, window_of
@@ -273,14 +273,8 @@ def main() -> int:
         help=f"width of a bucket, for the film (default: some {BUCKETS} buckets)",
     )
     parser.add_argument("--device", help="index or part of the name")
-    try:
-        run(parser.parse_args())
-    except VksspError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    args = parser.parse_args()
+    return exit_code(lambda: run(args))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
+from vkssp.bench.evaluation import Line, draw_lines, evaluate, times
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.result import label, name_of, number, table
 
@@ -75,11 +75,6 @@ def experiment(small: bool) -> Experiment:
 def degree_of(graph: dict[str, Any]) -> float:
     """Return arcs per node."""
     return float(graph["arcs"] / graph["nodes"])
-
-
-def times(graph: dict[str, Any]) -> dict[str, float]:
-    """Return the median milliseconds of each run of a graph."""
-    return {label(run): float(np.median(of_source(run))) for run in graph["runs"] if run["device_ms"]}
 
 
 def counted(graph: dict[str, Any], name: str) -> dict[str, int]:

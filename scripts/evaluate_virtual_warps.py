@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.bench.evaluation import Line, draw_lines, evaluate, of_source
+from vkssp.bench.evaluation import Line, draw_lines, evaluate, times
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.result import label, name_of, number, table
 
@@ -80,11 +80,6 @@ def experiment(small: bool) -> Experiment:
         warm_up_s=0.0 if small else 0.7,
         limit_s=5.0,
     )
-
-
-def times(graph: dict[str, Any]) -> dict[str, float]:
-    """Return the median milliseconds of each run of a graph."""
-    return {label(run): float(np.median(of_source(run))) for run in graph["runs"] if run["device_ms"]}
 
 
 def varied(result: dict[str, Any]) -> list[dict[str, Any]]:

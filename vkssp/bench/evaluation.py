@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, label, load_result, of_sources, save_result
@@ -72,36 +74,51 @@ def evaluate(
         parser.add_argument("--graph", action="append", metavar="FILE", help="one more graph; may be repeated")
         add_reading(parser)
     args = parser.parse_args()
+    return exit_code(lambda: _evaluate(args, name, experiment, report, draw))
+
+
+def exit_code(run: Callable[[], object]) -> int:
+    """Run a script's work; return 0, or 2 after a line that says what to do about an error, or 130 after Ctrl-C."""
     try:
-        paths = {ending: Path(args.output) / f"{name}.{ending}" for ending in ("json", "txt", "png")}
-        for path in paths.values():
-            check_writable(path)
-        pyplot = import_pyplot()
-        if args.result:
-            result = joined([load_result(path) for path in args.result])
-            own = set(map(str, experiment(False).runs))
-            if not any(label(run) in own for graph in result["graphs"] for run in graph["runs"]):
-                raise FormatError(f"{args.result[0]} has no run of this experiment; give what this script has written")
-        else:
-            result = measure(
-                _chosen(experiment(args.small), args),
-                args.device,
-                progress=True,
-                each=functools.partial(save_result, paths["json"]),
-            )
-        lines = [about(result), *report(result)]
-        print("\n".join(lines))
-        with atomic_write(paths["txt"]) as stream:
-            stream.write(("\n".join(lines) + "\n").encode())
-        figure = pyplot.figure(figsize=(9, 5), layout="constrained")
-        draw(result, figure)
-        save_figure(figure, paths["png"])
+        run()
     except VksspError as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _evaluate(
+    args: argparse.Namespace,
+    name: str,
+    experiment: Callable[[bool], Experiment],
+    report: Callable[[dict[str, Any]], list[str]],
+    draw: Callable[[dict[str, Any], Any], None],
+) -> None:
+    paths = {ending: Path(args.output) / f"{name}.{ending}" for ending in ("json", "txt", "png")}
+    for path in paths.values():
+        check_writable(path)
+    pyplot = import_pyplot()
+    if args.result:
+        result = joined([load_result(path) for path in args.result])
+        own = set(map(str, experiment(False).runs))
+        if not any(label(run) in own for graph in result["graphs"] for run in graph["runs"]):
+            raise FormatError(f"{args.result[0]} has no run of this experiment; give what this script has written")
+    else:
+        result = measure(
+            _chosen(experiment(args.small), args),
+            args.device,
+            progress=True,
+            each=functools.partial(save_result, paths["json"]),
+        )
+    lines = [about(result), *report(result)]
+    print("\n".join(lines))
+    with atomic_write(paths["txt"]) as stream:
+        stream.write(("\n".join(lines) + "\n").encode())
+    figure = pyplot.figure(figsize=(9, 5), layout="constrained")
+    draw(result, figure)
+    save_figure(figure, paths["png"])
 
 
 def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
@@ -187,3 +204,8 @@ def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
 def of_source(run: Mapping[str, Any]) -> list[float]:
     """Return a run's median milliseconds of each source."""
     return of_sources(run["device_ms"])
+
+
+def times(graph: Mapping[str, Any]) -> dict[str, float]:
+    """Return the median milliseconds of each run of a graph."""
+    return {label(run): float(np.median(of_source(run))) for run in graph["runs"] if run["device_ms"]}

@@ -90,7 +90,9 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
         result = _head(experiment, opened)
         for text in experiment.graphs:
             graph = read_graph(text, **experiment.reading)
-            expected, reference_ms = _references(graph, text, experiment)
+            # What one run sorts, the next one need not sort again.
+            prepared = PreparedGraph(graph, keep=True)
+            expected, reference_ms = _references(prepared, text, experiment)
             entry: dict[str, Any] = {
                 "graph": text,
                 "nodes": graph.num_nodes,
@@ -102,8 +104,6 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             }
             result["graphs"].append(entry)
             yield result
-            # What one run sorts, the next one need not sort again.
-            prepared = PreparedGraph(graph, keep=True)
             entry["dijkstra_bytes"] = _memory(prepared)
             for run in (*experiment.runs, *experiment.more.get(text, ())):
                 entry["runs"].append(_measure_run(prepared, run, expected, opened, experiment))
@@ -143,28 +143,32 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
-    from vkssp.cpu import Host
+def where_and_when(device: Device) -> dict[str, Any]:
+    """Return what every result says: the version and commit, the day, the device and the host."""
+    from vkssp.cpu.host import cpu_model
 
     info = device.info
     return {
-        "format": FORMAT,
         "vkssp": vkssp.__version__,
         "commit": commit(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "device": {
-            "name": info.name,
-            "kind": info.kind,
-            "driver": info.driver,
-            "api_version": info.api_version,
-            "memory": info.memory,
-        },
+        "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version", "memory")},
         "host": {
-            "cpu": Host().info.name,
+            "cpu": cpu_model(),
             "cores": os.cpu_count(),
             "system": platform.platform(),
             "python": platform.python_version(),
         },
+    }
+
+
+def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
+    from vkssp.cpu.jit import require_numba
+
+    require_numba()  # before large graphs are read
+    return {
+        "format": FORMAT,
+        **where_and_when(device),
         "experiment": {
             "sources": experiment.sources,
             "seed": experiment.seed,
@@ -177,7 +181,7 @@ def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
     }
 
 
-def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
+def _references(graph: PreparedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
     """Return the distances from random sources that reach far, and how long Dijkstra's algorithm took for each."""
     expected: dict[int, Uint32s] = {}
     times: list[float] = []
@@ -189,12 +193,14 @@ def _references(graph: Graph, text: str, experiment: Experiment) -> tuple[dict[i
     return expected, times
 
 
-def far_sources(graph: Graph, count: int, seed: int, where: str = "") -> Iterator[tuple[int, Uint32s, float]]:
+def far_sources(
+    graph: Graph | PreparedGraph, count: int, seed: int, where: str = ""
+) -> Iterator[tuple[int, Uint32s, float]]:
     """Yield different random nodes that reach more than a tenth of all, as many as there are at most.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or PreparedGraph
         The graph.
     count : int
         How many.
@@ -215,16 +221,17 @@ def far_sources(graph: Graph, count: int, seed: int, where: str = "") -> Iterato
     """
     rng, seen = np.random.default_rng(seed), set()
     with Solver(graph, "dijkstra") as solver:
-        for _ in range(_PATIENCE * count if graph.num_nodes else 0):
-            source = int(rng.integers(graph.num_nodes))
+        num_nodes = solver.graph.num_nodes
+        for _ in range(_PATIENCE * count if num_nodes else 0):
+            source = int(rng.integers(num_nodes))
             if source in seen:
                 continue
             found = solver.distances(source)
-            if np.count_nonzero(found != UNREACHABLE) > graph.num_nodes / 10:
+            if np.count_nonzero(found != UNREACHABLE) > num_nodes / 10:
                 assert solver.last is not None
                 seen.add(source)
                 yield source, found, solver.last.device_ms
-                if len(seen) == min(count, graph.num_nodes):
+                if len(seen) == min(count, num_nodes):
                     return
     raise QueryError(f"hardly any node{where} reaches a tenth of the others; choose a graph that hangs together")
 

@@ -7,11 +7,8 @@ D. Schultes, "Highway hierarchies hasten exact shortest path queries", ESA 2005,
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import json
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -24,7 +21,7 @@ import numpy.typing as npt
 
 import vkssp
 from vkssp.bench.experiment import Run
-from vkssp.bench.measuring import commit, digest, far_sources
+from vkssp.bench.measuring import digest, far_sources, where_and_when
 from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
 from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.gpu.device import Device
@@ -289,25 +286,9 @@ def start_result(
     dict
         What `save_result` of `vkssp.bench.result` writes; the rows go to ``"methods"``.
     """
-    from vkssp.cpu import Host
-
-    info = device.info
-    try:
-        cpu = Host().info.name
-    except QueryError:  # no numba, and so no method that runs on it but, perhaps, another library
-        cpu = platform.processor() or platform.machine()
     return {
         "format": FORMAT,
-        "vkssp": vkssp.__version__,
-        "commit": commit(),
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version", "memory")},
-        "host": {
-            "cpu": cpu,
-            "cores": os.cpu_count(),
-            "system": platform.platform(),
-            "python": platform.python_version(),
-        },
+        **where_and_when(device),
         "graph": {"graph": name, "nodes": graph.num_nodes, "arcs": graph.num_arcs, "sha256": queries.sha256},
         "seed": seed,
         **settings,

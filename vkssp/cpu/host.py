@@ -40,7 +40,7 @@ class HostInfo:
     api_version: str
 
 
-def _model() -> str:
+def cpu_model() -> str:
     """Return the name of the CPU."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
@@ -72,7 +72,7 @@ class Host(Resource):
 
     def __init__(self) -> None:
         super().__init__()
-        self.info = HostInfo(_model(), "cpu", f"numba {require_numba().__version__}", "")
+        self.info = HostInfo(cpu_model(), "cpu", f"numba {require_numba().__version__}", "")
 
     @property
     def handle(self) -> None:

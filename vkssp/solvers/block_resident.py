@@ -20,7 +20,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Parameter, Terminal
-from vkssp.solvers.delta import DELTA, default_delta, first_delta
+from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -129,16 +129,6 @@ class BlockResident(DeviceAlgorithm):
         recording.fill(self._blocks, UNREACHABLE)
         recording.update(self._lists, self._seed_blocks.tobytes())
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
-        low = min(offset for _, offset in seeds)
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         self._seed_blocks = np.unique(np.array([node for node, _ in seeds], np.uint32) // np.uint32(self._block))
-        delta = first_delta(self._delta) if self._has_targets else self._delta
-        return {
-            "delta": delta,
-            "widest": self._delta,
-            "low": low,
-            "threshold": min(low + delta, UNREACHABLE),
-            "near_length": len(self._seed_blocks),
-            "far_nearest": UNREACHABLE,
-            "buckets": 1,
-        }
+        return {**first_bucket(self._delta, seeds, targets), "near_length": len(self._seed_blocks)}

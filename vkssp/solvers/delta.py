@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE
-from vkssp.solvers.base import Parameter
+from vkssp.solvers.base import Parameter, Terminal
 
 #: The parameter.
 DELTA = Parameter("delta", 1, UNREACHABLE - 1, None, "width of a bucket, in units of weight")
@@ -24,10 +26,19 @@ def default_delta(weight: npt.NDArray[np.uint32], per_mean: float = DELTA_PER_ME
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
 
 
-def first_delta(delta: int) -> int:
-    """Return the width of the first bucket of a search for a target, so that a near one need not wait for a wide one.
+def first_bucket(delta: int, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> dict[str, int]:
+    """Return how the state of a search with a near and a far part begins, but for the length of the near one.
 
-    Each one is twice as wide as the one before, up to what it would be without a target; see widened() in
-    shaders/include/distance.glsl.
+    That for a target begins with a narrow bucket, so that a near one need not wait for all of a wide one. Each is twice
+    as wide as the one before, up to `delta`; see widened() in shaders/include/distance.glsl.
     """
-    return max(1, delta // 64)
+    low = min(offset for _, offset in seeds)
+    first = max(1, delta // 64) if targets else delta
+    return {
+        "delta": first,
+        "widest": delta,
+        "low": low,
+        "threshold": min(low + first, UNREACHABLE),
+        "far_nearest": UNREACHABLE,
+        "buckets": 1,
+    }

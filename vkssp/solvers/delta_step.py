@@ -68,7 +68,7 @@ class DeltaStep(DeviceAlgorithm):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._bits, 0)
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         nodes, offsets = [node for node, _ in seeds], [offset for _, offset in seeds]
         low = min(offsets) - min(offsets) % self._delta
         return {

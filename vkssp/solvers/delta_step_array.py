@@ -53,5 +53,5 @@ class DeltaStepArray(DeviceAlgorithm):
         recording.fill(self._bucket_of, UNREACHABLE)
         recording.fill(self._relaxed_at, UNREACHABLE)
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         return {"delta": self._delta, "next": UNREACHABLE}

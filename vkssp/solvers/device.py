@@ -97,7 +97,6 @@ class DeviceAlgorithm(Resource):
         self._trace: list[npt.NDArray[Any]] = []
         self._parts: list[Resource] = []
         self._more_groups = 1
-        self._has_targets = False
         try:
             self._make()
         except BaseException:
@@ -182,7 +181,7 @@ class DeviceAlgorithm(Resource):
         """Make the algorithm's own buffers and kernels, and return what makes an iteration."""
         raise NotImplementedError
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         """Return how the algorithm's own part of the state begins; zero where nothing is said."""
         return {}
 
@@ -193,7 +192,6 @@ class DeviceAlgorithm(Resource):
         """Find distances; see `Algorithm`."""
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
-        self._has_targets = len(targets) > 0
         initial = np.zeros(1, self.STATE)
 
         def begin(recording: Recording) -> None:
@@ -209,7 +207,7 @@ class DeviceAlgorithm(Resource):
         while True:
             # Anew each time, for what is made again may begin in another way.
             loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
-            for name, value in (*loop.items(), *self._initial(seeds).items()):
+            for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
             state, milliseconds, self._trace = self._loop.run(begin)
             if not state["cut_short"]:

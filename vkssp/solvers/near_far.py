@@ -17,9 +17,8 @@ import numpy as np
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Outcome, Parameter, Terminal
-from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta, first_delta
+from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -104,18 +103,8 @@ class NearFar(DeviceAlgorithm):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.copy(self.terminals, self._queues[0], 8 * num_seeds)
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
-        low = min(offset for _, offset in seeds)
-        delta = first_delta(self._delta) if self._has_targets else self._delta
-        return {
-            "delta": delta,
-            "widest": self._delta,
-            "low": low,
-            "threshold": min(low + delta, UNREACHABLE),
-            "near_length": len(seeds),
-            "far_nearest": UNREACHABLE,
-            "buckets": 1,
-        }
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        return {**first_bucket(self._delta, seeds, targets), "near_length": len(seeds)}
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""

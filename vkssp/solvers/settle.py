@@ -66,5 +66,5 @@ class SettleInRounds(DeviceAlgorithm):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._settled, 0)
 
-    def _initial(self, seeds: Sequence[Terminal]) -> Mapping[str, int]:
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         return {"nearest": UNREACHABLE, "bound": UNREACHABLE}
