@@ -55,6 +55,7 @@ shared uint block_dist[BLOCK];
 shared uint long_rows[LONG_ROWS != 0 ? BLOCK : 1];
 shared uint num_long;
 shared uint changed[3];  // by round: one that is set, one that is read, one that is cleared
+shared uint pending;     // least distance in the block that its node's arcs were not relaxed with
 
 // What the dispatch reads of the state, once.
 struct Step {
@@ -180,7 +181,7 @@ void visit(uint block) {
         }
         if (end - first > FEW) more |= 1u << k;
     }
-    if (lid == 0) changed[0] = changed[1] = changed[2] = num_long = 0;
+    if (lid == 0) changed[0] = changed[1] = changed[2] = num_long = 0, pending = UNREACHABLE;
     barrier();
 
     for (uint round_number = 0;;) {
@@ -206,21 +207,20 @@ void visit(uint block) {
         if (!goes_on || round_number == ROUNDS) break;
     }
 
-    uint pending = UNREACHABLE, nodes = 0;
+    uint nodes = 0;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
         if (place >= count) continue;
         uint distance = block_dist[place];
         if (distance < found[k]) atomicMin(dist[base + place], distance);
-        if (distance < last[k]) pending = min(pending, distance);
+        if (distance < last[k]) atomicMin(pending, distance);
         if (distance != last[k] || distance >= before[k]) continue;
         relaxed_with[base + place] = distance;
         nodes |= 1u << k;
     }
     relax_rows(false, nodes & (leaving | more));
-    pending = subgroupMin(pending);
-    if (subgroupElect() && pending != UNREACHABLE) list(block, pending, mark(block, pending));
-    barrier();  // the next visit uses the same shared memory
+    barrier();  // all have added to what is pending, and the next visit uses the same shared memory
+    if (lid == 0 && pending != UNREACHABLE) list(block, pending, mark(block, pending));
 }
 
 void split_far(uint length, uint in_far) {

@@ -6,10 +6,10 @@ shared uint least_value;
 uint workgroup_min(uint value) {
     if (gl_LocalInvocationIndex == 0) least_value = UNREACHABLE;
     barrier();
-    uint least = subgroupMin(value);
-    if (subgroupElect()) atomicMin(least_value, least);
+    // Not subgroupMin: in block_resident NVIDIA's driver 580 gave something else than the least for it.
+    if (value != UNREACHABLE) atomicMin(least_value, value);
     barrier();
-    least = least_value;
+    uint least = least_value;
     barrier();  // it may be used again at once
     return least;
 }
