@@ -35,7 +35,7 @@ void relax(uint distance, uint head, uint head_distance, uint weight) {
 }
 
 void main() {
-    if (loop.done != 0) return;
+    if (search_is_over()) return;
     for (uint edge = gl_GlobalInvocationID.x; edge < num_edges; edge += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         uint start = starts[edge], end = ends[edge], weight = weights[edge];
         uint at_start = READ_ONLY != 0 ? same_dist[start] : dist[start];

@@ -14,7 +14,6 @@
 // later threshold is kept as a lower bound for each block, which grows only in splits, when nobody wakes a block.
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_memory_scope_semantics : require
 #extension GL_EXT_control_flow_attributes : require
 #include "prelude.glsl"
 #include "block_resident_state.glsl"
@@ -57,10 +56,11 @@ shared uint num_long;
 shared uint changed[3];  // by round: one that is set, one that is read, one that is cleared
 shared uint pending;     // least distance in the block that its node's arcs were not relaxed with
 
-// What the dispatch reads of the state, once.
+// What the dispatch reads of the state.
 struct Step {
-    uint iteration, phase, low, threshold, near_parity, far_parity, entries;
+    uint iteration, phase, low, threshold, near_parity, far_parity, near_length, far_length;
 } step;
+shared Step step_read;
 
 uint near_out, far_out;  // where the lists start that are appended to
 uint base, count;        // first node of the block, and their number
@@ -76,15 +76,21 @@ void set_changed(uint flag) {
     atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed);
 }
 
-// Relax an arc of a node of the block if it stays there.
-void relax_inside(uvec2 arc, uint distance) {
-    uint place = arc.x - base;
-    if (place >= count || arc.y == UNREACHABLE) return;
-    uint through = through_arc(distance, arc.y);
-    if ((READ_FIRST & 1) != 0 && through >= read_inside(place)) return;
-    if (COUNTING == 0) atomicMin(block_dist[place], through);
-    else if (atomicMin(block_dist[place], through) > through) ++improved_count;
-    if (through < step.threshold) changes = true;
+// Relax those of some arcs of a node of the block that stay there. All heads are read before the first is improved, for
+// a read that follows an atomic operation waits for it.
+void relax_inside(uvec2 arc[FEW], uint distance) {
+    uint through[FEW], before[FEW];
+    for (uint i = 0; i < FEW; ++i) {
+        bool stays = arc[i].x - base < count && arc[i].y != UNREACHABLE;
+        through[i] = stays ? through_arc(distance, arc[i].y) : UNREACHABLE;
+        if ((READ_FIRST & 1) != 0) before[i] = stays ? read_inside(arc[i].x - base) : 0;
+    }
+    for (uint i = 0; i < FEW; ++i) {
+        if (through[i] == UNREACHABLE || (READ_FIRST & 1) != 0 && through[i] >= before[i]) continue;
+        if (COUNTING == 0) atomicMin(block_dist[arc[i].x - base], through[i]);
+        else if (atomicMin(block_dist[arc[i].x - base], through[i]) > through[i]) ++improved_count;
+        if (through[i] < step.threshold) changes = true;
+    }
 }
 
 // List a block that has a node with work at some distance; `was_listed` is what mark() said.
@@ -124,8 +130,8 @@ void relax_row(bool inside, uint distance, uint first, uint end, uint stride) {
     for (; first < end; first += FEW * stride) {
         uvec2 arc[FEW];
         for (uint i = 0; i < FEW; ++i) arc[i] = first + i * stride < end ? arcs[first + i * stride] : NO_ARC;
-        if (!inside) relax_leaving(arc, distance);
-        for (uint i = 0; inside && i < FEW; ++i) relax_inside(arc[i], distance);
+        if (inside) relax_inside(arc, distance);
+        else relax_leaving(arc, distance);
     }
 }
 
@@ -195,7 +201,7 @@ void visit(uint block) {
             if (distance >= last[k] || distance >= step.threshold) continue;
             if (COUNTING > 0) ++worked;
             last[k] = distance;
-            for (uint i = 0; i < FEW; ++i) relax_inside(arc[k][i], distance);
+            relax_inside(arc[k], distance);
             nodes |= 1u << k;
         }
         relax_rows(true, nodes & more);
@@ -243,13 +249,14 @@ void advance() {
     bool splits = step.phase == SPLIT;
     uint near_next = state.near_next, far_next = splits ? state.far_next : state.far_length;
     uint nearest = state.far_nearest;
-    finish_iteration(step.phase, step.low, step.threshold, 0, step.entries - 1);  // no list that is read is empty
+    uint entries = splits ? step.far_length : step.near_length;  // no list that is read is empty
+    finish_iteration(step.phase, step.low, step.threshold, 0, entries - 1);
     if (splits) {
         state.far_parity = 1 - step.far_parity;
         state.far_length = far_next;
         state.far_next = 0;
     } else {
-        state.blocks += step.entries;
+        state.blocks += entries;
     }
     state.near_parity = 1 - step.near_parity;
     state.near_length = near_next;
@@ -272,18 +279,20 @@ void advance() {
 }
 
 void main() {
-    step = Step(loop.iterations, state.phase, state.low, state.threshold, state.near_parity, state.far_parity,
-                state.near_length);
-    if (loop.done != 0) return;
+    if (gl_LocalInvocationIndex == 0) {
+        step_read = Step(loop.iterations, state.phase, state.low, state.threshold, state.near_parity, state.far_parity,
+                         state.near_length, state.far_length);
+    }
+    if (search_is_over()) return;
+    step = step_read;
     uint near_in = step.near_parity * num_blocks, far_in = (2 + step.far_parity) * num_blocks;
     near_out = num_blocks - near_in;
     if (step.phase == SPLIT) {
         far_out = 5 * num_blocks - far_in;
-        step.entries = state.far_length;
-        split_far(step.entries, far_in);
+        split_far(step.far_length, far_in);
     } else {
         far_out = far_in;
-        for (uint i = gl_WorkGroupID.x; i < step.entries; i += gl_NumWorkGroups.x) visit(lists[near_in + i]);
+        for (uint i = gl_WorkGroupID.x; i < step.near_length; i += gl_NumWorkGroups.x) visit(lists[near_in + i]);
     }
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);

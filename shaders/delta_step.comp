@@ -32,12 +32,14 @@ shared uint list[LIST];
 shared uint list_length;
 shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance, worked_min, worked_max, largest;
 
-// What the sweep reads of the state, once.
+// What the sweep reads of the state.
 struct Sweep {
     uint phase, low, high;
     uint first_node, last_node;
     uint bits, next_bits;  // where the bitvectors start that it reads and sets
+    uint delta;            // where light and heavy arcs are told apart, or 0
 } sweep;
+shared Sweep sweep_read;
 
 // This invocation's share of what the sweep folds.
 struct Fold {
@@ -146,18 +148,19 @@ void advance() {
 }
 
 void main() {
-    if (loop.done != 0) return;
     uint lid = gl_LocalInvocationIndex;
-    uint words = (num_nodes + 31) / 32;
-    sweep = Sweep(state.phase, state.low, state.high, state.first_node, state.last_node, state.parity * words,
-                  (1 - state.parity) * words);
-    if (state.light_heavy != 0) {
-        if (sweep.phase == HEAVY) lightest = state.delta;
-        else heaviest = state.delta - 1;
-    }
     if (lid == 0) {
+        uint words = (num_nodes + 31) / 32;
+        sweep_read = Sweep(state.phase, state.low, state.high, state.first_node, state.last_node, state.parity * words,
+                           (1 - state.parity) * words, state.light_heavy != 0 ? state.delta : 0);
         changed_min = waiting_min = worked_min = waiting_distance = UNREACHABLE;
         changed_max = waiting_max = worked_max = largest = 0;
+    }
+    if (search_is_over()) return;
+    sweep = sweep_read;
+    if (sweep.delta != 0) {
+        if (sweep.phase == HEAVY) lightest = sweep.delta;
+        else heaviest = sweep.delta - 1;
     }
 
     uint end_tile = sweep.last_node / TILE + 1, step = TILES_AT_ONCE * gl_NumWorkGroups.x;

@@ -38,7 +38,7 @@ uvec2 workgroup_nearest(uvec2 candidate) {
 }
 
 void main() {
-    if (loop.done != 0) return;
+    if (search_is_over()) return;
     uint lid = gl_LocalInvocationIndex;
     uvec2 best = uvec2(UNREACHABLE);
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
@@ -57,8 +57,7 @@ void main() {
         loop.done = 1;
         loop.work[0] = 0;  // a look that found nothing to do is no iteration
     }
-    memoryBarrierBuffer();
-    barrier();
+    buffer_barrier();
     if (loop.done != 0) return;
     visited = worked = 0;  // these have been folded
     uint node = best.y;
@@ -69,8 +68,7 @@ void main() {
         atomicAdd(loop.work[2], relaxed);
         atomicAdd(loop.work[3], improved_count);
     }
-    memoryBarrierBuffer();
-    barrier();
+    buffer_barrier();
     if (lid != 0) return;
     settled[node / 32] |= 1u << (node & 31);
     state.nearest = best.x;

@@ -36,7 +36,12 @@ layout(push_constant) uniform Push {
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
-uint threshold;
+
+// What the dispatch reads of the state.
+struct Step {
+    uint phase, threshold, near_parity, far_parity, near_length, far_length;
+} step;
+shared Step step_read;
 #include "near_far_lists.glsl"
 
 // Relax all arcs of the workgroup's entries, one or none for each invocation. All must come here.
@@ -77,7 +82,7 @@ void expand(bool has_entry, uvec2 entry) {
         }
         improve(head, through);
         for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
-            bool is_near = through[i] < threshold, is_far = !is_near && through[i] != UNREACHABLE;
+            bool is_near = through[i] < step.threshold, is_far = !is_near && through[i] != UNREACHABLE;
             put(uvec2(head[i], through[i]), is_near, is_far);
             make_room();
         }
@@ -111,8 +116,8 @@ void work_near(uint length, uint in_half) {
 }
 
 void split_far(uint length, uint in_half) {
-    uint step = gl_NumWorkGroups.x * WORKGROUP_SIZE;
-    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < length; start += step) {
+    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < length; start += stride) {
         uint at = start + gl_LocalInvocationIndex;
         uvec2 entry = uvec2(0, UNREACHABLE);
         bool is_current = false;
@@ -121,7 +126,7 @@ void split_far(uint length, uint in_half) {
             entry = far[in_half * far_capacity + at];
             is_current = dist[entry.x] >= entry.y;
         }
-        put(entry, is_current && entry.y < threshold, is_current && entry.y >= threshold);
+        put(entry, is_current && entry.y < step.threshold, is_current && entry.y >= step.threshold);
         make_room();
     }
 }
@@ -160,15 +165,21 @@ void advance() {
 }
 
 void main() {
-    if (loop.done != 0) return;
-    if (gl_LocalInvocationIndex == 0) near_count[0] = near_count[1] = far_count = 0;
-    barrier();
-    bool splits = state.phase == SPLIT;
-    threshold = state.threshold;
-    near_half = 1 - state.near_parity;
-    far_half = splits ? 1 - state.far_parity : state.far_parity;
-    if (splits) split_far(state.far_length, state.far_parity);
-    else work_near(state.near_length, state.near_parity);
+    if (gl_LocalInvocationIndex == 0) {
+        near_count[0] = near_count[1] = far_count = 0;
+        step_read = Step(state.phase, state.threshold, state.near_parity, state.far_parity, state.near_length,
+                         state.far_length);
+    }
+    if (search_is_over()) return;
+    step = step_read;
+    near_half = 1 - step.near_parity;
+    if (step.phase == SPLIT) {
+        far_half = 1 - step.far_parity;
+        split_far(step.far_length, step.far_parity);
+    } else {
+        far_half = step.far_parity;
+        work_near(step.near_length, step.near_parity);
+    }
     flush_lists();
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);

@@ -39,7 +39,7 @@ void advance() {
 }
 
 void main() {
-    if (loop.done != 0) return;
+    if (search_is_over()) return;
     uint nearest = UNREACHABLE, bound = UNREACHABLE;
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         if (settled[node] != 0) continue;

@@ -20,12 +20,17 @@ layout(push_constant) uniform Push {
 
 void improved(uint head, uint distance) {}
 
+shared uint round_read;
+uint round_number;
+
 uint working_distance(uint node) {
-    return settled[node] == state.rounds ? dist[node] : UNREACHABLE;
+    return settled[node] == round_number ? dist[node] : UNREACHABLE;
 }
 
 void main() {
-    if (loop.done != 0) return;
+    if (gl_LocalInvocationIndex == 0) round_read = state.rounds;
+    if (search_is_over()) return;
+    round_number = round_read;
     for_every_node(num_nodes);
     fold_work();
 }

@@ -24,7 +24,7 @@ uint working_distance(uint node) {
 void for_every_node(uint num_nodes);
 
 void main() {
-    if (loop.done != 0) return;
+    if (search_is_over()) return;
     for_every_node(num_nodes);
     end_of_bellman_ford(has_improved, num_nodes);
 }

@@ -33,7 +33,8 @@ layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
-uint phase, delta, bucket;
+uint phase, delta, bucket;  // what the sweep reads of the state
+shared uvec3 sweep_read;
 uint next = UNREACHABLE;
 bool changed = false;
 
@@ -89,13 +90,16 @@ void advance() {
 void for_every_node(uint num_nodes);
 
 void main() {
-    if (loop.done != 0) return;
-    phase = state.phase;
-    delta = state.delta;
-    bucket = state.bucket;
+    if (gl_LocalInvocationIndex == 0) {
+        sweep_read = uvec3(state.phase, state.delta, state.bucket);
+        any_changed = false;
+    }
+    if (search_is_over()) return;
+    phase = sweep_read.x;
+    delta = sweep_read.y;
+    bucket = sweep_read.z;
     if (phase == LIGHT) heaviest = delta;
     else lightest = extend(delta, 1);
-    if (gl_LocalInvocationIndex == 0) any_changed = false;
     for_every_node(num_nodes);
     next = workgroup_min(next);
     if (changed) any_changed = true;

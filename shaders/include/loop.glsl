@@ -35,7 +35,15 @@ uint visited = 0, worked = 0, relaxed = 0, improved_count = 0;
 bool sum_overflow = false;
 
 shared uint counted[4];
-shared bool is_last;
+shared bool is_over, is_last;
+
+// Whether the search has ended; the same answer for all invocations of a workgroup, which must all come here first. What
+// steers a dispatch one invocation reads for its workgroup: if thousands ask for the same word, they wait for each other.
+bool search_is_over() {
+    if (gl_LocalInvocationIndex == 0) is_over = loop.done != 0;
+    barrier();
+    return is_over;
+}
 
 // Some software devices (llvmpipe) end the loops of an invocation, without a word, when it has gone round 65 535 times in
 // all of them; from then on each loop goes round once. So a loop that has to go round twice tells whether that happened.
@@ -67,15 +75,24 @@ void fold_work() {
     }
 }
 
+// A barrier of the workgroup after which each invocation sees what the others wrote to buffers, too.
+void buffer_barrier() {
+    controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
+                   gl_SemanticsAcquireRelease);
+}
+
 // Whether this workgroup is the last of the dispatch to finish; the same answer for all of its invocations, which must
-// all come here.
+// all come here. One invocation speaks for its workgroup to the device: what it has seen through the barrier is made
+// available along with what it wrote itself. (A memory barrier of all invocations costs a GPU 20 us a dispatch.)
 bool last_workgroup() {
     fold_work();
-    memoryBarrierBuffer();
-    barrier();
-    if (gl_LocalInvocationIndex == 0) is_last = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
-    barrier();
-    memoryBarrierBuffer();
+    buffer_barrier();
+    if (gl_LocalInvocationIndex == 0) {
+        memoryBarrierBuffer();
+        is_last = atomicAdd(loop.ticket, 1) == gl_NumWorkGroups.x - 1;
+        memoryBarrierBuffer();
+    }
+    buffer_barrier();
     return is_last;
 }
 

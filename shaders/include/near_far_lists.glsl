@@ -1,5 +1,5 @@
 // What near_far has found and not yet appended to its queues: lists in shared memory, so that one addition to a queue's
-// length serves many entries. Needs the queues and ROUNDS of near_far.comp.
+// length serves many entries. Needs the queues, ROUNDS and `step` of near_far.comp.
 //
 // With rounds the lists are the workgroup's, for the next round deals the near one out anew. Without, each subgroup has its
 // own part of them, and no barrier has to be met; where subgroups are not full, which Vulkan allows, the workgroup's again.
@@ -20,7 +20,7 @@ bool has_own_lists() { return ROUNDS == 1 && gl_NumSubgroups * gl_SubgroupSize =
 // Take places in the near queue, or in the far pile; in a split, in the one that is left.
 uint take_near(uint count) { return atomicAdd(state.near_next, count); }
 uint take_far(uint count) {
-    return state.phase == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
+    return step.phase == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
 }
 
 void append_near(uint place, uvec2 entry) {
