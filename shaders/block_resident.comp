@@ -48,12 +48,14 @@ const uvec2 NO_ARC = uvec2(UNREACHABLE);  // no arc weighs so much
 layout(push_constant) uniform Push {
     uint num_nodes;
     uint num_blocks;
+    uint heaviest;  // weight of an arc
 };
 
 shared uint block_dist[BLOCK];
 shared uint long_rows[LONG_ROWS != 0 ? BLOCK : 1];
 shared uint num_long;
 shared uint changed[3];  // by round: one that is set, one that is read, one that is cleared
+shared uint next_entry;  // of the near list, that this workgroup takes
 shared uint pending;     // least distance in the block that its node's arcs were not relaxed with
 
 // What the dispatch reads of the state.
@@ -76,20 +78,45 @@ void set_changed(uint flag) {
     atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed);
 }
 
-// Relax those of some arcs of a node of the block that stay there. All heads are read before the first is improved, for
-// a read that follows an atomic operation waits for it.
-void relax_inside(uvec2 arc[FEW], uint distance) {
-    uint through[FEW], before[FEW];
+// Arcs of a node that stay in the block. In the place of others stand some that improve nothing: loops of the node.
+struct Inside {
+    uint place[FEW], weight[FEW];
+};
+
+Inside inside_arcs(uvec2 arc[FEW], uint self) {
+    Inside inside;
     for (uint i = 0; i < FEW; ++i) {
         bool stays = arc[i].x - base < count && arc[i].y != UNREACHABLE;
-        through[i] = stays ? through_arc(distance, arc[i].y) : UNREACHABLE;
-        if ((READ_FIRST & 1) != 0) before[i] = stays ? read_inside(arc[i].x - base) : 0;
+        inside.place[i] = stays ? arc[i].x - base : self;
+        inside.weight[i] = stays ? arc[i].y : UNREACHABLE;
+    }
+    return inside;
+}
+
+// Relax such arcs. All heads are read before the first is improved, for a read that follows an atomic operation waits
+// for it, and there is no branch but around that operation: a search spends most of its time here.
+void relax_inside(Inside inside, uint distance) {
+    uint through[FEW], before[FEW];
+    for (uint i = 0; i < FEW; ++i) {
+        through[i] = extend(distance, inside.weight[i]);
+        before[i] = (READ_FIRST & 1) != 0 ? read_inside(inside.place[i]) : UNREACHABLE;
+        if (COUNTING > 0 && inside.weight[i] != UNREACHABLE) ++relaxed;
     }
     for (uint i = 0; i < FEW; ++i) {
-        if (through[i] == UNREACHABLE || (READ_FIRST & 1) != 0 && through[i] >= before[i]) continue;
-        if (COUNTING == 0) atomicMin(block_dist[arc[i].x - base], through[i]);
-        else if (atomicMin(block_dist[arc[i].x - base], through[i]) > through[i]) ++improved_count;
-        if (through[i] < step.threshold) changes = true;
+        bool improves = through[i] < before[i];
+        changes = changes || (improves && through[i] < step.threshold);
+        if (COUNTING > 0) {
+            if (improves && atomicMin(block_dist[inside.place[i]], through[i]) > through[i]) ++improved_count;
+        } else if (improves) {
+            atomicMin(block_dist[inside.place[i]], through[i]);
+        }
+    }
+}
+
+// Find out whether some sum does not fit.
+void check_sums(Inside inside, uint distance) {
+    for (uint i = 0; i < FEW; ++i) {
+        if (inside.weight[i] != UNREACHABLE && extend(distance, inside.weight[i]) == UNREACHABLE) sum_overflow = true;
     }
 }
 
@@ -125,13 +152,19 @@ void relax_leaving(uvec2 arc[FEW], uint distance) {
     for (uint i = 0; i < FEW; ++i) list(head[i] / BLOCK, through[i], was_listed[i]);
 }
 
-// Relax the arcs first, first + stride, ... before end that stay in the block, or those that leave it.
-void relax_row(bool inside, uint distance, uint first, uint end, uint stride) {
+// Relax those of a node's arcs first, first + stride, ... before end that stay in the block, or that leave it.
+void relax_row(bool inside, uint self, uint first, uint end, uint stride) {
+    uint distance = read_inside(self);
     for (; first < end; first += FEW * stride) {
         uvec2 arc[FEW];
         for (uint i = 0; i < FEW; ++i) arc[i] = first + i * stride < end ? arcs[first + i * stride] : NO_ARC;
-        if (inside) relax_inside(arc, distance);
-        else relax_leaving(arc, distance);
+        if (inside) {
+            Inside some = inside_arcs(arc, self);
+            relax_inside(some, distance);
+            check_sums(some, distance);
+        } else {
+            relax_leaving(arc, distance);
+        }
     }
 }
 
@@ -147,7 +180,7 @@ void relax_rows(bool inside, uint nodes) {
         uint place = gl_LocalInvocationIndex + findLSB(nodes) * WORKGROUP_SIZE;
         uint first = first_out[base + place], end = first_out[base + place + 1];
         if (LONG_ROWS != 0 && end - first > LONG) long_rows[atomicAdd(num_long, 1)] = place;
-        else relax_row(inside, read_inside(place), after_registers(inside, first), end, 1);
+        else relax_row(inside, place, after_registers(inside, first), end, 1);
     }
     if (LONG_ROWS == 0) return;
     barrier();
@@ -156,75 +189,88 @@ void relax_rows(bool inside, uint nodes) {
     for (uint i = 0; i < rows; ++i) {
         uint place = long_rows[i], first = first_out[base + place], end = first_out[base + place + 1];
         uint at = after_registers(inside, first) + gl_LocalInvocationIndex;
-        relax_row(inside, read_inside(place), at, end, WORKGROUP_SIZE);
+        relax_row(inside, place, at, end, WORKGROUP_SIZE);
     }
     barrier();
     if (gl_LocalInvocationIndex == 0) num_long = 0;
+}
+
+// Whether some workgroups take more than one block. Then whoever has finished one claims the next, for visits take now 3
+// rounds and now 30.
+bool claims() {
+    return step.near_length > gl_NumWorkGroups.x;
 }
 
 void visit(uint block) {
     uint lid = gl_LocalInvocationIndex;
     base = block * BLOCK;
     count = min(BLOCK, num_nodes - base);
-    // Of this invocation's nodes: their arcs; the distance that was found, the one their arcs were relaxed with before
-    // this visit, and in it. And, a bit for each: which have more arcs than these, and which have some that leave.
-    uvec2 arc[NODES_EACH][FEW];  // in registers as long as the loops over them are unrolled
-    uint found[NODES_EACH], before[NODES_EACH], last[NODES_EACH], more = 0, leaving = 0;
+    // Of this invocation's nodes: their arcs; the distance that was found, and the one that their arcs were relaxed with.
+    // And, a bit for each: which have more arcs than these, which have some that leave, and which have worked.
+    Inside inside[NODES_EACH];  // in registers as long as the loops over them are unrolled
+    uint found[NODES_EACH], last[NODES_EACH], more = 0, leaving = 0, working = 0;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE, first = 0, end = 0;
-        found[k] = before[k] = UNREACHABLE;
+        found[k] = last[k] = 0;  // a place without a node never works
         if (place < count) {
             first = first_out[base + place];
             end = first_out[base + place + 1];
             found[k] = dist[base + place];
-            before[k] = relaxed_with[base + place];
+            last[k] = relaxed_with[base + place];
             block_dist[place] = found[k];
         }
-        last[k] = before[k];
+        uvec2 arc[FEW];
         for (uint i = 0; i < FEW; ++i) {
-            arc[k][i] = first + i < end ? arcs[first + i] : NO_ARC;
-            if (arc[k][i] != NO_ARC && arc[k][i].x - base >= count) leaving |= 1u << k;
+            arc[i] = first + i < end ? arcs[first + i] : NO_ARC;
+            if (arc[i] != NO_ARC && arc[i].x - base >= count) leaving |= 1u << k;
         }
+        inside[k] = inside_arcs(arc, place);
         if (end - first > FEW) more |= 1u << k;
     }
     if (lid == 0) changed[0] = changed[1] = changed[2] = num_long = 0, pending = UNREACHABLE;
     barrier();
 
-    for (uint round_number = 0;;) {
+    uint flag = 0, next_flag = 1;
+    for (uint round_number = 1;; ++round_number) {
         uint nodes = 0;
         changes = false;
         [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
             uint place = lid + k * WORKGROUP_SIZE;
-            if (place >= count) continue;
-            if (COUNTING > 0) ++visited;
+            if (BLOCK % WORKGROUP_SIZE != 0 && place >= BLOCK) continue;
+            if (COUNTING > 0 && place < count) ++visited;
             uint distance = read_inside(place);
             if (distance >= last[k] || distance >= step.threshold) continue;
             if (COUNTING > 0) ++worked;
             last[k] = distance;
-            relax_inside(arc[k], distance);
             nodes |= 1u << k;
+            relax_inside(inside[k], distance);
         }
+        working |= nodes;
         relax_rows(true, nodes & more);
-        if (changes) set_changed(round_number % 3);
+        if (changes) set_changed(flag);
         barrier();
-        bool goes_on = changed[round_number % 3] != 0;
-        ++round_number;
-        if (lid == 0) changed[(round_number + 1) % 3] = 0;
+        bool goes_on = changed[flag] != 0;
+        uint free_flag = 3 - flag - next_flag;
+        if (lid == 0) changed[free_flag] = 0;
         if (!goes_on || round_number == ROUNDS) break;
+        flag = next_flag;
+        next_flag = free_flag;
     }
 
-    uint nodes = 0;
+    if (lid == 0) next_entry = claims() ? gl_NumWorkGroups.x + atomicAdd(state.claimed, 1) : UNREACHABLE;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
         if (place >= count) continue;
         uint distance = block_dist[place];
         if (distance < found[k]) atomicMin(dist[base + place], distance);
         if (distance < last[k]) atomicMin(pending, distance);
-        if (distance != last[k] || distance >= before[k]) continue;
+        // What improved after its last turn relaxes no arcs that leave: it has a turn in the next visit.
+        if (distance != last[k]) working &= ~(1u << k);
+        if ((working >> k & 1) == 0) continue;
         relaxed_with[base + place] = distance;
-        nodes |= 1u << k;
+        if (distance >= UNREACHABLE - heaviest) check_sums(inside[k], distance);
     }
-    relax_rows(false, nodes & (leaving | more));
+    relax_rows(false, working & (leaving | more));
     barrier();  // all have added to what is pending, and the next visit uses the same shared memory
     if (lid == 0 && pending != UNREACHABLE) list(block, pending, mark(block, pending));
 }
@@ -257,6 +303,7 @@ void advance() {
         state.far_next = 0;
     } else {
         state.blocks += entries;
+        state.claimed = 0;
     }
     state.near_parity = 1 - step.near_parity;
     state.near_length = near_next;
@@ -292,7 +339,7 @@ void main() {
         split_far(step.far_length, far_in);
     } else {
         far_out = far_in;
-        for (uint i = gl_WorkGroupID.x; i < step.near_length; i += gl_NumWorkGroups.x) visit(lists[near_in + i]);
+        for (uint i = gl_WorkGroupID.x; i < step.near_length; i = next_entry) visit(lists[near_in + i]);
     }
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);

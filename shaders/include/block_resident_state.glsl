@@ -19,5 +19,7 @@ struct State {
     uint far_length, far_next;  // blocks in the far list, and, in a split, in the one that is left
     uint nearest_gap[32];
     uint far_nearest;  // least distance that waits in the far list
+    uint claimed_gap[32];
+    uint claimed;  // entries of the near list beyond the first ones of the workgroups
     uint end_gap[32];
 };

@@ -84,7 +84,7 @@ class BlockResident(DeviceAlgorithm):
             "blocks",
         ),
         *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
-        *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
+        *(("nearest_gap", 32), "far_nearest", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "blocks")
     SWEEPS: ClassVar[bool] = False
@@ -112,7 +112,7 @@ class BlockResident(DeviceAlgorithm):
             *(self.terminals, self.distances, graph.first_out, graph.arcs),
             *(self._relaxed_with, self._blocks, self._lists),
             workgroup_size=size,
-            push_constants=2,
+            push_constants=3,
             constants={
                 _BLOCK_CONSTANT: self._block,
                 _ROUNDS_CONSTANT: rounds,
@@ -122,7 +122,8 @@ class BlockResident(DeviceAlgorithm):
             shared_bytes=4 * self._block * (2 if long_rows else 1) + _SHARED_BESIDES,
         )
         groups = self._groups(self._num_blocks, 1, default=528)
-        return [Step(kernel, groups, (self._num_nodes, self._num_blocks))]
+        heaviest = int(graph.prepared.arcs[:, 1].max(initial=0))
+        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)
