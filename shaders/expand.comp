@@ -1,21 +1,23 @@
 // Distances of all nodes from those of the core: each node's record names one or two core nodes and the weights from
 // there (see vkssp/reduction). Records lie in the order of the nodes, so they are read, and distances written, side by
-// side; only the core's distances are gathered, and the core is small.
+// side; only the core's distances are gathered, and the core is small. Nothing is done while the search in the core goes on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "loop_state.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer CoreDistances { uint core_dist[]; };
 layout(std430, binding = 1) readonly restrict buffer Records { uvec4 records[]; };  // core node, weight; and again
 layout(std430, binding = 2) writeonly restrict buffer Distances { uint dist[]; };
-layout(std430, binding = 3) writeonly restrict buffer Overflow { uint overflow; };
+layout(std430, binding = 3) restrict buffer StateBuffer { Loop loop; };
 
 layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
 void main() {
+    if (loop.done != 1) return;  // not yet, or not any more
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uvec4 record = records[node];
         bool has_second = record.w != UNREACHABLE;
@@ -23,6 +25,6 @@ void main() {
         uint distance = min(extend(first, record.y), extend(second, record.w));
         dist[node] = distance;
         bool some_way = first != UNREACHABLE && record.y != UNREACHABLE || second != UNREACHABLE;
-        if (distance == UNREACHABLE && some_way) overflow = 1;
+        if (distance == UNREACHABLE && some_way) atomicOr(loop.overflow, 1);
     }
 }

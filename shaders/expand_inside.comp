@@ -1,18 +1,22 @@
-// Lowers the distances of some nodes, those of removed nodes that a seed reaches without going through the core.
+// Lowers the distances of some nodes, those of removed nodes that a seed reaches without going through the core. What runs
+// while the search in the core goes on lowers distances that are written anew at its end.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
+#include "loop_state.glsl"
 
 layout(local_size_x_id = 0) in;
-layout(std430, binding = 0) readonly restrict buffer Near { uvec2 near[]; };  // node, distance; no node twice
-layout(std430, binding = 1) restrict buffer Distances { uint dist[]; };
-
-layout(push_constant) uniform Push {
-    uint num_near;
+layout(std430, binding = 0) readonly restrict buffer Near {
+    uint num_near, unused;
+    uvec2 near[];  // node, distance; no node twice
 };
+layout(std430, binding = 1) restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) restrict buffer StateBuffer { Loop loop; };
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_near; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         dist[near[i].x] = min(dist[near[i].x], near[i].y);
     }
+    // What was submitted in vain need not write all distances once more.
+    if (gl_GlobalInvocationID.x == 0 && loop.done != 0) loop.done = 2;
 }

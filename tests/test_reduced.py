@@ -305,7 +305,7 @@ def test_a_failed_search_leaves_a_solver_that_works(device: Device, monkeypatch:
     with Solver(graph, device=device, reduction="full") as solver:
         expected = solver.distances(1)
         with monkeypatch.context() as patch:
-            patch.setattr(ReducedSearch, "_expansion", fail)
+            patch.setattr(ReducedSearch, "begin", fail)
             with pytest.raises(KeyboardInterrupt):
                 solver.distances(2)
         assert solver.last is None

@@ -1,24 +1,13 @@
-// What the iterations of every algorithm leave to the next: how the search stands, and what it counted. The host's twins
-// are LOOP and TRACE in vkssp/solvers/device.py and base.py. Needs `State`, the algorithm's own part; declares bindings
-// 0 and 1.
+// The end of an iteration of every algorithm, and what it leaves to the next. The host's twins are LOOP and TRACE in
+// vkssp/solvers/device.py and base.py. Needs `State`, the algorithm's own part; declares bindings 0 and 1.
 //
 // A dispatch ends with last_workgroup(): one workgroup, the last to come there, sees all that the others did and decides
 // what the next dispatch does. It waits for nobody.
 
+#include "loop_state.glsl"
+
 layout(constant_id = 1) const uint COUNTING = 0;  // 1: totals, 2: and a row of the trace for every iteration
 const uint TRACE_ROWS = 1024;  // a ring, copied out more often than it comes round
-
-struct Loop {
-    uint done;
-    uint ticket;  // workgroups that have finished this dispatch
-    uint iterations;
-    uint num_seeds, num_targets;
-    uint best;      // length of the way to the best target
-    uint overflow;   // a sum did not fit
-    uint cut_short;  // the device ended a loop before its time, see check_loops()
-    uint work[4];    // of this iteration: visited, worked, relaxed, improved
-    uint totals[8];  // of all before it, 64 bits each, low word first
-};
 
 struct Row {
     uint iteration, phase, low, high, first_node, last_node, visited, worked, relaxed, improved;

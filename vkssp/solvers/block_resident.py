@@ -24,7 +24,7 @@ from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LONG_ROWS_CONSTANT = 2, 3, 4, 5
+_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LONG_ROWS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5, 6
 #: A workgroup walks the arcs of a node that has more together; the twin of LONG in shaders/block_resident.comp.
 LONG = 32
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
@@ -66,6 +66,7 @@ class BlockResident(DeviceAlgorithm):
         DELTA,
         Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
         Parameter("rounds", 1, 65535, None, "rounds of a visit at most"),
+        Parameter("rounds_at_once", 1, 1024, 1, "rounds between two barriers of the workgroup"),
         Parameter("read_first", 0, 3, 3, "read before the atomic minimum: 1 in shared memory, 2 outside, 3 both"),
         WORKGROUP_SIZE,
         WORKGROUPS,
@@ -118,6 +119,7 @@ class BlockResident(DeviceAlgorithm):
                 _ROUNDS_CONSTANT: rounds,
                 _READ_FIRST_CONSTANT: parameters["read_first"] or 0,
                 _LONG_ROWS_CONSTANT: int(long_rows),
+                _AT_ONCE_CONSTANT: parameters["rounds_at_once"] or 1,
             },
             shared_bytes=4 * self._block * (2 if long_rows else 1) + _SHARED_BESIDES,
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,16 @@ def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
     return np.dtype([*LOOP.descr, *own])
 
 
+class Afterwards(Protocol):
+    """What follows a search in the same submissions."""
+
+    def begin(self, recording: Recording) -> None:
+        """Record what prepares it at the beginning of a search; a barrier from transfers to kernels comes after it."""
+
+    def finish(self, recording: Recording, state: Buffer) -> None:
+        """Record what is done at the end, and again and again before that, until the state says that it is the end."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One of the dispatches that make an iteration: a kernel, its push constants, and how many workgroups."""
@@ -70,8 +80,21 @@ class DeviceAlgorithm(Resource):
         The graph, on its device.
     counting : int
         What is counted, an index into `COUNTING`.
+    afterwards : Afterwards, optional
+        What follows each search.
+    owner : Resource, optional
+        What closes it, by default the graph.
     **parameters : int, optional
         As `PARAMETERS` declares them.
+
+    Attributes
+    ----------
+    distances : Buffer
+        Distances, by node.
+    terminals : Buffer
+        Seeds and targets of the last search.
+    state : Buffer
+        How the search stands, see `STATE`.
     """
 
     NAME: ClassVar[str]
@@ -87,8 +110,17 @@ class DeviceAlgorithm(Resource):
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
 
-    def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
-        super().__init__(graph)
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        *,
+        counting: int = 0,
+        afterwards: Afterwards | None = None,
+        owner: Resource | None = None,
+        **parameters: int | None,
+    ) -> None:
+        super().__init__(owner or graph)
+        self._afterwards = afterwards
         self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
         self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
         self._device = graph.device
@@ -107,7 +139,7 @@ class DeviceAlgorithm(Resource):
         num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
         self.distances = self._buffer("the distances", 4 * num_distances)
         self.terminals = Buffer(self._device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
-        self._state = self._buffer("the state", self.STATE.itemsize)
+        self.state = self._buffer("the state", self.STATE.itemsize)
         self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
         self._parts = []  # what is made from here on may be made again
@@ -134,8 +166,13 @@ class DeviceAlgorithm(Resource):
         trace = (self._rows, TRACE, TRACE_ROWS) if self._counting > 1 else None
         graph = self._graph.prepared
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
-        self._loop = Loop(self._device, self._state, self.STATE, iterate, trace, work, owner=self)
+        self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
         self._parts.append(self._loop)
+
+    def _finish(self) -> Callable[[Recording], None] | None:
+        """Return what records the end of every batch."""
+        afterwards = self._afterwards
+        return None if afterwards is None else lambda recording: afterwards.finish(recording, self.state)
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         buffer = Buffer(self._device, nbytes, name=name, owner=self)
@@ -165,7 +202,7 @@ class DeviceAlgorithm(Resource):
             owner=self,
         )
         self._parts.append(kernel)
-        return kernel.on(self._state, self._rows, *buffers)
+        return kernel.on(self.state, self._rows, *buffers)
 
     def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
         """Return the size of a workgroup: what was asked for, or a default that the device has."""
@@ -196,8 +233,10 @@ class DeviceAlgorithm(Resource):
 
         def begin(recording: Recording) -> None:
             recording.fill(self.distances, UNREACHABLE)
-            recording.update(self._state, initial.tobytes())
+            recording.update(self.state, initial.tobytes())
             self._begin(recording, len(seeds))
+            if self._afterwards is not None:
+                self._afterwards.begin(recording)
             recording.barrier("transfer", "compute")
             recording.bind(self._start)
             recording.push(self._start, len(seeds))

@@ -45,6 +45,9 @@ class Loop(Resource):
         Nodes and arcs that an iteration may look at; where they are many a batch has fewer iterations.
     owner : Resource
         What closes it.
+    finish : callable, optional
+        Records what follows the last iteration of every batch, in vain as long as the state does not say that it is
+        done.
     """
 
     def __init__(
@@ -56,9 +59,11 @@ class Loop(Resource):
         trace: tuple[Buffer, np.dtype[Any], int] | None,
         work: int,
         owner: Resource,
+        finish: Callable[[Recording], None] | None = None,
     ) -> None:
         super().__init__(owner)
         self._device, self._state, self._iterate, self._trace = device, state, iterate, trace
+        self._finish = finish
         self._times = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
         # Of each size there are two, for one runs while the next is submitted. Each has its own slot, for the device
         # may write the next one's while the host reads this one's.
@@ -87,6 +92,8 @@ class Loop(Resource):
     def _record(self, batch: Recording, slot: int) -> None:
         with batch.record():
             self._iterate(batch, self._times[slot // 2])
+            if self._finish is not None:
+                self._finish(batch)
             batch.timestamp(self._timestamps, slot + 1)
             batch.barrier("compute", "transfer")
             batch.copy(self._state, self._mapped, self._slot_bytes, 0, slot * self._slot_bytes)

@@ -1,5 +1,8 @@
 """Searches on a reduced graph: any algorithm for the device on the core, and then all other nodes in one dispatch.
 
+That dispatch stands at the end of every batch of the loop, and does nothing before the search in the core is over: a
+submission of its own would cost the host more time than the device takes for it.
+
 A seed that was removed is searched from on the host, as far as its component goes (`vkssp.reduction.inside`): the
 distances found there, and seeds among the core nodes around it, stand for it. For a removed target stand the core nodes
 of its record.
@@ -36,9 +39,8 @@ from vkssp.solvers.prepare import PreparedGraph
 
 # Nodes of an invocation on a software device, where one each, or hundreds, take twice as long; a GPU has one each.
 _SOFTWARE_NODES = 8
-_OVERFLOW_BYTES = 4
-# Nodes that a seed reaches inside its component: room for a few hundred at first.
-_NEAR_NAME, _NEAR_BYTES = "the nodes near the seeds", 4096
+# What the seeds reach inside their components, in a recording: at most 65 536 bytes.
+_NEAR_BYTES = 32768
 
 
 class ReducedGraph(DeviceGraph):
@@ -107,40 +109,55 @@ class ReducedSearch(Resource):
     ) -> None:
         super().__init__(graph)
         self._graph, self._counting, self._device = graph, counting, graph.device
-        self._inner: DeviceAlgorithm | None = None
         self._is_traced = False
+        self._expansion: tuple[Bindings, Bindings] | None = None
+        self._near_words = np.zeros(2, np.uint32)
         try:
-            self._inner = kind(graph.core, counting=counting, **parameters)
             self._make()
+            # Made last and so closed first: what was submitted must have ended before what it works on goes.
+            self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)
         except BaseException:
             self.close()
             raise
 
     def _make(self) -> None:
-        device, num_nodes = self._device, self._graph.num_nodes
-        assert self._inner is not None
-        self._core_search = self._inner
-        self.distances = Buffer(device, 4 * num_nodes, name="the distances", owner=self)
+        device = self._device
+        self.distances = Buffer(device, 4 * self._graph.num_nodes, name="the distances", owner=self)
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
-        self._overflow = Buffer(device, _OVERFLOW_BYTES, mapped=True, name="the overflow flag", owner=self)
+        self._near = Buffer(device, _NEAR_BYTES, name="the nodes near the seeds", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
         size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
-        expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
-        core = self._core_search.distances
-        self._expand = expand.on(core, self._graph.records, self.distances, self._overflow)
-        self._lower = Kernel(device, "expand_inside", bindings=2, push_constants=1, workgroup_size=size, owner=self)
-        self._near = Buffer(device, _NEAR_BYTES, mapped=True, name=_NEAR_NAME, owner=self)
-        self._near_bindings = self._lower.on(self._near, self.distances)
-        # Made last and so closed first: what was submitted must have ended before what it works on goes.
-        self._recording = Recording(device, owner=self)
+        self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
+        self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
+
+    def begin(self, recording: Recording) -> None:
+        """Record the upload of what the seeds reach inside their components; see `Afterwards`."""
+        recording.update(self._near, self._near_words.tobytes())
+
+    def finish(self, recording: Recording, state: Buffer) -> None:
+        """Record how the distances of all nodes follow from those of the core; see `Afterwards`."""
+        if self._expansion is None:
+            core, records = self._inner.distances, self._graph.records
+            expand = self._expand.on(core, records, self.distances, state)
+            self._expansion = expand, self._lower.on(self._near, self.distances, state)
+        expand, lower = self._expansion
+        recording.bind(expand)
+        recording.push(expand, self._graph.num_nodes)
+        recording.dispatch(self._groups(self._graph.num_nodes))
+        recording.barrier()
+        self._lowering(recording, lower, _NEAR_BYTES // 8)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`."""
-        graph, inner = self._graph, self._core_search
+        graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
         found = search_inside(graph.reduction, graph.prepared, seeds)
         best, through, overflow = self._targets(targets, found)
+        near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
+        near = near.astype(np.uint32)
+        fits_near = near.nbytes <= _NEAR_BYTES
+        self._near_words = near if fits_near else np.zeros(2, np.uint32)
         # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
         fits = len(found.exits) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
@@ -149,14 +166,14 @@ class ReducedSearch(Resource):
         else:
             names = ("iterations", *(TOTALS if self._counting else ()))
             outcome = Outcome(UNREACHABLE, False, 0.0, dict.fromkeys(names, 0))
-        milliseconds, beyond = self._expansion(found, from_core=bool(found.exits))
+        more_ms = 0.0 if found.exits and fits_near else self._lower_separately(near, from_core=bool(found.exits))
+        beyond = False
         if not fits:
-            best, beyond_target = self._best(targets)
-            beyond |= beyond_target
+            best, beyond = self._best(targets)
         return Outcome(
             min(best, outcome.best),
             outcome.overflow or overflow or beyond or found.overflow or graph.reduction.saturated,
-            outcome.device_ms + milliseconds,
+            outcome.device_ms + more_ms,
             outcome.counters,
         )
 
@@ -184,43 +201,43 @@ class ReducedSearch(Resource):
         lengths = [int(distances[node]) + offset for node, offset in targets if distances[node] != UNREACHABLE]
         return min([UNREACHABLE, *lengths]), any(length >= UNREACHABLE for length in lengths)
 
-    def _expansion(self, found: Inside, *, from_core: bool) -> tuple[float, bool]:
-        """Find the distances of all nodes; return the milliseconds on the device, and whether some sum did not fit."""
-        lower, num_near = self._near_nodes(found), len(found.nodes)
-        recording, num_nodes = self._recording, self._graph.num_nodes
-        self._overflow.view()[0] = 0
-        with recording.record():
-            recording.barrier("all", "all")
-            recording.timestamp(self._timestamps, 0)
-            if not from_core:
-                recording.fill(self._core_search.distances, UNREACHABLE)
-                recording.barrier("transfer", "compute")
-            recording.bind(self._expand)
-            recording.push(self._expand, num_nodes)
-            recording.dispatch(self._groups(num_nodes))
-            if num_near:
-                recording.barrier()
-                recording.bind(lower)
-                recording.push(lower, num_near)
-                recording.dispatch(self._groups(num_near))
-            recording.timestamp(self._timestamps, 1)
-            recording.barrier("all", "all")
-        recording.submit()
-        recording.wait()
-        milliseconds = self._timestamps.read(1) - self._timestamps.read(0)
-        return milliseconds, bool(self._overflow.view()[0])
+    def _lower_separately(self, near: Uint32s, *, from_core: bool) -> float:
+        """Lower the distances near the seeds, where they are too many for the batches or no seed leads to the core.
 
-    def _near_nodes(self, found: Inside) -> Bindings:
-        """Write nodes and distances to a buffer that holds them, and return the kernel that lowers theirs."""
-        pairs = np.stack([found.nodes, found.distances], axis=1).reshape(-1)
-        if self._near.nbytes < pairs.nbytes:
-            for part in (self._recording, self._near_bindings, self._near):
+        Returns
+        -------
+        float
+            Milliseconds on the device.
+        """
+        parts: list[Resource] = []
+        try:
+            many = Buffer(self._device, near.nbytes, mapped=True, name="the many nodes near the seeds", owner=self)
+            parts.append(many)
+            many.view()[:] = near
+            lower = self._lower.on(many, self.distances, self._inner.state)
+            parts.append(lower)
+            recording = Recording(self._device, owner=self)
+            parts.append(recording)
+            with recording.record():
+                recording.barrier("all", "all")
+                recording.timestamp(self._timestamps, 0)
+                if not from_core:
+                    recording.fill(self.distances, UNREACHABLE)
+                    recording.barrier("transfer", "compute")
+                self._lowering(recording, lower, near.nbytes // 8)
+                recording.timestamp(self._timestamps, 1)
+                recording.barrier("all", "all")
+            recording.submit()
+            recording.wait()
+        finally:
+            for part in reversed(parts):
                 part.close()
-            self._near = Buffer(self._device, 2 * pairs.nbytes, mapped=True, name=_NEAR_NAME, owner=self)
-            self._near_bindings = self._lower.on(self._near, self.distances)
-            self._recording = Recording(self._device, owner=self)
-        self._near.view()[: len(pairs)] = pairs
-        return self._near_bindings
+        return self._timestamps.read(1) - self._timestamps.read(0)
+
+    def _lowering(self, recording: Recording, lower: Bindings, num_near: int) -> None:
+        recording.bind(lower)
+        recording.dispatch(self._groups(num_near))
+        recording.barrier()
 
     def _groups(self, items: int) -> int:
         each = _SOFTWARE_NODES if self._device.info.kind == "cpu" else 1
@@ -232,12 +249,8 @@ class ReducedSearch(Resource):
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the iterations of the last search in the core; see `Algorithm`."""
-        return self._core_search.trace() if self._is_traced else np.empty(0, TRACE)
+        return self._inner.trace() if self._is_traced else np.empty(0, TRACE)
 
     def walker(self) -> PathWalker:
         """Return a walker along the distances of the whole graph; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
-
-    def _release(self) -> None:
-        if self._inner is not None:
-            self._inner.close()
