@@ -148,16 +148,19 @@ def test_clones_outlive_the_solver_that_opened_the_device() -> None:
     assert clone.device.closed
 
 
+NEAR_FAR = {"algorithm": "near_far"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of near_far"),
-        ({"delta": 0}, "delta is 0; near_far takes 1 to 4294967294"),
-        ({"delta": 2.5}, "delta is 2.5; near_far takes an integer"),
-        ({"delta": "many"}, "delta is 'many'; near_far takes an integer"),
-        ({"delta": float("nan")}, "delta is nan"),
+        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of auto, near_far"),
+        ({**NEAR_FAR, "delta": 0}, "delta is 0; near_far takes 1 to 4294967294"),
+        ({**NEAR_FAR, "delta": 2.5}, "delta is 2.5; near_far takes an integer"),
+        ({**NEAR_FAR, "delta": "many"}, "delta is 'many'; near_far takes an integer"),
+        ({**NEAR_FAR, "delta": float("nan")}, "delta is nan"),
         ({"algorithm": "delta_step", "light_heavy": 2}, "light_heavy is 2"),
-        ({"gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
+        ({**NEAR_FAR, "gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
         ({"order": "z"}, "the graph has no coordinates"),
         ({"order": "random"}, "order is 'random'"),
     ],

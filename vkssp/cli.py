@@ -14,8 +14,8 @@ from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
 from vkssp.options import add_reading
 from vkssp.reduction import REDUCTIONS
-from vkssp.solver import DEFAULT_ALGORITHM
 from vkssp.solvers.base import COUNTING
+from vkssp.solvers.choice import DEFAULT_ALGORITHM
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -71,7 +71,8 @@ def _parser() -> argparse.ArgumentParser:
             "--algorithm",
             default=DEFAULT_ALGORITHM,
             metavar="NAME",
-            help=f"one of those that 'vkssp algorithms' lists (default: {DEFAULT_ALGORITHM})",
+            help=f"one of those that 'vkssp algorithms' lists, or auto, the fastest for the graph "
+            f"(default: {DEFAULT_ALGORITHM})",
         )
         sub.add_argument(
             "--set",
@@ -84,8 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument(
             "--reduction",
             choices=REDUCTIONS,
-            default="none",
-            help="take dead ends and chains out of the graph before: full, auto (where it pays), none (default)",
+            help="take dead ends and chains out of the graph before: full, auto (where it pays; the default where the "
+            "algorithm is auto), none (else)",
         )
 
     command("devices", "list the Vulkan devices of this machine")

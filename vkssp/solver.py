@@ -17,19 +17,12 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker, check_parameters
+from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, choose, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph, Timings, share
 
-DEFAULT_ALGORITHM = "near_far"
 _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
-
-
-def algorithm_named(name: str) -> type[Algorithm]:
-    """Return the algorithm of a name, or raise `QueryError` with those that there are."""
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        raise QueryError(f"algorithm is {name!r}; choose one of {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name]
 
 
 class Solver(Resource):
@@ -44,17 +37,19 @@ class Solver(Resource):
         The graph; it is uploaded once. One that was prepared before, by `vkssp.solvers.prepare.PreparedGraph`, spares
         the next solvers the time for it, and has an order already.
     algorithm : str
-        Name of an algorithm; see `vkssp.ALGORITHMS`.
+        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that finds all distances in this graph
+        first. It takes no parameters.
     device : Device, int or str, optional
         An open device, or the index or a part of the name of one to open; by default what the environment variable
         VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
     order : str
         ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
         keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
-    reduction : str
+    reduction : str, optional
         ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
         what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of
-        routes, are the same; counters and traces are those of what is left.
+        routes, are the same; counters and traces are those of what is left. The default is ``"auto"`` where the
+        algorithm is chosen, too, and else ``"none"``.
     counters : str
         What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
         a row for each iteration, see `trace`.
@@ -68,7 +63,7 @@ class Solver(Resource):
     device : Device or Host
         The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
-        Name of the algorithm.
+        Name of the algorithm, also where it was chosen.
     core_nodes : int or None
         Number of nodes that are searched, where a reduction left fewer; None where there is no reduction.
     last : Outcome or None
@@ -96,23 +91,24 @@ class Solver(Resource):
         device: Device | int | str | None = None,
         *,
         order: str = "auto",
-        reduction: str = "none",
+        reduction: str | None = None,
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        kind = algorithm_named(algorithm)
-        self._parameters = check_parameters(kind, parameters)
+        self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
         if counters not in COUNTING:
             raise QueryError(f"counters is {counters!r}; choose one of {', '.join(COUNTING)}")
-        if kind.RUNS_ON == "host" and device is not None:
+        if where == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
-        shared = share(graph, order, kind.RUNS_ON, device, reduction, counters == "trace")
+        if reduction is None:
+            reduction = "auto" if algorithm == AUTO else "none"
+        shared = share(graph, order, where, device, reduction, counters == "trace")
         self._begin(algorithm, shared, began, uploaded_s)
 
     def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self.algorithm, self._shared = algorithm, shared.hold()
+        self._shared = shared.hold()
         self._prepared, self.device = shared.graph.prepared, shared.device
         self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
         self.last: Outcome | None = None
@@ -122,6 +118,9 @@ class Solver(Resource):
         self._walker: Walker | None = None
         super().__init__()
         try:
+            # In the whole graph, of which a core has the numbering, but not the degrees.
+            self.algorithm = choose(self._prepared) if algorithm == AUTO else algorithm
+            self._parameters = self._parameters or checked(self.algorithm, {})
             self._algorithm()
         except BaseException:
             self.close()
