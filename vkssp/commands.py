@@ -268,13 +268,13 @@ def bench(args: argparse.Namespace) -> Result:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the algorithm, checked before anything is read."""
+    """Return the parameters of a solver, those of its algorithm checked before anything is read."""
     from vkssp.solver import algorithm_named
     from vkssp.solvers.base import check_parameters
 
     given = dict(args.set)
     check_parameters(algorithm_named(args.algorithm), given)
-    return {**given, "reduction": args.reduction}
+    return {**given, "order": args.order, "reduction": args.reduction}
 
 
 def _watched(args: argparse.Namespace) -> bool:
