@@ -162,7 +162,7 @@ NEAR_FAR = {"algorithm": "near_far"}
         ({"algorithm": "delta_step", "light_heavy": 2}, "light_heavy is 2"),
         ({**NEAR_FAR, "gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
         ({"order": "z"}, "the graph has no coordinates"),
-        ({"order": "random"}, "order is 'random'"),
+        ({"order": "random"}, "order is 'random'; choose one of auto, natural, z, landmarks$"),
     ],
 )
 def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:

@@ -16,6 +16,7 @@ from vkssp.options import add_reading
 from vkssp.reduction import REDUCTIONS
 from vkssp.solvers.base import COUNTING
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
+from vkssp.solvers.prepare import ORDERS
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -81,6 +82,13 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             metavar="NAME=N",
             help="a parameter of the algorithm, such as delta=1000; may be repeated",
+        )
+        sub.add_argument(
+            "--order",
+            choices=ORDERS,
+            default="auto",
+            help="number nodes by their coordinates (z), by hops from landmarks, not at all (natural), or by what "
+            "suits the graph (auto, the default)",
         )
         sub.add_argument(
             "--reduction",

@@ -269,12 +269,12 @@ def bench(args: argparse.Namespace) -> Result:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the algorithm, checked before anything is read."""
+    """Return the parameters of a solver, those of its algorithm checked before anything is read."""
     from vkssp.solvers.choice import checked
 
     given = dict(args.set)
     checked(args.algorithm, given)
-    return {**given, "reduction": args.reduction}
+    return {**given, "order": args.order, "reduction": args.reduction}
 
 
 def _watched(args: argparse.Namespace) -> bool:

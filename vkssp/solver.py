@@ -43,8 +43,10 @@ class Solver(Resource):
         An open device, or the index or a part of the name of one to open; by default what the environment variable
         VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
     order : str
-        ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
-        keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
+        How nodes are numbered on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by
+        hops from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes the
+        first where there are coordinates, the second where it makes a road network's neighbours much closer (finding
+        that out takes about a second for a million nodes), or else the last. Results are in the graph's ids either way.
     reduction : str, optional
         ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
         what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of

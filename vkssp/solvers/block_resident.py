@@ -2,8 +2,9 @@
 
 A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
 there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
-road network numbered along the Z-order curve few arcs leave a block, so most steps of a search cost a round within a
-workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs together.
+road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a search cost a
+round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs
+together.
 
 Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
 counted round by round: a visit looks at all nodes of its block in each.
@@ -61,7 +62,7 @@ class BlockResident(DeviceAlgorithm):
         idea="near-far over blocks of nodes: a workgroup relaxes a block in shared memory until nothing near changes",
         source=f"{DAVIDSON}; {NIKLAUS}",
         complexity="a few dispatches for each block on the way; some nodes work more than once",
-        use="road networks with coordinates, whose arcs join nodes that are close in the numbering",
+        use="road networks, whose arcs join nodes that are close in the numbering of their coordinates or landmarks",
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from vkssp.errors import QueryError
-from vkssp.graph import Uint32s
-from vkssp.rows import tails_of
+from vkssp.landmarks import leaving_share
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import Algorithm, check_parameters
 from vkssp.solvers.prepare import PreparedGraph
@@ -24,8 +23,8 @@ AUTO = "auto"
 DEFAULT_ALGORITHM = AUTO
 # Mean degree of a graph that is sparse: street maps have 2 to 3, with turns up to 4.
 _SPARSE = 6.0
-# Consecutive ids that stay together, and the share of arcs between such groups up to which ids are local.
-_BLOCK, _LOCAL = 1024, 0.3
+# The share of arcs that leave their block up to which ids are local.
+_LOCAL = 0.3
 # A graph is skewed where such a share of its arcs starts at nodes of so many times the mean degree.
 _HUB, _SKEWED = 16.0, 0.2
 
@@ -82,11 +81,3 @@ def choose(prepared: PreparedGraph) -> str:
     degree = np.diff(first_out)
     in_hubs = int(degree[degree >= _HUB * mean].sum(dtype=np.int64))
     return "bellman_ford_edge" if in_hubs >= _SKEWED * num_arcs else "near_far"
-
-
-def leaving_share(first_out: Uint32s, head: Uint32s) -> float:
-    """Return the share of arcs that lead from one group of consecutive ids to another, 0 where there are no arcs."""
-    if len(head) == 0:
-        return 0.0
-    leaves = tails_of(first_out) // np.uint32(_BLOCK) != head // np.uint32(_BLOCK)
-    return float(np.count_nonzero(leaves)) / len(head)
