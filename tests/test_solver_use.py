@@ -321,3 +321,16 @@ def test_a_queue_that_cannot_grow_is_an_error(
         with pytest.raises(DeviceError, match=f"the {queue} of near_far has more entries than the 128 .* delta_step"):
             solver.distances(0)
         assert solver.distances(1).tolist() == [UNREACHABLE, 0, *[UNREACHABLE] * 1999], "it works on"
+
+
+def test_distances_from_several_nodes(device: Device) -> None:
+    graph = grid(12, seed=3)
+    seeds = [(0, 50), (143, 0), (70, 7)]
+    alone = np.array([heap_dijkstra(graph, node) + np.uint64(offset) for node, offset in seeds])
+    for options in ({}, {"algorithm": "near_far"}, {"algorithm": "block_resident", "reduction": "full"}):
+        with Solver(graph, device=device, **options) as solver:  # type: ignore[arg-type]
+            assert np.array_equal(solver.distances_from(seeds), alone.min(axis=0))
+            with pytest.raises(QueryError, match="there are 0 places named source"):
+                solver.distances_from([])
+            with pytest.raises(QueryError, match="the weight to a source is -1"):
+                solver.distances_from([(0, -1)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 import time
 from collections.abc import Sequence
@@ -17,10 +16,11 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.base import COUNTING, Algorithm, Outcome, Terminal, Walker
 from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, choose, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph, Timings, share
+from vkssp.solvers.terminals import terminals
 
 _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 
@@ -180,9 +180,31 @@ class Solver(Resource):
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         """
-        seeds = [(self._node(source, "source"), 0)]
+        return self.distances_from([(source, 0)])
+
+    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+        """Return the distance from the best of some nodes to every node.
+
+        Parameters
+        ----------
+        seeds : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant; it counts.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no seed, or too many of them.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+        """
+        here = terminals(self._prepared, seeds, "source")
         with self._lock:
-            outcome = self._run(seeds, [])
+            outcome = self._run(here, [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
@@ -200,7 +222,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        seeds, targets = [(self._node(source, "source"), 0)], [(self._node(target, "target"), 0)]
+        seeds, targets = self._terminals([(source, 0)], [(target, 0)])
         with self._lock:
             return self._best(seeds, targets)
 
@@ -253,7 +275,7 @@ class Solver(Resource):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        here_seeds, here_targets = self._terminals(seeds, targets)
         with self._lock:
             return self._run(here_seeds, here_targets)
 
@@ -324,7 +346,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        here_seeds, here_targets = self._terminals(seeds, targets)
         if len(targets) == 0:
             raise QueryError("there is no target; give at least one")
         with self._lock:
@@ -359,31 +381,10 @@ class Solver(Resource):
             raise
         return self.last
 
-    def _node(self, node: int, name: str) -> int:
-        try:
-            index = operator.index(node)
-        except TypeError:
-            raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
-        if not 0 <= index < self.graph.num_nodes:
-            if self.graph.num_nodes == 0:
-                raise QueryError(f"{name} is {index}, but this graph has no nodes")
-            last = self.graph.num_nodes - 1
-            raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {last}")
-        return int(self._prepared.node[index])
-
-    def _terminals(self, places: Sequence[Terminal], name: str) -> list[Terminal]:
-        if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
-            raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
-        result = []
-        for node, offset in places:
-            try:
-                weight = operator.index(offset)
-            except TypeError:
-                weight = -1
-            if not 0 <= weight < UNREACHABLE:
-                raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
-            result.append((self._node(node, name), weight))
-        return result
+    def _terminals(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    ) -> tuple[list[Terminal], list[Terminal]]:
+        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
 
     def _check_open(self) -> None:
         if self.closed:
