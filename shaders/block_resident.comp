@@ -72,11 +72,11 @@ uint far_nearest = UNREACHABLE;
 
 // Others lower it meanwhile; the next round sees what this one does not.
 uint read_inside(uint place) {
-    return atomicLoad(block_dist[place], gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed);
+    return atomicLoad(block_dist[place], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
 void set_changed(uint flag) {
-    atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsShared, gl_SemanticsRelaxed);
+    atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
 // Arcs of a node that stay in the block. In the place of others stand some that improve nothing: loops of the node.

@@ -271,10 +271,13 @@ def test_blocks_that_do_not_fit_into_shared_memory_are_refused(device: Device, m
 
 
 def test_more_nodes_than_an_invocation_has_registers_for_are_refused(device: Device) -> None:
-    with pytest.raises(QueryError, match=r"^block is 128; block_resident with workgroups of 4 takes 64 at most$"):
+    with pytest.raises(
+        QueryError, match=r"^block is 128; block_resident with workgroups of 4 takes 64 at most; choose"
+    ):
         solve(grid(5), device, block=128, workgroup_size=4)
-    with solve(grid(12), device, block=64, workgroup_size=4) as solver:
-        assert np.array_equal(solver.distances(3), heap_dijkstra(grid(12), 3))
+    for options in ({"block": 64, "workgroup_size": 4}, {"block": 2048}):  # large blocks have large workgroups
+        with solve(grid(12), device, **options) as solver:
+            assert np.array_equal(solver.distances(3), heap_dijkstra(grid(12), 3))
 
 
 @pytest.mark.parametrize(("limit", "size", "block"), [(1024, 1024, 1024), (512, 512, 1024), (256, 256, 1024)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from tests.graphs import heap_dijkstra
-from vkssp import ALGORITHMS, Graph, QueryError, Solver
+from vkssp import ALGORITHMS, DeviceError, Graph, QueryError, Solver
 from vkssp.generate import barabasi_albert, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
 from vkssp.solvers.choice import AUTO, choose
@@ -34,7 +36,28 @@ def shuffled(graph: Graph) -> Graph:
     ],
 )
 def test_the_algorithm_follows_from_the_graph(graph: Graph, algorithm: str) -> None:
-    assert choose(PreparedGraph(graph)) == algorithm
+    assert choose(PreparedGraph(graph), 2**32) == algorithm
+
+
+def test_arcs_that_fit_into_no_buffer_are_swept_as_edges(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = uniform_random(400, 10)
+    assert choose(PreparedGraph(graph), 8 * graph.num_arcs) == "near_far"
+    Solver(graph, device=device).close()  # the device keeps its staging buffer, which is larger
+    limits = dataclasses.replace(device.limits, storage_range=8 * graph.num_arcs - 1)
+    monkeypatch.setattr(device, "limits", limits)
+    with Solver(graph, device=device) as solver:
+        assert solver.algorithm == "bellman_ford_edge"
+        assert np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
+
+
+def test_a_reduction_that_does_not_fit_is_left_out(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = road_grid(64, shape_nodes=3)
+    Solver(graph, device=device).close()
+    monkeypatch.setattr(device, "limits", dataclasses.replace(device.limits, storage_range=16 * graph.num_nodes - 1))
+    with Solver(graph, device=device) as solver:
+        assert solver.core_nodes is None and np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
+    with pytest.raises(DeviceError, match="the records of removed nodes needs"):
+        Solver(graph, device=device, reduction="full")
 
 
 def test_a_solver_chooses_and_says_what(device: Device) -> None:

@@ -273,6 +273,8 @@ def test_algorithms_are_listed_with_all_that_one_chooses_by(capsys: pytest.Captu
     assert main(["algorithms"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n{name}  (" in f"\n{text}" for name in ALGORITHMS) and max(map(len, text.splitlines())) <= 120
+    assert main(["algorithms", "auto"]) == 2
+    assert "auto is the algorithm of this list that fits the graph best" in capsys.readouterr().err
     assert main(["algorithms", "crauser"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("crauser  (device") and "--set relax_workgroup_size=" in text and "martin" not in text
@@ -304,6 +306,15 @@ def test_an_algorithm_on_the_cpu_takes_no_device(capsys: pytest.CaptureFixture[s
     query = ["distances", andorra_graph, "--source", "3", "--algorithm", "dijkstra"]
     assert main([*query, "--device", "0"]) == 2
     assert "dijkstra runs on the CPU; leave device out" in capsys.readouterr().err
+
+
+def test_distances_say_what_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    query = ["distances", "road:64,shape_nodes=3", "--source", "3"]
+    chosen = as_json(capsys, *query)
+    assert chosen["algorithm"] == "block_resident" and 0 < chosen["core_nodes"] < chosen["nodes"] / 2
+    assert main(query) == 0
+    assert "with block_resident" in (text := capsys.readouterr().out) and "nodes that a reduction left" in text
+    assert as_json(capsys, *query, "--reduction", "none")["core_nodes"] is None
 
 
 def test_a_route_by_the_cpu_is_that_of_the_device(capsys: pytest.CaptureFixture[str], andorra_graph: str) -> None:

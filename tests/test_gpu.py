@@ -116,6 +116,8 @@ def test_kernels_that_pass_the_limits_are_refused(device: Device) -> None:
     ):
         with pytest.raises(DeviceError, match=words):
             Kernel(device, "path", bindings=5, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(DeviceError, match=r"storage buffers, .*; choose another algorithm"):
+        Kernel(device, "path", bindings=limits.storage_buffers + 1, workgroup_size=1)
     with pytest.raises(DeviceError, match=r"path needs telepathy, which .* lacks; use another device"):
         Kernel(device, "path", bindings=5, workgroup_size=1, needs=["subgroup_basic", "telepathy"])
 

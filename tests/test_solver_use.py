@@ -197,6 +197,8 @@ def test_wrong_nodes(device: Device) -> None:
         ([(0, 0)], [(0, 2**32 - 1)], "the weight to a target is 4294967295"),
         ([(9, 0)], [(0, 0)], "source is 9"),
         ([(0, 1.5)], [(0, 0)], "the weight to a source is 1.5"),
+        ([0], [(0, 0)], "a source is 0; give a node id and a weight"),
+        ([(0, 0)], [(0, 0, 0)], r"a target is \(0, 0, 0\); give a node id and a weight"),
     ],
 )
 def test_wrong_terminals(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.errors import DeviceError, FormatError
+from vkssp.errors import DeviceError, FormatError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.options import reading
 from vkssp.reading import read_graph
@@ -49,8 +49,10 @@ def devices(args: argparse.Namespace) -> Result:
 def algorithms(args: argparse.Namespace) -> Result:
     """List the algorithms."""
     from vkssp.solvers import ALGORITHMS
-    from vkssp.solvers.choice import DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, algorithm_named
 
+    if args.name == AUTO:
+        raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")
     chosen = [algorithm_named(args.name)] if args.name else list(ALGORITHMS.values())
     described, lines = [], []
     for algorithm in chosen:
@@ -223,6 +225,7 @@ def distances(args: argparse.Namespace) -> Result:
         found = solver.distances(args.source)
         milliseconds = 1e3 * (time.perf_counter() - began)
         device, outcome, timings = solver.device.info, solver.last, solver.timings
+        algorithm, core_nodes = solver.algorithm, solver.core_nodes
         trace = solver.trace() if args.trace else None
     assert outcome is not None and timings.download_ms is not None
     reached = found[found != UNREACHABLE]
@@ -233,7 +236,8 @@ def distances(args: argparse.Namespace) -> Result:
         "largest": int(reached.max()),
         "device": device.name,
         "driver": device.driver,
-        "algorithm": args.algorithm,
+        "algorithm": algorithm,
+        "core_nodes": core_nodes,
         "query_ms": milliseconds,
         "device_ms": outcome.device_ms,
         "timings": dataclasses.asdict(timings),
@@ -242,11 +246,13 @@ def distances(args: argparse.Namespace) -> Result:
     lines = [
         f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at {reached.max():,}",
         f"device    {device.name}",
-        f"query     {milliseconds:.1f} ms with {args.algorithm}: {outcome.device_ms:.1f} on the device, "
+        f"query     {milliseconds:.1f} ms with {algorithm}: {outcome.device_ms:.1f} on the device, "
         f"{timings.download_ms:.1f} to download",
         f"before    {timings.setup_ms:.0f} ms to set up, {timings.upload_ms:.1f} to upload",
         "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
     ]
+    if core_nodes is not None:
+        lines.insert(-1, f"searched  {core_nodes:,} nodes that a reduction left; what is counted, or traced, is theirs")
     if trace is not None:
         with atomic_write(args.trace) as stream:
             stream.write((",".join(trace.dtype.names or ()) + "\n").encode())

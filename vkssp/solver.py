@@ -37,8 +37,8 @@ class Solver(Resource):
         The graph; it is uploaded once. One that was prepared before, by `vkssp.solvers.prepare.PreparedGraph`, spares
         the next solvers the time for it, and has an order already.
     algorithm : str
-        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that finds all distances in this graph
-        first. It takes no parameters.
+        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that should be fastest for all distances
+        in this graph, by its degrees and its numbering. It takes no parameters.
     device : Device, int or str, optional
         An open device, or the index or a part of the name of one to open; by default what the environment variable
         VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
@@ -121,7 +121,7 @@ class Solver(Resource):
         super().__init__()
         try:
             # In the whole graph, of which a core has the numbering, but not the degrees.
-            self.algorithm = choose(self._prepared) if algorithm == AUTO else algorithm
+            self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
             self._parameters = self._parameters or checked(self.algorithm, {})
             self._algorithm()
         except BaseException:
@@ -286,7 +286,8 @@ class Solver(Resource):
         -------
         numpy.ndarray
             A row for each iteration, of dtype `vkssp.solvers.base.TRACE`: its number and phase; the distances (low up
-            to high) and the range of node ids that it worked on, both ends included; the nodes that it looked at, those
+            to high) and the range of what it worked on, of node ids or, where an algorithm has a list of nodes or
+            blocks, of places in it, both ends included; the nodes that it looked at, those
             of them that relaxed arcs (the frontier), the arcs relaxed, and those that improved a distance.
 
         Raises

@@ -54,7 +54,7 @@ class Buffer(Resource):
     ) -> None:
         self.device, self.name = device, name
         self.nbytes = max(4, nbytes + -nbytes % 4)
-        limit = min(device.limits.storage_range, device.limits.allocation)
+        limit = device.limits.buffer
         if self.nbytes > limit:
             raise DeviceError(
                 f"{name} needs {self.nbytes} bytes, {device.info.name} binds {limit} at most; use another device or "

@@ -31,6 +31,8 @@ class Limits:
         Workgroups that one dispatch may have.
     workgroup_size : int
         Invocations that one workgroup may have.
+    storage_buffers : int
+        Buffers that a kernel works on.
     shared_memory : int
         Bytes of shared memory of one workgroup.
     push_constants : int
@@ -46,11 +48,17 @@ class Limits:
     storage_range: int
     workgroups: int
     workgroup_size: int
+    storage_buffers: int
     shared_memory: int
     push_constants: int
     allocation: int
     subgroup_size: int
     timestamp_period: float
+
+    @property
+    def buffer(self) -> int:
+        """Bytes of a buffer that a kernel can work on."""
+        return min(self.storage_range, self.allocation)
 
 
 @dataclass(frozen=True)
@@ -195,6 +203,7 @@ def describe(index: int, physical: Any) -> DeviceInfo:
             storage_range=limits.maxStorageBufferRange,
             workgroups=limits.maxComputeWorkGroupCount[0],
             workgroup_size=min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
+            storage_buffers=limits.maxPerStageDescriptorStorageBuffers,
             shared_memory=limits.maxComputeSharedMemorySize,
             push_constants=limits.maxPushConstantsSize,
             allocation=allocation,

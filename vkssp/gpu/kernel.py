@@ -74,13 +74,14 @@ class Kernel(Resource):
         self.device, self.name, self.bindings, self.push_bytes = device, name, bindings, 4 * push_constants
         self.workgroup_size = workgroup_size
         limits = device.limits
-        for needed, limit, what in (
-            (workgroup_size, limits.workgroup_size, "invocations in a workgroup"),
-            (self.push_bytes, limits.push_constants, "bytes of push constants"),
-            (shared_bytes, limits.shared_memory, "bytes of shared memory"),
+        for needed, limit, what, cure in (
+            (workgroup_size, limits.workgroup_size, "invocations in a workgroup", "choose fewer"),
+            (self.push_bytes, limits.push_constants, "bytes of push constants", "use another device"),
+            (shared_bytes, limits.shared_memory, "bytes of shared memory", "choose smaller workgroups or blocks"),
+            (bindings, limits.storage_buffers, "storage buffers", "choose another algorithm"),
         ):
             if needed > limit:
-                raise DeviceError(f"{name} needs {needed} {what}, {device.info.name} has {limit}; choose fewer")
+                raise DeviceError(f"{name} needs {needed} {what}, {device.info.name} has {limit}; {cure}")
         lacking = sorted(set(needs) - device.info.features)
         if lacking:
             raise DeviceError(f"{name} needs {', '.join(lacking)}, which {device.info.name} lacks; use another device")

@@ -98,12 +98,13 @@ class BlockResident(DeviceAlgorithm):
         way = min(max(1.0, mean_way(graph.prepared.num_arcs / max(1, self._num_nodes))), _LONGEST_WAY)
         self._delta = parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], _DELTA_PER_WAY * way)
         # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
-        software = 64 if self._more_groups == 1 else 256
+        software = max(64 if self._more_groups == 1 else 256, (parameters["block"] or 0) // MOST_NODES_EACH)
         size = self._size(default=min(1024, parameters["block"] or 1024), software=software)
         self._block = parameters["block"] or min(1024, 1 << (4 * size).bit_length() - 1)
         if self._block > MOST_NODES_EACH * size:
             raise QueryError(
-                f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at most"
+                f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "
+                "most; choose smaller blocks or a larger workgroup_size"
             )
         rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
         at_once = parameters["rounds_at_once"] or (1 if self._software else _ROUNDS_AT_ONCE)

@@ -66,16 +66,23 @@ def runs_on(name: str) -> str:
     return "device" if name == AUTO else algorithm_named(name).RUNS_ON
 
 
-def choose(prepared: PreparedGraph) -> str:
-    """Return the name of the algorithm that finds all distances in a graph first.
+def choose(prepared: PreparedGraph, largest_buffer: int) -> str:
+    """Return the name of the algorithm that should find all distances in a graph first.
+
+    It goes by degrees and by numbering, which say much of the graphs that people have, and nothing of some that one
+    could think of.
 
     Parameters
     ----------
     prepared : PreparedGraph
         The graph, with the numbering that it has on the device.
+    largest_buffer : int
+        Bytes of the largest buffer of the device.
     """
     first_out, num_arcs = prepared.first_out, prepared.num_arcs
     mean = num_arcs / max(1, prepared.num_nodes)
+    if prepared.arcs.nbytes > largest_buffer:
+        return "bellman_ford_edge"  # the others need all arcs in one buffer, this one has them in three
     if mean <= _SPARSE:
         return "block_resident" if leaving_share(first_out, prepared.arcs[:, 0]) <= _LOCAL else "near_far"
     degree = np.diff(first_out)

@@ -95,6 +95,8 @@ class DeviceAlgorithm(Resource):
         Seeds and targets of the last search.
     state : Buffer
         How the search stands, see `STATE`.
+    ended : numpy.void
+        A copy of it from the end of the last search.
     """
 
     NAME: ClassVar[str]
@@ -127,6 +129,7 @@ class DeviceAlgorithm(Resource):
         # A software device pays for every invocation, a GPU idles without them.
         self._software = graph.device.info.kind == "cpu"
         self._trace: list[npt.NDArray[Any]] = []
+        self.ended = np.zeros(1, self.STATE)[0]
         self._parts: list[Resource] = []
         self._more_groups = 1
         try:
@@ -252,6 +255,7 @@ class DeviceAlgorithm(Resource):
             if not state["cut_short"]:
                 break
             self._spread()
+        self.ended = state
         counters = {"iterations": int(state["iterations"]), **{name: int(state[name]) for name in self.COUNTERS}}
         if self._counting:
             totals = np.ascontiguousarray(state["totals"]).view("<u8") + state["work"]

@@ -57,13 +57,12 @@ class NearFar(DeviceAlgorithm):
         *("queue_overflow", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
         *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
     )
-    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "queue_overflow")
+    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
     CUTS_NODES: ClassVar[bool] = True
     SWEEPS: ClassVar[bool] = False
 
     def _make(self) -> None:
-        limits = self._device.limits
-        self._most = min(limits.storage_range, limits.allocation) // _BYTES_PER_PLACE
+        self._most = self._device.limits.buffer // _BYTES_PER_PLACE
         self._capacity = dict.fromkeys(_QUEUES.values(), min(max(1024, self._num_nodes), self._most))
         super()._make()
 
@@ -110,7 +109,7 @@ class NearFar(DeviceAlgorithm):
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""
         while True:
             outcome = super().search(seeds, targets)
-            overflow = outcome.counters.pop("queue_overflow")
+            overflow = int(self.ended["queue_overflow"])
             if not overflow:
                 return outcome
             self._grow([name for bit, name in _QUEUES.items() if overflow & bit])

@@ -164,7 +164,7 @@ class ReducedSearch(Resource):
         if found.exits:
             outcome = inner.search(list(found.exits.items()), list(through.items()) if fits else [])
         else:
-            names = ("iterations", *(TOTALS if self._counting else ()))
+            names = ("iterations", *inner.COUNTERS, *(TOTALS if self._counting else ()))
             outcome = Outcome(UNREACHABLE, False, 0.0, dict.fromkeys(names, 0))
         more_ms = 0.0 if found.exits and fits_near else self._lower_separately(near, from_core=bool(found.exits))
         beyond = False

@@ -53,6 +53,11 @@ class SharedGraph:
         """Number of nodes that are searched where a reduction left fewer, else None."""
         return self.graph.core.num_nodes if isinstance(self.graph, ReducedGraph) else None
 
+    @property
+    def largest_buffer(self) -> int:
+        """Bytes of the largest buffer of the device; as good as none on the CPU."""
+        return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
+
     def algorithm(self, kind: Any, counting: int, parameters: dict[str, int | None]) -> Algorithm:
         """Return an algorithm with its buffers, on the core where the graph is reduced."""
         if isinstance(self.graph, ReducedGraph):
@@ -109,6 +114,9 @@ def share(
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
     try:
+        # Where nobody asked for it, what has no room on the device is no reduction that pays.
+        if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
+            reduced = None
         on_device = DeviceGraph(opened, prepared) if reduced is None else ReducedGraph(opened, prepared, reduced)
         return SharedGraph(on_device, opened, opened is not device)
     except BaseException:

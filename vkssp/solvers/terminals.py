@@ -31,7 +31,11 @@ def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) ->
     if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
         raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
     result = []
-    for node, offset in places:
+    for place in places:
+        try:
+            node, offset = place
+        except (TypeError, ValueError):
+            raise QueryError(f"a {name} is {place!r}; give a node id and a weight") from None
         try:
             weight = operator.index(offset)
         except TypeError:
