@@ -20,6 +20,9 @@ from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.streets import COORDINATE_SCALE
 
+#: How far from its junction, in metres, a stop sign may stand.
+_SIGN_M = 20.0
+
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -38,9 +41,14 @@ class Segments:
         Coordinates of the nodes in 1e-7 degrees, shape (num_nodes,), int32.
     length : numpy.ndarray
         Length of each segment in metres, shape (num_segments,), float64.
+    node : numpy.ndarray
+        OSM ids of the nodes, shape (num_nodes,), int64; several nodes may stand for one of OpenStreetMap's.
     wait : numpy.ndarray
         Seconds that each segment takes beside driving along it, either way; only the links of gates have any.
         Shape (num_segments,), float64.
+    delay : numpy.ndarray
+        Seconds that signals and signs in the midst of each segment take, along its way and back; none where costs of
+        turns were not asked for. Shape (num_segments, 2), float64.
     polyline_first : numpy.ndarray
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
@@ -52,8 +60,10 @@ class Segments:
     head: Indices
     lat: npt.NDArray[np.int32]
     lon: npt.NDArray[np.int32]
+    node: Indices
     length: Floats
     wait: Floats
+    delay: Floats
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
 
@@ -75,7 +85,8 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
     blocked = np.isin(unique, roads.blocked)[index]
     gate = np.isin(unique, roads.slow)[index] & ~blocked
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | (not simplify))
+    via = np.isin(unique, roads.turns.via)[index] if roads.turns is not None else False
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | via | (not simplify))
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
@@ -112,8 +123,10 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
         head=np.concatenate([node_of[len(begins) :], np.where(leaving, near, middle)]),
         lat=lat[position],
         lon=lon[position],
+        node=node[position],
         length=np.concatenate([travelled[ends] - travelled[begins], np.zeros(len(links.end))]),
         wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
+        delay=np.concatenate([_delays(roads, node, travelled, begins, ends), np.zeros((len(links.end), 2))]),
         polyline_first=polyline_first.astype(np.uint32),
         points=np.column_stack([lat[shape], lon[shape]]),
     )
@@ -146,6 +159,29 @@ def _gate_links(at: Indices, is_gate: npt.NDArray[np.bool_], first_node: int) ->
     node = first_node + np.cumsum(leads_on) - 1
     kept = leads_on[which]
     return _GateLinks(ends[kept], node[which[kept]], gates[leads_on])
+
+
+def _delays(roads: RawRoads, node: Indices, travelled: Floats, begins: Indices, ends: Indices) -> Floats:
+    """Return the seconds that obstacles between the ends of segments take, along their ways and back.
+
+    A stop sign within 20 m of one end, and no nearer the other, that does not say whom it stops, stops those who come
+    from the other: signs stand before junctions. Stops for minor roads alone mean nothing where no other road is.
+    """
+    total = np.zeros((len(begins), 2))
+    if roads.turns is None or len(roads.turns.obstacles.node) == 0:
+        return total
+    obstacles = roads.turns.obstacles
+    which = obstacles.at(node)
+    at = np.flatnonzero(which >= 0)
+    segment = np.searchsorted(begins, at) - 1
+    inside = (segment >= 0) & (at > begins[segment]) & (at < ends[segment]) & ~obstacles.minor[which[at]]
+    at, segment = at[inside], segment[inside]
+    before, after = travelled[at] - travelled[begins[segment]], travelled[ends[segment]] - travelled[at]
+    for direction, (come, go) in enumerate(((before, after), (after, before))):
+        leaves_junction = obstacles.undirected_stop[which[at]] & (come < _SIGN_M) & (go > _SIGN_M)
+        seconds = np.where(leaves_junction, 0.0, obstacles.seconds[which[at], direction])
+        np.add.at(total[:, direction], segment, seconds)
+    return total
 
 
 def _seconds_at(roads: RawRoads, node: Indices) -> Floats:
