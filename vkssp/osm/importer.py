@@ -123,7 +123,7 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
         way_length = np.bincount(way, weights=length, minlength=len(roads.way))
         share = np.where(way_length[way] > 0, length / way_length[way], 0.0)
     whole = roads.duration[way] * share
-    seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None] + segments.delay
+    seconds = np.where(np.isnan(whole)[:, None], seconds, whole[:, None]) + segments.wait[:, None]
     return np.where(speed > 0, seconds, np.inf)
 
 

@@ -158,6 +158,11 @@ class Pieces:
         paths = [path for path in self._whole.get(way, ((), ())) if path]
         return [path for path in paths if all(self.head[a] == self.tail[b] for a, b in pairwise(path))]
 
+    def ends_of(self, way: int) -> list[tuple[int, int]]:
+        """Return the two ends of a way, either way round, whether one can go all along it or not."""
+        ends = [(self.begins[path[0]], self.ends[path[-1]]) for path in self._whole.get(way, ((), ())) if path]
+        return [*ends, *((there, here) for here, there in ends)]
+
     def places(self, way: int) -> set[int]:
         """Return the places at which arcs of a way begin and end."""
         return {place for arc in self._arcs.get(way, ()) for place in (self.begins[arc], self.ends[arc])}
@@ -221,11 +226,9 @@ def _paths(restriction: Restriction, origin: int, target: int, pieces: Pieces) -
 
 def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: frozenset[int]) -> str:
     """Return why a restriction means no sequence of arcs."""
-    chain = (origin, *restriction.ways, target)
-    if not closed.isdisjoint(chain):
+    if not closed.isdisjoint((origin, *restriction.ways, target)):
         return NEEDLESS
-    places = [pieces.places(way) for way in chain]
-    if restriction.node is not None:
-        places.insert(1, {restriction.node})
-    meet = all(not a.isdisjoint(b) for a, b in pairwise(places))
-    return NEEDLESS if meet else _APART
+    places = pieces.places(origin) if restriction.node is None else pieces.places(origin) & {restriction.node}
+    for way in restriction.ways:
+        places = {there for here, there in pieces.ends_of(way) if here in places}
+    return _APART if places.isdisjoint(pieces.places(target)) else NEEDLESS

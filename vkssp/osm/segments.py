@@ -1,10 +1,10 @@
 """Cutting ways into the pieces between junctions, which become the arcs of the graph.
 
-A node of the graph is where two ways meet, where one meets itself, and where one ends; all other nodes of a
-way only give the street its shape. A barrier cuts the street: every piece that ends there gets a node of its
-own, so that both sides can be reached and nothing gets through. A gate cuts it, too, but joins the pieces by
-links without length, which hold the time that it takes: half on the way in and half on the way out. So only
-who goes through it waits, and the streets on its two sides are no slower for it.
+A node of the graph is where two ways meet, where one meets itself, where one ends, and, where turns count, what a
+restriction names or has traffic signals; all other nodes of a way only give the street its shape. A barrier cuts the
+street: every piece that ends there gets a node of its own, so that both sides can be reached and nothing gets through.
+A gate cuts it, too, but joins the pieces by links without length, which hold the time that it takes: half on the way in
+and half on the way out. So only who goes through it waits, and the streets on its two sides are no slower for it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from vkssp.geo import haversine
 from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.streets import COORDINATE_SCALE
-
-#: How far from its junction, in metres, a stop sign may stand.
-_SIGN_M = 20.0
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -46,9 +43,6 @@ class Segments:
     wait : numpy.ndarray
         Seconds that each segment takes beside driving along it, either way; only the links of gates have any.
         Shape (num_segments,), float64.
-    delay : numpy.ndarray
-        Seconds that signals and signs in the midst of each segment take, along its way and back; none where costs of
-        turns were not asked for. Shape (num_segments, 2), float64.
     polyline_first : numpy.ndarray
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
@@ -63,7 +57,6 @@ class Segments:
     node: Indices
     length: Floats
     wait: Floats
-    delay: Floats
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
 
@@ -85,8 +78,8 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
     blocked = np.isin(unique, roads.blocked)[index]
     gate = np.isin(unique, roads.slow)[index] & ~blocked
-    via = np.isin(unique, roads.turns.via)[index] if roads.turns is not None else False
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | via | (not simplify))
+    turns = np.isin(unique, roads.turns.places)[index] if roads.turns is not None else False
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | turns | (not simplify))
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
@@ -126,7 +119,6 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
         node=node[position],
         length=np.concatenate([travelled[ends] - travelled[begins], np.zeros(len(links.end))]),
         wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
-        delay=np.concatenate([_delays(roads, node, travelled, begins, ends), np.zeros((len(links.end), 2))]),
         polyline_first=polyline_first.astype(np.uint32),
         points=np.column_stack([lat[shape], lon[shape]]),
     )
@@ -159,29 +151,6 @@ def _gate_links(at: Indices, is_gate: npt.NDArray[np.bool_], first_node: int) ->
     node = first_node + np.cumsum(leads_on) - 1
     kept = leads_on[which]
     return _GateLinks(ends[kept], node[which[kept]], gates[leads_on])
-
-
-def _delays(roads: RawRoads, node: Indices, travelled: Floats, begins: Indices, ends: Indices) -> Floats:
-    """Return the seconds that obstacles between the ends of segments take, along their ways and back.
-
-    A stop sign within 20 m of one end, and no nearer the other, that does not say whom it stops, stops those who come
-    from the other: signs stand before junctions. Stops for minor roads alone mean nothing where no other road is.
-    """
-    total = np.zeros((len(begins), 2))
-    if roads.turns is None or len(roads.turns.obstacles.node) == 0:
-        return total
-    obstacles = roads.turns.obstacles
-    which = obstacles.at(node)
-    at = np.flatnonzero(which >= 0)
-    segment = np.searchsorted(begins, at) - 1
-    inside = (segment >= 0) & (at > begins[segment]) & (at < ends[segment]) & ~obstacles.minor[which[at]]
-    at, segment = at[inside], segment[inside]
-    before, after = travelled[at] - travelled[begins[segment]], travelled[ends[segment]] - travelled[at]
-    for direction, (come, go) in enumerate(((before, after), (after, before))):
-        leaves_junction = obstacles.undirected_stop[which[at]] & (come < _SIGN_M) & (go > _SIGN_M)
-        seconds = np.where(leaves_junction, 0.0, obstacles.seconds[which[at], direction])
-        np.add.at(total[:, direction], segment, seconds)
-    return total
 
 
 def _seconds_at(roads: RawRoads, node: Indices) -> Floats:

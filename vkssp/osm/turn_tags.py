@@ -72,9 +72,10 @@ class RawTurns:
     count: Counter[str]
 
     @property
-    def via(self) -> npt.NDArray[np.int64]:
-        """OSM ids of the nodes at which restrictions hold, which have to be junctions."""
-        return np.array(sorted({r.node for r in self.restrictions if r.node is not None}), np.int64)
+    def places(self) -> npt.NDArray[np.int64]:
+        """OSM ids of the nodes at which restrictions hold or that take time; they have to be nodes of the graph."""
+        via = {restriction.node for restriction in self.restrictions if restriction.node is not None}
+        return np.concatenate([self.obstacles.node, np.array(sorted(via), np.int64)])
 
 
 class TurnCollector:

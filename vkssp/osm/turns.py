@@ -30,6 +30,8 @@ Bools = npt.NDArray[np.bool_]
 
 #: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
 _LOOK_AHEAD_M = 10.0
+#: How far from its junction, in metres, a stop sign may stand.
+_SIGN_M = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,22 +253,26 @@ def turn_seconds(
     penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
     changes = carried[before] != carried[arc]
     seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
-    seconds += _waits(arcs, segments, roads)[before]
+    waits, undirected_stop = _waits(arcs, segments, roads)
+    # Signs stand before junctions: one on a street that does not say whom it stops, stops nobody who comes from there.
+    length = segments.length[arcs.segment]
+    leaves_junction = undirected_stop[before] & ~busy & (length[before] < _SIGN_M) & (length[arc] > _SIGN_M)
+    seconds += np.where(leaves_junction, 0.0, waits[before])
     return np.where(before >= 0, seconds, 0.0)
 
 
-def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> Floats:
-    """Return the seconds that the obstacle at the end of each arc takes, if there is one."""
+def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Bools]:
+    """Return the seconds that the obstacle at the end of each arc takes, and whether it is a stop sign for all."""
     assert roads.turns is not None
     obstacles, speed = roads.turns.obstacles, roads.speed[segments.way[arcs.segment], arcs.direction]
     if len(obstacles.node) == 0:
-        return np.zeros(len(arcs.head))
+        return np.zeros(len(arcs.head)), np.zeros(len(arcs.head), np.bool_)
     which = obstacles.at(segments.node)[arcs.head]
     fastest = np.zeros(len(segments.node))
     for end in (arcs.tail, arcs.head):
         np.maximum.at(fastest, end, speed)
     counts = (which >= 0) & (~obstacles.minor[which] | (fastest[arcs.head] > speed))
-    return np.where(counts, obstacles.seconds[which, arcs.direction], 0.0)
+    return np.where(counts, obstacles.seconds[which, arcs.direction], 0.0), counts & obstacles.undirected_stop[which]
 
 
 def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:

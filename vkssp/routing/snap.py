@@ -167,13 +167,25 @@ class StreetIndex:
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
         """The weakly connected part of each polyline, and each part's number of nodes, a place counted once."""
+        from scipy import sparse
         from scipy.sparse import csgraph
 
-        _, part = csgraph.connected_components(self.graph.to_scipy().astype(np.bool_), directed=False)
+        links = self.graph.to_scipy().astype(np.bool_)
+        streets = self.graph.streets
+        if streets is None or streets.junction is None:
+            _, part = csgraph.connected_components(links, directed=False)
+            sizes = np.bincount(part)
+        else:
+            # Who may not turn round never meets who goes the other way round a block; but they are on one island.
+            place = streets.junction.astype(np.int64)
+            count = int(place.max()) + 1
+            ends = (place[self.graph.tail], place[self.graph.head])
+            links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
+            _, of_place = csgraph.connected_components(links, directed=False)
+            part, sizes = of_place[place], np.bincount(of_place[np.unique(place)])
         of_polyline = np.zeros(self.num_polylines, np.int64)
         of_polyline[self.polyline_of] = part[self.graph.tail]
-        nodes = self._by_junction[0][self._by_junction[1][:-1]] if self.knows_turns else np.arange(len(part))
-        return of_polyline, np.bincount(part[nodes], minlength=int(part.max()) + 1)
+        return of_polyline, sizes
 
     @cached_property
     def _useful(self) -> tuple[Bools, Bools]:
