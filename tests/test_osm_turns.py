@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,11 +12,14 @@ import numpy as np
 import pytest
 
 from tests.lawful import Town, violations
-from tests.osm_maps import Nodes, Relation, Way
+from tests.osm_maps import Nodes, Relation, Way, write_osm
 from tests.turn_maps import CROSS, ROAD, ROADS, from_to, imported, middle, restriction, ways_taken
 from vkssp import Graph, Router, Solver
-from vkssp.errors import QueryError
+from vkssp.cli import main
+from vkssp.errors import GraphError, QueryError
 from vkssp.gpu.device import Device
+from vkssp.order import Order
+from vkssp.osm.profile import FOLDER
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,14 @@ def test_restrictions_on_closed_ways_are_no_fault(tmp_path: Path) -> None:
     for roads in (ways, against):
         _, report = imported(tmp_path, CROSS, roads, [restriction("no_right_turn", 1, 0, 4)])
         assert report.restrictions == {"on ways closed anyway": 1} and not report.broken_restrictions
-    _, report = imported(tmp_path, CROSS, ROADS, [restriction("no_right_turn @ (Mo-Fr)", 1, 0, 4)])
-    assert report.restrictions == {"at certain times only": 1} or report.broken_restrictions == {}
+
+
+def test_restrictions_at_certain_times_are_counted_and_left_out(tmp_path: Path) -> None:
+    members, _ = restriction("", 1, 0, 4)
+    for key in ("restriction", "restriction:conditional", "restriction:motorcar:conditional"):
+        tags = {"type": "restriction", key: "no_right_turn @ (Mo-Fr 07:00-09:00)"}
+        _, report = imported(tmp_path, CROSS, ROADS, [(members, tags)])
+        assert report.restrictions == {"at certain times only": 1} and report.broken_restrictions == {}
 
 
 def test_who_has_to_obey(tmp_path: Path) -> None:
@@ -274,6 +285,66 @@ def test_what_a_graph_knows_is_saved(tmp_path: Path) -> None:
         for name in ("junction", "turn"):
             here, there = getattr(graph.streets, name), getattr(again.streets, name)
             assert (here is None and there is None) or np.array_equal(here, there)
+
+
+def test_nodes_of_a_place_stay_together_when_they_are_renumbered(tmp_path: Path) -> None:
+    graph, _ = imported(tmp_path, CROSS, ROADS, turns="costs")
+    order = Order.from_nodes(np.random.default_rng(1).permutation(graph.num_nodes))
+    other, arc = graph.renumbered(order)
+    for g in (graph, other):
+        assert g.lat is not None and g.lon is not None and g.streets is not None and g.streets.junction is not None
+        places = {place: set() for place in g.streets.junction.tolist()}
+        for node, place in enumerate(g.streets.junction.tolist()):
+            places[place].add((g.lat[node], g.lon[node]))
+        assert all(len(where) == 1 for where in places.values()) and len(places) == len(CROSS)
+    assert graph.streets is not None and other.streets is not None and graph.streets.turn is not None
+    assert np.array_equal(other.streets.turn, graph.streets.turn[arc])  # type: ignore[arg-type]
+
+
+def test_streets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    graph, _ = imported(tmp_path, CROSS, ROADS, turns="costs")
+    assert graph.streets is not None and graph.streets.junction is not None and graph.streets.turn is not None
+    for change in ({"junction": graph.streets.junction[:-1]}, {"turn": graph.streets.turn[:-1]}):
+        streets = dataclasses.replace(graph.streets, **change)
+        with pytest.raises(GraphError, match=f"streets.{next(iter(change))} has shape"):
+            Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_osm(tmp_path / "map.osm", CROSS, ROADS, relations=[restriction("no_left_turn", 1, 0, 2)])
+    saved = str(tmp_path / "map.graph")
+    assert main(["import", str(path), saved, "--turns", "costs"]) == 0
+    assert "turn restrictions: obeyed 1" in capsys.readouterr().out
+    assert main(["info", saved]) == 0
+    assert "turns take time: the nodes stand for 5 places" in capsys.readouterr().out
+    ends = ["--from", "0,-0.001", "--to", "0.001,0", "--algorithm", "dijkstra", "--json"]
+    metres = []
+    for graph, turns in ((saved, "none"), (str(path), "none"), (str(path), "costs"), (str(path), "restrictions")):
+        assert main(["route", graph, *ends, "--turns", turns, "--map", str(tmp_path / "map.html")]) == 0
+        metres.append(json.loads(capsys.readouterr().out)["distance_m"])
+    assert metres == pytest.approx([667.2, 222.4, 667.2, 667.2], abs=0.2)
+
+
+def test_the_numbers_are_the_profile_s(tmp_path: Path) -> None:
+    text = (FOLDER / "car.toml").read_text(encoding="utf-8")
+    own = tmp_path / "own.toml"
+    ends = (0.0, -0.001), (0.001, 0.0)
+    seconds = []
+    for change in (("", ""), ("penalty = 7.5", "penalty = 60"), ("bias = 1.075", "bias = 0.93"), ("oncoming = 2", "")):
+        own.write_text(text.replace(*change), encoding="utf-8")
+        graph, _ = imported(tmp_path, CROSS, ROADS, turns="costs", profile=own)
+        with Router(graph, "dijkstra") as router:
+            seconds.append(router.route(*ends).duration_s)
+    # Where traffic keeps left, it is right turns that cross the other lane.
+    assert np.round(np.array(seconds) - seconds[0], 1).tolist() == pytest.approx([0, 37.8, -5.2, -1.9], abs=0.11)
+    for change, told in (
+        (("penalty = 7.5", "penalty = -1"), r"own.toml, line \d+: turns.penalty is -1; give a number from 0 to 86400"),
+        (("u_turn = 20", "uturn = 20"), r"line \d+: turns.uturn is no key that turns has; did you mean u_turn\?"),
+        (("stop = 2", 'stop = "2"'), r"line \d+: turns.seconds.stop is '2'; give a number"),
+    ):
+        own.write_text(text.replace(*change), encoding="utf-8")
+        with pytest.raises(QueryError, match=told):
+            imported(tmp_path, CROSS, ROADS, profile=own)
 
 
 def test_unknown_turns(tmp_path: Path) -> None:

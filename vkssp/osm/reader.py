@@ -20,7 +20,7 @@ from vkssp.osm.extract import BrokenTags, Extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
-from vkssp.osm.restrictions import restriction_keys
+from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, WayAttributes, way_attributes
 
@@ -115,7 +115,8 @@ def read_roads(
     way_keys = {"highway", "route", *profile.speeds, *(pushing.speeds if pushing else ())}
     collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
     node_keys = ("barrier", *profile.access.keys, *(("highway",) if turns == "costs" else ()))
-    relation_keys = () if collector is None else restriction_keys(profile.turns)
+    rules = profile.turns
+    relation_keys = () if collector is None else (*restriction_keys(rules), *conditional_keys(rules))
     extract = Extract(source, tuple(sorted(way_keys)), node_keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"

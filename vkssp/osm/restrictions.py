@@ -57,6 +57,11 @@ def restriction_keys(rules: TurnRules) -> tuple[str, ...]:
     return (*keys, "restriction")
 
 
+def conditional_keys(rules: TurnRules) -> tuple[str, ...]:
+    """Return the tags that hold a restriction at certain times."""
+    return tuple(f"{key}:conditional" for key in restriction_keys(rules))
+
+
 def read_restriction(
     tags: Tags, members: Iterable[tuple[str, str, int]], rules: TurnRules
 ) -> tuple[Restriction | None, str]:
@@ -80,6 +85,8 @@ def read_restriction(
         return None, ""
     keys = restriction_keys(rules)
     key = next((key for key in keys if key in tags), None)
+    if key is None and any(key in tags for key in conditional_keys(rules)):
+        return None, CONDITIONAL
     exempt = {name.strip() for name in tags.get("except", "").split(";")}
     if key is None or (key == "restriction" and (not rules.for_all or exempt & set(rules.vehicles))):
         return None, OTHERS
