@@ -6,13 +6,14 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from vkssp.geo import EARTH_RADIUS
 from vkssp.graph import Graph
-from vkssp.osm import read_extract
+from vkssp.osm import ImportReport, import_extract
 from vkssp.streets import Streets
 
 #: Real extracts, where the checkout has them beside it.
@@ -65,9 +66,19 @@ def write_osm(
     return path
 
 
+def import_plain(path: str | Path, **options: Any) -> tuple[Graph, ImportReport]:
+    """Return the graph of an extract without turns, and the report: its nodes are the junctions."""
+    return import_extract(path, turns="none", **options)
+
+
+def read_plain(path: str | Path, **options: Any) -> Graph:
+    """Return the graph of an extract without turns."""
+    return import_plain(path, **options)[0]
+
+
 def graph_of(tmp_path: Path, nodes: Nodes, ways: Iterable[Way], profile: str | Path = "car") -> Graph:
-    """Write a map and return the graph of it."""
-    return read_extract(write_osm(tmp_path / "map.osm", nodes, ways), profile=profile)
+    """Write a map and return the graph of it, without turns."""
+    return read_plain(write_osm(tmp_path / "map.osm", nodes, ways), profile=profile)
 
 
 def tags(text: str) -> dict[str, str]:

@@ -347,6 +347,17 @@ def test_the_numbers_are_the_profile_s(tmp_path: Path) -> None:
             imported(tmp_path, CROSS, ROADS, profile=own)
 
 
+def test_the_profile_says_what_an_import_heeds(tmp_path: Path) -> None:
+    for profile, turns in (("car", "costs"), ("bike", "none"), ("foot", "none")):
+        graph, report = imported(tmp_path, CROSS, ROADS, turns=None, profile=profile)
+        assert graph.streets is not None and graph.streets.turns == report.turns == turns
+    own = tmp_path / "own.toml"
+    text = (FOLDER / "car.toml").read_text(encoding="utf-8")
+    own.write_text(text.replace('default = "costs"', 'default = "all"'), encoding="utf-8")
+    with pytest.raises(QueryError, match=r"turns\.default is 'all'; give one of none, restrictions, costs"):
+        imported(tmp_path, CROSS, ROADS, turns=None, profile=own)
+
+
 def test_unknown_turns(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="choose one of none, restrictions, costs"):
         imported(tmp_path, CROSS, ROADS, turns="all")

@@ -18,9 +18,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--turns",
         choices=("none", "restrictions", "costs"),
-        default="none",
-        help="what the graph of an extract knows of turns: none (default), restrictions, or costs, which are "
-        "restrictions and the time that turns, signals and signs take",
+        help="what the graph of an extract knows of turns: none, restrictions, or costs, which are restrictions and "
+        "the time that turns, signals and signs take (default: the profile's; costs for car, none for bike and foot)",
     )
     others = parser.add_argument_group("for graphs in other formats")
     others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")

@@ -12,7 +12,7 @@ def read_graph(
     path: str | Path,
     *,
     profile: str | Path = "car",
-    turns: str = "none",
+    turns: str | None = None,
     progress: bool = False,
     format: str | None = None,
     weights: str = "unit",
@@ -30,8 +30,9 @@ def read_graph(
         `vkssp.generate.from_expression` takes, such as ``rmat:20``.
     profile : str or Path
         Who travels, where it is an extract: ``car``, ``bike``, ``foot``, or a profile's .toml file.
-    turns : str
-        What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``.
+    turns : str, optional
+        What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``; by default what
+        the profile says.
     progress : bool
         Whether to show a progress bar on the terminal while an extract is read.
     format : str, optional

@@ -11,7 +11,7 @@ from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers
-from vkssp.osm.profile import Profile, profile_named
+from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
@@ -22,9 +22,6 @@ from vkssp.streets import COORDINATE_SCALE, Streets
 #: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
 
-#: What a graph may know of turns.
-TURNS = ("none", "restrictions", "costs")
-
 
 def import_extract(
     path: str | Path,
@@ -33,7 +30,7 @@ def import_extract(
     progress: bool = False,
     order: str = "z",
     simplify: bool = True,
-    turns: str = "none",
+    turns: str | None = None,
 ) -> tuple[Graph, ImportReport]:
     """Make a graph of an OpenStreetMap extract.
 
@@ -54,9 +51,10 @@ def import_extract(
         when they were first drawn.
     simplify : bool
         Whether what only gives a street its shape is part of it and no node.
-    turns : str
+    turns : str, optional
         What the graph is to know of turns: ``"none"``, ``"restrictions"``, or ``"costs"``, which are restrictions and
-        the time that turns, signals and signs take.
+        the time that turns, signals and signs take. By default what the profile says: costs for ``car``, none for
+        ``bike`` and ``foot``.
 
     Returns
     -------
@@ -75,6 +73,8 @@ def import_extract(
     vehicle = profile_named(profile)
     if order not in ("natural", "z"):
         raise QueryError(f"order is {order!r}; choose one of natural, z")
+    if turns is None:
+        turns = vehicle.turns.default
     if turns not in TURNS:
         raise QueryError(f"turns is {turns!r}; choose one of {', '.join(TURNS)}")
     report = ImportReport(source=str(path), profile=str(profile), turns=turns)
@@ -96,7 +96,7 @@ def import_extract(
 
 
 def read_extract(
-    path: str | Path, *, profile: str | Path = "car", progress: bool = False, turns: str = "none"
+    path: str | Path, *, profile: str | Path = "car", progress: bool = False, turns: str | None = None
 ) -> Graph:
     """Make a graph of an OpenStreetMap extract; `import_extract` without the report."""
     return import_extract(path, profile=profile, progress=progress, turns=turns)[0]

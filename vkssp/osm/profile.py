@@ -15,6 +15,9 @@ from typing import Annotated
 from vkssp.errors import QueryError
 from vkssp.osm.profile_file import Range, SourceFile, read_table
 
+#: What a graph may know of turns.
+TURNS = ("none", "restrictions", "costs")
+
 Speed = Annotated[float, Range(0, 300, least=False)]  # km/h
 Cap = Annotated[float, Range(0, 300)]
 Factor = Annotated[float, Range(0, 2, least=False)]
@@ -161,6 +164,8 @@ class TurnRules:
 
     Attributes
     ----------
+    default : str
+        What an import heeds that does not say: one of `TURNS`.
     vehicles : tuple of str
         Names that the traveller has in restrictions (``restriction:motorcar``, ``except=motorcar``), the most
         particular first.
@@ -178,6 +183,7 @@ class TurnRules:
         Seconds by the value of ``highway`` on nodes: traffic signals, stop signs.
     """
 
+    default: str = "none"
     vehicles: tuple[str, ...] = ()
     for_all: bool = True
     penalty: Seconds = 0.0
@@ -296,6 +302,8 @@ def _check(profile: Profile, source: SourceFile) -> None:
             raise source.error(("pushing", "never"), f"holds {value!r}, as pushing.asked does; leave one out")
     if (barriers.open is None) == (barriers.blocked is None):
         raise source.error(("barriers",), "needs one of open, what alone lets pass, and blocked, what alone does not")
+    if profile.turns.default not in TURNS:
+        raise source.error(("turns", "default"), f"is {profile.turns.default!r}; give one of {', '.join(TURNS)}")
     for value in sorted(barriers.seconds):
         if value in (barriers.open or barriers.blocked or ()):
             raise source.error(("barriers", "seconds", value), "is in the list of barriers, too; leave one out")

@@ -114,10 +114,10 @@ def read_roads(
     pushing = profile.pushing
     way_keys = {"highway", "route", *profile.speeds, *(pushing.speeds if pushing else ())}
     collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
-    node_keys = ("barrier", *profile.access.keys, *(("highway",) if turns == "costs" else ()))
+    keys = (*node_keys(profile), *(("highway",) if turns == "costs" else ()))
     rules = profile.turns
     relation_keys = () if collector is None else (*restriction_keys(rules), *conditional_keys(rules))
-    extract = Extract(source, tuple(sorted(way_keys)), node_keys, relation_keys)
+    extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
     with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
@@ -131,11 +131,17 @@ def read_roads(
     return roads.finish(source, extract)
 
 
+def node_keys(profile: Profile) -> tuple[str, ...]:
+    """Return the tags of nodes that tell whether the vehicle gets past."""
+    return ("barrier", *profile.access.keys)
+
+
 class _Collector:
     """Gathers ways and nodes in flat arrays, 16 bytes per reference to a node."""
 
     def __init__(self, profile: Profile, report: ImportReport, turns: TurnCollector | None) -> None:
         self._profile, self._report, self._turns = profile, report, turns
+        self._passage_keys = frozenset(node_keys(profile))
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
         self._first, self._way, self._name = array("q", [0]), array("q"), array("q")
         self._attributes: list[WayAttributes] = []
@@ -155,6 +161,8 @@ class _Collector:
         tags = self._tags(item)
         if self._turns is not None:
             self._turns.add_node(item.id, tags)
+            if self._passage_keys.isdisjoint(tags):  # so it is with most crossings, of which there are many
+                return
         attributes = node_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)
         if attributes.blocked:
