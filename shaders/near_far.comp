@@ -18,6 +18,8 @@ layout(std430, binding = 4) readonly restrict buffer Rows { uvec2 row_of[]; };  
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
 layout(std430, binding = 6) coherent buffer Near { uvec2 near[]; };           // two halves
 layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             // two halves
+// The same distances, for reads that may be out of date: without `coherent` a cache near by serves them.
+layout(std430, binding = 8) readonly buffer SameDistances { uint same_dist[]; };
 #include "targets.glsl"
 #include "queue.glsl"
 #include "scan.glsl"
@@ -27,6 +29,7 @@ layout(constant_id = 2) const uint ROUNDS = 16;
 layout(constant_id = 3) const uint READ_FIRST = 0;
 layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // of a workgroup, where the queue is short
 #define RELAX_READS_FIRST READ_FIRST
+#define RELAX_READ(node) same_dist[node]
 #include "improve.glsl"
 
 layout(push_constant) uniform Push {

@@ -230,6 +230,19 @@ def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "1 / 2" in capsys.readouterr().out
 
 
+def test_what_was_measured_before_ctrl_c_is_in_both_files(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: near_far.NearFar, *_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(near_far.NearFar, "search", interrupted)
+    files = ["--json", str(tmp_path / "r.json"), "--csv", str(tmp_path / "r.csv")]
+    assert main(["bench", path, "--algorithms", "bellman_ford,near_far", "--sources", "1", "--limit", "0", *files]) != 0
+    (run,) = load_result(tmp_path / "r.json")["graphs"][0]["runs"]
+    assert run["algorithm"] == "bellman_ford" and "bellman_ford" in (tmp_path / "r.csv").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -58,7 +58,9 @@ def check_search(solver: Solver, source: int, expected: np.ndarray) -> None:
 
 
 def rounds_of(solver: Solver) -> int:
-    return solver._parameters["rounds"] or block_resident.default_rounds(blocks(solver)[1])
+    rounds = solver._parameters["rounds"] or block_resident.default_rounds(blocks(solver)[1])
+    at_once = min(rounds, solver._parameters["rounds_at_once"] or 4)
+    return -(-rounds // at_once) * at_once
 
 
 @settings(max_examples=max(3, EXAMPLES // 2))
@@ -68,6 +70,7 @@ def test_tiny_blocks(device: Device, graph: Graph, data: st.DataObject) -> None:
         "block": data.draw(st.sampled_from([1, 8, 16])),
         "workgroup_size": data.draw(st.sampled_from([None, 3, 16])),
         "rounds": data.draw(st.sampled_from([1, None])),
+        "rounds_at_once": data.draw(st.sampled_from([1, 3, None])),
         "delta": data.draw(st.sampled_from([None, 1, 30, 2**32 - 2])),
         "read_first": data.draw(st.sampled_from([0, 3])),
         "workgroups": data.draw(st.sampled_from([1, 64])),
@@ -106,11 +109,11 @@ def test_seeds_and_targets_with_offsets(device: Device, graph: Graph, limit: int
 
 
 @pytest.mark.parametrize("delta", [7, 60, 2**32 - 2])
-@pytest.mark.parametrize("rounds", [1, 2, 32])
-def test_grids(device: Device, delta: int, rounds: int) -> None:
+@pytest.mark.parametrize(("rounds", "at_once"), [(1, 1), (2, 1), (32, 1), (32, 4), (5, 2)])
+def test_grids(device: Device, delta: int, rounds: int, at_once: int) -> None:
     graph = grid(20, seed=rounds)
     for block, size in ((64, 16), (16, 64), (256, 64)):
-        options = {"block": block, "workgroup_size": size, "rounds": rounds, "delta": delta}
+        options = {"block": block, "workgroup_size": size, "rounds": rounds, "delta": delta, "rounds_at_once": at_once}
         with solve(graph, device, counters="trace", **options) as solver:
             check_search(solver, 210, heap_dijkstra(graph, 210))
 

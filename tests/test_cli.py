@@ -18,6 +18,7 @@ from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import TRACE
 
+NEAR_FAR = ["--algorithm", "near_far"]
 FROM, TO = "42.5073,1.5342", "42.5430,1.7350"
 
 
@@ -72,7 +73,7 @@ def test_route_from_a_saved_graph_and_from_the_extract(
     result = as_json(capsys, "route", andorra_graph, "--from", FROM, "--to", TO, *files)
     assert 25_000 < result["distance_m"] < 40_000
     assert 20 * 60 < result["duration_s"] < 60 * 60
-    assert result["device"] == device.info.name and result["algorithm"] == "near_far"
+    assert result["device"] == device.info.name and result["algorithm"] == "block_resident"
     assert result["query_ms"] > 0
     assert result["from"]["lat"] == 42.5073 and result["from"]["lon"] == 1.5342
     assert 0 <= result["from"]["snapped_m"] < 50 and 0 <= result["to"]["snapped_m"] < 300
@@ -141,9 +142,13 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "no/r.geojson"], "no is no folder; make it first"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "."], "it is a folder"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta"], "'delta' is not NAME=INTEGER"),
-        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=0"], "delta is 0; near_far takes 1 to"),
-        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "device=1"], "near_far has no parameter 'device'"),
-        (["distances", "GRAPH", "--source", "0", "--set", "self=1"], "near_far has no parameter 'self'"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--set", "delta=1"], "algorithm is 'auto', which has none"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, *NEAR_FAR, "--set", "delta=0"], "delta is 0; near_far takes"),
+        (
+            ["route", "GRAPH", "--from", FROM, "--to", TO, *NEAR_FAR, "--set", "device=1"],
+            "near_far has no parameter 'device'",
+        ),
+        (["distances", "GRAPH", "--source", "0", *NEAR_FAR, "--set", "self=1"], "near_far has no parameter 'self'"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "GRAPH"], "needed for something else"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "x", "--map", "x"], "needed for something else"),
         (["route", "GRAPH", "--from", "42.4000,1.4000", "--to", TO], "which is not on this map"),
@@ -258,7 +263,7 @@ def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
 def test_algorithms_are_listed_with_all_that_one_chooses_by(capsys: pytest.CaptureFixture[str]) -> None:
     listed = as_json(capsys, "algorithms")
     assert [entry["name"] for entry in listed["algorithms"]] == list(ALGORITHMS)
-    assert listed["default"] in ALGORITHMS
+    assert listed["default"] == "auto"
     for entry in listed["algorithms"]:
         assert all(entry[key] for key in ("idea", "source", "complexity", "use")) and "ends_early" in entry
         parameters = ALGORITHMS[entry["name"]].PARAMETERS

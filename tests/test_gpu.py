@@ -240,7 +240,7 @@ def test_whatever_follows_the_close_of_the_device_is_an_error(call: str) -> None
 
 
 def test_a_solver_closes_when_the_other_thread_is_done() -> None:
-    solver = Solver(grid(60), delta=1)
+    solver = Solver(grid(60), "near_far", delta=1)
     expected = solver.distances(0)
     results: list[np.ndarray] = []
     thread = threading.Thread(target=lambda: results.append(solver.distances(0)))

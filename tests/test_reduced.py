@@ -143,8 +143,8 @@ def test_more_core_nodes_than_a_search_takes_end_no_search_early(
 
     rng = np.random.default_rng(5)
     with (
-        Solver(graph, device=device, reduction="none") as whole,
-        Solver(graph, device=device, reduction="full") as reduced,
+        Solver(graph, "near_far", device, reduction="none") as whole,
+        Solver(graph, "near_far", device, reduction="full") as reduced,
     ):
         inner = np.flatnonzero(reduced._shared.graph.reduction.component != UNREACHABLE)  # type: ignore[union-attr]
 
@@ -285,8 +285,8 @@ def test_clones_share_core_and_records(device: Device) -> None:
 def test_the_whole_graph_is_uploaded_for_routes_only(device: Device) -> None:
     graph = road_grid(64, shape_nodes=6)
     with (
-        Solver(graph, device=device, reduction="none") as whole,
-        Solver(graph, device=device, reduction="full") as reduced,
+        Solver(graph, "near_far", device, reduction="none") as whole,
+        Solver(graph, "near_far", device, reduction="full") as reduced,
     ):
         whole.distances(0)
         reduced.distances(0)
@@ -314,7 +314,7 @@ def test_a_failed_search_leaves_a_solver_that_works(device: Device, monkeypatch:
 
 def test_what_fails_in_the_making_gives_everything_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(8, shape_nodes=2)
-    Solver(graph, device=device, reduction="full").close()
+    Solver(graph, "near_far", device, reduction="full").close()
     before = device.memory_bytes
 
     def fail(self: DeviceAlgorithm) -> Any:
@@ -324,7 +324,7 @@ def test_what_fails_in_the_making_gives_everything_back(device: Device, monkeypa
         with monkeypatch.context() as patch:
             patch.setattr(where, "_make", fail)
             with pytest.raises(QueryError, match="no"):
-                Solver(graph, device=device, reduction="full")
+                Solver(graph, "near_far", device, reduction="full")
         assert device.memory_bytes == before
 
 
@@ -368,7 +368,7 @@ def test_auto_reduces_where_it_pays(device: Device) -> None:
 
 
 def test_what_reductions_there_are(device: Device) -> None:
-    for wrong in ("some", None, 1):
+    for wrong in ("some", "", 1):
         with pytest.raises(QueryError, match=r"reduction is .*; choose one of auto, none, full"):
             Solver(grid(3), device=device, reduction=wrong)  # type: ignore[arg-type]
     for name in ("dijkstra", "delta_step_cpu"):

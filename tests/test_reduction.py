@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 
 from tests.conftest import EXAMPLES
 from tests.graphs import grid, random_graphs, scipy_dijkstra
-from vkssp import UNREACHABLE, Graph, read_graph
+from vkssp import UNREACHABLE, Graph, read_graph, reduction
 from vkssp.generate import rmat, road_grid
 from vkssp.reduction import Reduction, inside, may_pay, reduce_graph
 from vkssp.reduction.inside import search_inside
@@ -296,7 +296,7 @@ def test_a_street_map_keeps_its_distances(andorra_path: Path) -> None:
         assert reduced.distances(source)[0] == scipy_dijkstra(flat, source).tolist()
 
 
-def test_reduction_is_left_out_where_it_does_not_pay() -> None:
+def test_reduction_is_left_out_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     def verdict(graph: Graph) -> tuple[bool, bool]:
         prepared = PreparedGraph(graph)
         return may_pay(prepared), reduce_graph(prepared).pays
@@ -304,7 +304,10 @@ def test_reduction_is_left_out_where_it_does_not_pay() -> None:
     assert verdict(road_grid(64, shape_nodes=3)) == (True, True)
     assert verdict(road_grid(32, shape_nodes=3)) == (False, True)  # but it is small
     assert verdict(grid(110)) == (False, False)
-    assert verdict(road_grid(128)) == (False, False)  # half of the nodes would go
+    half_would_go = road_grid(128)
+    assert verdict(half_would_go) == (True, True)
+    monkeypatch.setattr(reduction, "SMALL", half_would_go.num_nodes - 1)
+    assert verdict(half_would_go) == (False, False)
     assert not verdict(rmat(10, 16))[1]
     # All but one node would go, but a search from any of them would be one on the host.
     assert verdict(path_graph(70_000, undirected=True)) == (True, False)

@@ -148,18 +148,21 @@ def test_clones_outlive_the_solver_that_opened_the_device() -> None:
     assert clone.device.closed
 
 
+NEAR_FAR = {"algorithm": "near_far"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of near_far"),
-        ({"delta": 0}, "delta is 0; near_far takes 1 to 4294967294"),
-        ({"delta": 2.5}, "delta is 2.5; near_far takes an integer"),
-        ({"delta": "many"}, "delta is 'many'; near_far takes an integer"),
-        ({"delta": float("nan")}, "delta is nan"),
+        ({"algorithm": "magic"}, "algorithm is 'magic'; choose one of auto, near_far"),
+        ({**NEAR_FAR, "delta": 0}, "delta is 0; near_far takes 1 to 4294967294"),
+        ({**NEAR_FAR, "delta": 2.5}, "delta is 2.5; near_far takes an integer"),
+        ({**NEAR_FAR, "delta": "many"}, "delta is 'many'; near_far takes an integer"),
+        ({**NEAR_FAR, "delta": float("nan")}, "delta is nan"),
         ({"algorithm": "delta_step", "light_heavy": 2}, "light_heavy is 2"),
-        ({"gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
+        ({**NEAR_FAR, "gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
         ({"order": "z"}, "the graph has no coordinates"),
-        ({"order": "random"}, "order is 'random'"),
+        ({"order": "random"}, "order is 'random'; choose one of auto, natural, z, landmarks$"),
     ],
 )
 def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:
@@ -318,3 +321,16 @@ def test_a_queue_that_cannot_grow_is_an_error(
         with pytest.raises(DeviceError, match=f"the {queue} of near_far has more entries than the 128 .* delta_step"):
             solver.distances(0)
         assert solver.distances(1).tolist() == [UNREACHABLE, 0, *[UNREACHABLE] * 1999], "it works on"
+
+
+def test_distances_from_several_nodes(device: Device) -> None:
+    graph = grid(12, seed=3)
+    seeds = [(0, 50), (143, 0), (70, 7)]
+    alone = np.array([heap_dijkstra(graph, node) + np.uint64(offset) for node, offset in seeds])
+    for options in ({}, {"algorithm": "near_far"}, {"algorithm": "block_resident", "reduction": "full"}):
+        with Solver(graph, device=device, **options) as solver:  # type: ignore[arg-type]
+            assert np.array_equal(solver.distances_from(seeds), alone.min(axis=0))
+            with pytest.raises(QueryError, match="there are 0 places named source"):
+                solver.distances_from([])
+            with pytest.raises(QueryError, match="the weight to a source is -1"):
+                solver.distances_from([(0, -1)])

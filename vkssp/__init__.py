@@ -10,6 +10,7 @@ from vkssp.errors import (
     VksspError,
 )
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
 from vkssp.reading import read_graph
 from vkssp.routing.route import Place, Route
@@ -37,6 +38,7 @@ __all__ = [
     "Solver",
     "Streets",
     "VksspError",
+    "landmark_order",
     "read_graph",
     "z_order",
 ]

@@ -14,8 +14,9 @@ from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
 from vkssp.options import add_reading
 from vkssp.reduction import REDUCTIONS
-from vkssp.solver import DEFAULT_ALGORITHM
 from vkssp.solvers.base import COUNTING
+from vkssp.solvers.choice import DEFAULT_ALGORITHM
+from vkssp.solvers.prepare import ORDERS
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -71,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
             "--algorithm",
             default=DEFAULT_ALGORITHM,
             metavar="NAME",
-            help=f"one of those that 'vkssp algorithms' lists (default: {DEFAULT_ALGORITHM})",
+            help=f"one of those that 'vkssp algorithms' lists, or auto, the fastest for the graph "
+            f"(default: {DEFAULT_ALGORITHM})",
         )
         sub.add_argument(
             "--set",
@@ -82,10 +84,17 @@ def _parser() -> argparse.ArgumentParser:
             help="a parameter of the algorithm, such as delta=1000; may be repeated",
         )
         sub.add_argument(
+            "--order",
+            choices=ORDERS,
+            default="auto",
+            help="number nodes by their coordinates (z), by hops from landmarks, not at all (natural), or by what "
+            "suits the graph (auto, the default)",
+        )
+        sub.add_argument(
             "--reduction",
             choices=REDUCTIONS,
-            default="none",
-            help="take dead ends and chains out of the graph before: full, auto (where it pays), none (default)",
+            help="take dead ends and chains out of the graph before: full, auto (where it pays; the default where the "
+            "algorithm is auto), none (else)",
         )
 
     command("devices", "list the Vulkan devices of this machine")

@@ -50,17 +50,16 @@ def devices(args: argparse.Namespace) -> Result:
 
 def algorithms(args: argparse.Namespace) -> Result:
     """List the algorithms."""
-    from vkssp.solver import DEFAULT_ALGORITHM, algorithm_named
     from vkssp.solvers import ALGORITHMS
+    from vkssp.solvers.choice import DEFAULT_ALGORITHM, algorithm_named
 
     chosen = [algorithm_named(args.name)] if args.name else list(ALGORITHMS.values())
     described, lines = [], []
     for algorithm in chosen:
         description = algorithm.DESCRIPTION
         where = "device" if algorithm.RUNS_ON == "device" else "CPU"
-        default = ", the default" if algorithm.NAME == DEFAULT_ALGORITHM else ""
         early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
-        lines += [f"{algorithm.NAME}  ({where}{default}; {early})"]
+        lines += [f"{algorithm.NAME}  ({where}; {early})"]
         lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
         for name, text in (("use", description.use), ("work", description.complexity), ("source", description.source)):
             lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)
@@ -78,6 +77,8 @@ def algorithms(args: argparse.Namespace) -> Result:
                 "parameters": [dataclasses.asdict(parameter) for parameter in algorithm.PARAMETERS],
             }
         )
+    if not args.name:
+        lines += [f"The default is {DEFAULT_ALGORITHM}, which chooses the fastest of them for a graph.", ""]
     return {"algorithms": described, "default": DEFAULT_ALGORITHM}, lines[:-1]
 
 
@@ -287,13 +288,12 @@ def bench(args: argparse.Namespace) -> Result:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the algorithm, checked before anything is read."""
-    from vkssp.solver import algorithm_named
-    from vkssp.solvers.base import check_parameters
+    """Return the parameters of a solver, those of its algorithm checked before anything is read."""
+    from vkssp.solvers.choice import checked
 
     given = dict(args.set)
-    check_parameters(algorithm_named(args.algorithm), given)
-    return {**given, "reduction": args.reduction}
+    checked(args.algorithm, given)
+    return {**given, "order": args.order, "reduction": args.reduction}
 
 
 def _watched(args: argparse.Namespace) -> bool:

@@ -1,4 +1,4 @@
-"""Node numberings, Z-order above all: neighbours on the map get neighbouring ids.
+"""Node numberings, and the one along the Z-order curve: neighbours on the map get neighbouring ids.
 
 Sweeps over a range of ids (seed of `delta_step`) stay short, and the distances that a workgroup touches stay in cache.
 """

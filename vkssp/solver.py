@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 import time
 from collections.abc import Sequence
@@ -17,19 +16,13 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import COUNTING, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker, check_parameters
+from vkssp.solvers.base import COUNTING, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, choose, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph, Timings, share
+from vkssp.solvers.terminals import terminals
 
-DEFAULT_ALGORITHM = "near_far"
 _OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
-
-
-def algorithm_named(name: str) -> type[Algorithm]:
-    """Return the algorithm of a name, or raise `QueryError` with those that there are."""
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        raise QueryError(f"algorithm is {name!r}; choose one of {', '.join(ALGORITHMS)}")
-    return ALGORITHMS[name]
 
 
 class Solver(Resource):
@@ -44,17 +37,21 @@ class Solver(Resource):
         The graph; it is uploaded once. One that was prepared before, by `vkssp.solvers.prepare.PreparedGraph`, spares
         the next solvers the time for it, and has an order already.
     algorithm : str
-        Name of an algorithm; see `vkssp.ALGORITHMS`.
+        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that finds all distances in this graph
+        first. It takes no parameters.
     device : Device, int or str, optional
         An open device, or the index or a part of the name of one to open; by default what the environment variable
         VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
     order : str
-        ``"auto"`` numbers nodes along the Z-order curve on the device where the graph has coordinates, ``"natural"``
-        keeps the graph's own numbering, ``"z"`` insists on the first. Results are in the graph's ids either way.
-    reduction : str
+        How nodes are numbered on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by
+        hops from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes the
+        first where there are coordinates, the second where it makes a road network's neighbours much closer (finding
+        that out takes about a second for a million nodes), or else the last. Results are in the graph's ids either way.
+    reduction : str, optional
         ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
         what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of
-        routes, are the same; counters and traces are those of what is left.
+        routes, are the same; counters and traces are those of what is left. The default is ``"auto"`` where the
+        algorithm is chosen, too, and else ``"none"``.
     counters : str
         What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
         a row for each iteration, see `trace`.
@@ -68,7 +65,7 @@ class Solver(Resource):
     device : Device or Host
         The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
-        Name of the algorithm.
+        Name of the algorithm, also where it was chosen.
     core_nodes : int or None
         Number of nodes that are searched, where a reduction left fewer; None where there is no reduction.
     last : Outcome or None
@@ -96,23 +93,24 @@ class Solver(Resource):
         device: Device | int | str | None = None,
         *,
         order: str = "auto",
-        reduction: str = "none",
+        reduction: str | None = None,
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        kind = algorithm_named(algorithm)
-        self._parameters = check_parameters(kind, parameters)
+        self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
         if counters not in COUNTING:
             raise QueryError(f"counters is {counters!r}; choose one of {', '.join(COUNTING)}")
-        if kind.RUNS_ON == "host" and device is not None:
+        if where == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
-        shared = share(graph, order, kind.RUNS_ON, device, reduction, counters == "trace")
+        if reduction is None:
+            reduction = "auto" if algorithm == AUTO else "none"
+        shared = share(graph, order, where, device, reduction, counters == "trace")
         self._begin(algorithm, shared, began, uploaded_s)
 
     def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self.algorithm, self._shared = algorithm, shared.hold()
+        self._shared = shared.hold()
         self._prepared, self.device = shared.graph.prepared, shared.device
         self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
         self.last: Outcome | None = None
@@ -122,6 +120,9 @@ class Solver(Resource):
         self._walker: Walker | None = None
         super().__init__()
         try:
+            # In the whole graph, of which a core has the numbering, but not the degrees.
+            self.algorithm = choose(self._prepared) if algorithm == AUTO else algorithm
+            self._parameters = self._parameters or checked(self.algorithm, {})
             self._algorithm()
         except BaseException:
             self.close()
@@ -179,9 +180,31 @@ class Solver(Resource):
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         """
-        seeds = [(self._node(source, "source"), 0)]
+        return self.distances_from([(source, 0)])
+
+    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+        """Return the distance from the best of some nodes to every node.
+
+        Parameters
+        ----------
+        seeds : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant; it counts.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no seed, or too many of them.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+        """
+        here = terminals(self._prepared, seeds, "source")
         with self._lock:
-            outcome = self._run(seeds, [])
+            outcome = self._run(here, [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
@@ -199,7 +222,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        seeds, targets = [(self._node(source, "source"), 0)], [(self._node(target, "target"), 0)]
+        seeds, targets = self._terminals([(source, 0)], [(target, 0)])
         with self._lock:
             return self._best(seeds, targets)
 
@@ -252,7 +275,7 @@ class Solver(Resource):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        here_seeds, here_targets = self._terminals(seeds, targets)
         with self._lock:
             return self._run(here_seeds, here_targets)
 
@@ -323,7 +346,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        here_seeds, here_targets = self._terminals(seeds, "source"), self._terminals(targets, "target")
+        here_seeds, here_targets = self._terminals(seeds, targets)
         if len(targets) == 0:
             raise QueryError("there is no target; give at least one")
         with self._lock:
@@ -358,31 +381,10 @@ class Solver(Resource):
             raise
         return self.last
 
-    def _node(self, node: int, name: str) -> int:
-        try:
-            index = operator.index(node)
-        except TypeError:
-            raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
-        if not 0 <= index < self.graph.num_nodes:
-            if self.graph.num_nodes == 0:
-                raise QueryError(f"{name} is {index}, but this graph has no nodes")
-            last = self.graph.num_nodes - 1
-            raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {last}")
-        return int(self._prepared.node[index])
-
-    def _terminals(self, places: Sequence[Terminal], name: str) -> list[Terminal]:
-        if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
-            raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
-        result = []
-        for node, offset in places:
-            try:
-                weight = operator.index(offset)
-            except TypeError:
-                weight = -1
-            if not 0 <= weight < UNREACHABLE:
-                raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
-            result.append((self._node(node, name), weight))
-        return result
+    def _terminals(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    ) -> tuple[list[Terminal], list[Terminal]]:
+        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
 
     def _check_open(self) -> None:
         if self.closed:

@@ -1,8 +1,12 @@
 // Distances through arcs, and the improvement of those at their heads, a few at once: what does not depend on one another
 // is waited for together. Needs `dist` and loop.glsl, and RELAX_READS_FIRST defined: where it is not 0, a distance is read
-// before the atomic minimum on it, one more round trip to memory that pays where few relaxations improve anything.
+// before the atomic minimum on it, one more round trip to memory that pays where few relaxations improve anything. With
+// RELAX_READ(node) it may be read in another way than through `dist`.
 
 const uint ARCS_AT_ONCE = 4;
+#ifndef RELAX_READ
+#define RELAX_READ(node) dist[node]
+#endif
 
 // Distance of an arc's head by way of its tail; UNREACHABLE where the sum does not fit.
 uint through_arc(uint distance, uint weight) {
@@ -17,7 +21,7 @@ void improve(uint head[ARCS_AT_ONCE], inout uint through[ARCS_AT_ONCE]) {
     uint before[ARCS_AT_ONCE];
     if (RELAX_READS_FIRST != 0) {
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            if (through[i] != UNREACHABLE) before[i] = dist[head[i]];
+            if (through[i] != UNREACHABLE) before[i] = RELAX_READ(head[i]);
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             if (through[i] != UNREACHABLE && through[i] >= before[i]) through[i] = UNREACHABLE;

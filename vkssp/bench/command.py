@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 from typing import Any
 
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE, Experiment, Run
@@ -31,11 +30,14 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     if args.csv_file:
         check_writable(args.csv_file, *args.graphs)
     experiment = _experiment(args)
+
     # After each run, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
-    keep = functools.partial(save_result, args.json_file) if args.json_file else None
+    def keep(result: dict[str, Any]) -> None:
+        for path, save in ((args.json_file, save_result), (args.csv_file, save_csv)):
+            if path:
+                save(path, result)
+
     result = measure(experiment, args.device, progress=True, each=keep)
-    if args.csv_file:
-        save_csv(args.csv_file, result)
     device, version = result["device"], result["commit"] or result["vkssp"]
     lines = [f"{device['name']} ({device['driver']}, Vulkan {device['api_version']}), vkssp {version}"]
     lines.append(f"beside {result['host']['cpu']}; milliseconds on the device, medians; all distances verified")

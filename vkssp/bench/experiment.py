@@ -11,9 +11,9 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.reduction import REDUCTIONS
-from vkssp.solver import Solver, algorithm_named
+from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import check_parameters
+from vkssp.solvers.choice import AUTO, checked, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 
 
@@ -24,21 +24,21 @@ class Run:
     Attributes
     ----------
     algorithm : str
-        Its name.
+        Its name, or ``"auto"``.
     parameters : mapping of str to int
         Those that differ from the defaults.
-    reduction : str
+    reduction : str, optional
         Whether the graph is reduced before, see `vkssp.Solver`.
     """
 
     algorithm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
-    reduction: str = "none"
+    reduction: str | None = None
 
     def __post_init__(self) -> None:
         """Check the name and the parameters."""
-        check_parameters(algorithm_named(self.algorithm), self.parameters)
-        if self.reduction not in REDUCTIONS:
+        checked(self.algorithm, self.parameters)
+        if self.reduction not in (None, *REDUCTIONS):
             raise QueryError(f"reduction is {self.reduction!r}; choose one of {', '.join(REDUCTIONS)}")
 
     @classmethod
@@ -51,7 +51,7 @@ class Run:
             If it is not of this form, or the algorithm does not know a parameter.
         """
         name, *pairs = text.split(",")
-        parameters, reduction = {}, "none"
+        parameters, reduction = {}, None
         for pair in pairs:
             key, _, value = pair.partition("=")
             if key == "reduction":
@@ -69,12 +69,17 @@ class Run:
 
     @property
     def settings(self) -> dict[str, int | str]:
-        """Parameters, and the reduction where there is one."""
-        return {**self.parameters, **({} if self.reduction == "none" else {"reduction": self.reduction})}
+        """Parameters, and the reduction where it was given."""
+        return {**self.parameters, **({} if self.reduction is None else {"reduction": self.reduction})}
+
+    @property
+    def runs_on(self) -> str:
+        """Where it runs, ``"device"`` or ``"host"``."""
+        return runs_on(self.algorithm)
 
     def solver(self, graph: Graph | PreparedGraph, device: Device, counters: str = "iterations") -> Solver:
         """Return a solver for a graph, on a device if the algorithm runs on one."""
-        where = device if ALGORITHMS[self.algorithm].RUNS_ON == "device" else None
+        where = device if self.runs_on == "device" else None
         parameters: dict[str, Any] = dict(self.parameters)
         return Solver(graph, self.algorithm, where, reduction=self.reduction, counters=counters, **parameters)
 
@@ -138,11 +143,14 @@ class Experiment:
             peer_named(name)
 
 
-#: Algorithms that are measured where none are named: those that finish soon on any graph.
-DEFAULT_RUNS = tuple(
-    Run(name)
-    for name, algorithm in ALGORITHMS.items()
-    if algorithm.RUNS_ON == "device" and not name.startswith(("martin", "dijkstra"))
+#: Algorithms that are measured where none are named: the one that is chosen, and those that finish soon on any graph.
+DEFAULT_RUNS = (
+    Run(AUTO),
+    *(
+        Run(name)
+        for name, algorithm in ALGORITHMS.items()
+        if algorithm.RUNS_ON == "device" and not name.startswith(("martin", "dijkstra"))
+    ),
 )
 
 #: The set of ``vkssp bench --suite``.

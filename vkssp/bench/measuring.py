@@ -24,7 +24,6 @@ from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.reading import read_graph
 from vkssp.solver import Solver
-from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.prepare import PreparedGraph
 
 #: Layout of result files; a change that readers would notice gives the next number.
@@ -250,6 +249,7 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
         "download_ms": [],
         "counters": {},
         "memory_bytes": None,  # of another library nobody knows
+        "chosen": name,  # what stands behind auto
         "core_nodes": None,  # where the graph is reduced
         "error": None,
     }
@@ -258,11 +258,12 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
 def _measure_run(
     graph: PreparedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
-    row = _row(run.algorithm, run.settings, ALGORITHMS[run.algorithm].RUNS_ON, vkssp.__version__)
+    row = _row(run.algorithm, run.settings, run.runs_on, vkssp.__version__)
     try:
         with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
+            row["chosen"] = solver.algorithm
             row["memory_bytes"], row["core_nodes"] = solver.memory_bytes, solver.core_nodes
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:

@@ -72,8 +72,9 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
 
 
 def label(run: dict[str, Any]) -> str:
-    """Return a run's algorithm and parameters in one word."""
-    return run_text(run["algorithm"], run["parameters"])
+    """Return a run's algorithm and parameters in one word, and behind it the algorithm that was chosen."""
+    text, chosen = run_text(run["algorithm"], run["parameters"]), run.get("chosen", run["algorithm"])
+    return text if chosen == run["algorithm"] else f"{text} ({chosen})"
 
 
 def quartiles(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:

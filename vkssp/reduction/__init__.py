@@ -18,10 +18,12 @@ from vkssp.rows import own, rows_of
 from vkssp.solvers.prepare import PreparedGraph
 
 REDUCTIONS = ("auto", "none", "full")
-#: A reduction pays in graphs of so many nodes, whose searches take much longer than one more submission to the device,
+#: A reduction pays in graphs of so many nodes,
 LEAST_NODES = 10_000
-#: if it leaves at most this part of them (searches on lavapipe took a third of the time with 16% left, more with 47%),
-MOST_LEFT = 1 / 3
+#: if it leaves at most this part of them. Where a graph is small enough to leave most of a GPU idle the time is the
+#: number of steps, and half of the nodes less make a third of the steps less (NY, 54% left: 1.7 ms to 1.1 on an H200);
+#: larger ones gain nothing by that (a grid of 16.8 million nodes, 47% left: 10 ms to 16).
+MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
 #: and no more nodes than these together between core nodes, since the way out of them is searched on the host.
 LARGEST_COMPONENT = 1 << 16
 # Turns end when one takes out less than this part of the nodes that it leaves, or after so many: trees are done then,
@@ -68,8 +70,13 @@ class Reduction:
     @property
     def pays(self) -> bool:
         """Whether the core is so much smaller, and its surroundings so small, that searches in a large graph gain."""
-        few_left = self.core.num_nodes <= MOST_LEFT * len(self.component)
+        few_left = self.core.num_nodes <= most_left(len(self.component))
         return few_left and self.largest_component <= LARGEST_COMPONENT
+
+
+def most_left(num_nodes: int) -> float:
+    """Return how many of a graph's nodes a reduction that pays leaves at most."""
+    return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
 
 
 def may_pay(prepared: PreparedGraph) -> bool:
@@ -80,7 +87,8 @@ def may_pay(prepared: PreparedGraph) -> bool:
     """
     degree = np.maximum(np.diff(prepared.first_out), np.bincount(prepared.arcs[:, 0], minlength=prepared.num_nodes))
     candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
-    return prepared.num_nodes >= LEAST_NODES and bool(prepared.num_nodes - candidates <= MOST_LEFT * prepared.num_nodes)
+    num_nodes = prepared.num_nodes
+    return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))
 
 
 def reduction_for(prepared: PreparedGraph, wanted: str) -> Reduction | None:

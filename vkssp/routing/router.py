@@ -18,7 +18,8 @@ from vkssp.graph import Graph
 from vkssp.routing.ends import End, find_direct, find_goals, find_starts
 from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
-from vkssp.solver import DEFAULT_ALGORITHM, Solver
+from vkssp.solver import Solver
+from vkssp.solvers.choice import DEFAULT_ALGORITHM
 
 #: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
 _MARGIN_M = 1000.0
@@ -49,7 +50,7 @@ class Router(Resource):
     graph : Graph
         A graph with coordinates, such as `read_graph` makes of an OpenStreetMap extract.
     algorithm : str
-        Name of an algorithm; see `vkssp.ALGORITHMS`.
+        Name of an algorithm, or ``"auto"``; see `Solver`.
     device : Device, int or str, optional
         See `Solver`.
     **parameters : int or str

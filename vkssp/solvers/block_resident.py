@@ -2,8 +2,9 @@
 
 A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
 there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
-road network numbered along the Z-order curve few arcs leave a block, so most steps of a search cost a round within a
-workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs together.
+road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a search cost a
+round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs
+together.
 
 Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
 counted round by round: a visit looks at all nodes of its block in each.
@@ -31,6 +32,8 @@ LONG = 32
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
 _DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
+# A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
+_ROUNDS_AT_ONCE = 4
 # Bytes of shared memory beside the distances.
 _SHARED_BESIDES = 64
 
@@ -59,14 +62,14 @@ class BlockResident(DeviceAlgorithm):
         idea="near-far over blocks of nodes: a workgroup relaxes a block in shared memory until nothing near changes",
         source=f"{DAVIDSON}; {NIKLAUS}",
         complexity="a few dispatches for each block on the way; some nodes work more than once",
-        use="road networks with coordinates, whose arcs join nodes that are close in the numbering",
+        use="road networks, whose arcs join nodes that are close in the numbering of their coordinates or landmarks",
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         DELTA,
         Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
-        Parameter("rounds", 1, 65535, None, "rounds of a visit at most"),
-        Parameter("rounds_at_once", 1, 1024, 1, "rounds between two barriers of the workgroup"),
+        Parameter("rounds", 1, 65535, None, "rounds of a visit at most, but for those that are made at once"),
+        Parameter("rounds_at_once", 1, 1024, None, "rounds between two barriers of the workgroup"),
         Parameter("read_first", 0, 3, 3, "read before the atomic minimum: 1 in shared memory, 2 outside, 3 both"),
         WORKGROUP_SIZE,
         WORKGROUPS,
@@ -103,6 +106,7 @@ class BlockResident(DeviceAlgorithm):
                 f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at most"
             )
         rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
+        at_once = parameters["rounds_at_once"] or (1 if self._software else _ROUNDS_AT_ONCE)
         self._num_blocks = -(-self._num_nodes // self._block)
         long_rows = bool((np.diff(graph.prepared.first_out) > LONG).any())
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
@@ -119,7 +123,7 @@ class BlockResident(DeviceAlgorithm):
                 _ROUNDS_CONSTANT: rounds,
                 _READ_FIRST_CONSTANT: parameters["read_first"] or 0,
                 _LONG_ROWS_CONSTANT: int(long_rows),
-                _AT_ONCE_CONSTANT: parameters["rounds_at_once"] or 1,
+                _AT_ONCE_CONSTANT: min(at_once, rounds),
             },
             shared_bytes=4 * self._block * (2 if long_rows else 1) + _SHARED_BESIDES,
         )

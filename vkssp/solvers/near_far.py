@@ -85,7 +85,7 @@ class NearFar(DeviceAlgorithm):
         ]
         kernel = self._kernel(
             "near_far",
-            *(self.terminals, self.distances, graph.rows(), graph.arcs, *self._queues),
+            *(self.terminals, self.distances, graph.rows(), graph.arcs, *self._queues, self.distances),
             workgroup_size=size,
             push_constants=2,
             constants={

@@ -1,0 +1,140 @@
+"""Isochrones: what lies within them, and what does not."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+from tests.graphs import heap_dijkstra
+from tests.turn_maps import CROSS, ROADS, imported
+from vkssp import UNREACHABLE, Graph, Router, read_graph
+from vkssp.geo import METRES_PER_DEGREE
+from vkssp.routing.ends import find_starts
+from vkssp.routing.isochrone import Begun, isochrone_geojson, isochrones, write_isochrones
+from vkssp.routing.snap import StreetIndex
+
+STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m
+
+
+def street_grid(side: int, *, one_way: bool = False) -> Graph:
+    """A grid of straight streets at the equator, 1 000 to travel each."""
+    node = np.arange(side * side).reshape(side, side)
+    tail = np.concatenate([node[:-1].ravel(), node[:, :-1].ravel()])
+    head = np.concatenate([node[1:].ravel(), node[:, 1:].ravel()])
+    lat, lon = np.divmod(np.arange(side * side), side)
+    weight = np.full(len(tail), 1000)
+    return Graph.from_edges(tail, head, weight, undirected=not one_way, lat=lat * STEP, lon=lon * STEP)
+
+
+def at(lat: float, lon: float) -> shapely.Point:
+    return shapely.Point(lon * STEP, lat * STEP)
+
+
+def test_streets_are_reached_as_far_as_the_limit_goes() -> None:
+    graph = street_grid(5)
+    (found,) = isochrones(StreetIndex(graph), heap_dijkstra(graph, 12), [], [1500])
+    area = found.area
+    assert area.is_valid and found.limit == 1500 and found.seconds is None
+    # From the middle: whole streets to the next junctions, and half of those behind them.
+    for lat, lon in ((2, 2), (2, 3), (2, 3.45), (3, 2.45), (0.55, 2), (2.45, 3)):
+        assert area.contains(at(lat, lon)), (lat, lon)
+    for lat, lon in ((2, 3.55), (3.55, 2), (2.5, 2.5), (3, 3), (0, 0), (2.55, 3)):
+        assert not area.contains(at(lat, lon)), (lat, lon)
+    # Each direction counts for itself, as the graph does not know which arcs make one street.
+    assert found.road_m == pytest.approx((4 + 4 * 0.5 + 12 * 0.5) * STEP * METRES_PER_DEGREE, rel=1e-6)
+
+
+def test_one_way_streets_are_not_reached_against_their_direction() -> None:
+    graph = street_grid(3, one_way=True)
+    (found,) = isochrones(StreetIndex(graph), heap_dijkstra(graph, 4), [], [10**6])
+    assert found.area.contains(at(2, 1)) and found.area.contains(at(1.5, 2)) and found.area.contains(at(2, 2))
+    assert (
+        not found.area.contains(at(1, 0.5)) and not found.area.contains(at(0, 1)) and not found.area.contains(at(0, 0))
+    )
+
+
+def test_the_way_begins_within_a_street() -> None:
+    """A place a quarter along a street: 300 to its start, 900 to its end."""
+    graph = Graph.from_edges([0, 1], [1, 0], [1200, 1200], lat=[0, 0], lon=[0, STEP])
+    index, nowhere = StreetIndex(graph), np.full(2, UNREACHABLE, np.uint32)
+    polyline = int(index.polyline_of[0])
+    forward, back = Begun(polyline, 0.25, 1.0, True, 900), Begun(polyline, 0.0, 0.25, False, 300)
+    for limit, low, high in ((90, 0.175, 0.325), (600, 0.0, 0.75), (900, 0.0, 1.0)):
+        (found,) = isochrones(index, nowhere, [forward, back], [limit], width_m=5)
+        west, _, east, _ = np.array(found.area.bounds) / STEP
+        assert west == pytest.approx(low, abs=0.006) and east == pytest.approx(high, abs=0.006)
+        assert found.road_m == pytest.approx((high - low) * STEP * METRES_PER_DEGREE, rel=1e-6)
+
+
+def test_contours_lie_within_one_another_and_the_width_is_minded() -> None:
+    graph = street_grid(9)
+    index, distances = StreetIndex(graph), heap_dijkstra(graph, 40)
+    found = isochrones(index, distances, [], [500, 1700, 2000, 9000])
+    for inner, outer in pairwise(found):
+        assert outer.area.buffer(1e-6).contains(inner.area) and outer.area.area > inner.area.area
+        assert outer.road_m > inner.road_m
+    (narrow,), (wide,) = (isochrones(index, distances, [], [1700], width_m=width) for width in (10, 100))
+    assert narrow.area.contains(at(4, 5 + 0.69)) and not narrow.area.contains(at(4 + 50 / 1113, 4.5))
+    assert wide.area.contains(at(4 + 50 / 1113, 4.5)) and not wide.area.contains(at(4 + 120 / 1113, 4.5))
+
+
+def test_alone_the_blocks_between_streets_are_holes_unless_they_are_small() -> None:
+    graph = street_grid(3)
+    index, distances = StreetIndex(graph), heap_dijkstra(graph, 4)
+    (fine,) = isochrones(index, distances, [], [10**5], width_m=20)
+    assert len(fine.area.geoms) == 1 and len(fine.area.geoms[0].interiors) == 4
+    (coarse,) = isochrones(index, distances, [], [10**5], width_m=200)
+    assert not coarse.area.geoms[0].interiors
+
+
+def test_on_a_real_map_it_holds_what_is_reached_and_nothing_far_from_it(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    index = StreetIndex(graph)
+    source = int(np.argmin(np.hypot(graph.lat - 42.5073, graph.lon - 1.5342)))  # type: ignore[operator]
+    distances = heap_dijkstra(graph, source)
+    limits = [int(seconds / graph.streets.seconds_per_weight) for seconds in (120, 480)]  # type: ignore[union-attr]
+    for found in isochrones(index, distances, [], limits):
+        assert found.area.is_valid
+        nodes = shapely.points(graph.lon, graph.lat)
+        tails = np.repeat(np.arange(graph.num_nodes), np.diff(graph.first_out))
+        # A node is on land where some street that is no ferry begins there.
+        inside = np.flatnonzero((distances <= found.limit) & np.isin(np.arange(graph.num_nodes), tails))
+        assert len(inside) > 50 and shapely.contains(found.area, nodes[inside]).all()
+        beyond = distances > found.limit + 60 / graph.streets.seconds_per_weight  # type: ignore[union-attr]
+        assert shapely.contains(found.area, nodes[beyond]).mean() < 0.1
+
+
+def test_geojson_has_the_largest_first_and_turns_as_it_should(tmp_path: Path) -> None:
+    graph = street_grid(5)
+    found = isochrones(StreetIndex(graph), heap_dijkstra(graph, 12), [], [500, 1500])
+    write_isochrones(tmp_path / "i.geojson", found)
+    written = json.loads((tmp_path / "i.geojson").read_text())
+    assert written == isochrone_geojson(found)
+    assert [feature["properties"]["limit"] for feature in written["features"]] == [1500, 500]
+    for feature in written["features"]:
+        assert feature["geometry"]["type"] == "MultiPolygon"
+        for outer, *holes in feature["geometry"]["coordinates"]:
+            assert shapely.is_ccw(shapely.LinearRing(outer))
+            assert not any(shapely.is_ccw(shapely.LinearRing(hole)) for hole in holes)
+
+
+def test_where_nothing_is_reached_the_area_is_empty() -> None:
+    graph = street_grid(2)
+    (found,) = isochrones(StreetIndex(graph), np.full(4, UNREACHABLE, np.uint32), [], [100])
+    assert found.area.is_empty and found.area.geom_type == "MultiPolygon" and found.road_m == 0
+
+
+def test_turns_take_their_time_before_a_street_is_travelled(tmp_path: Path) -> None:
+    """From the middle of the western street, 16 s from the junction, on for 26 s: 10 s less what the turn takes."""
+    graph, _ = imported(tmp_path, CROSS, ROADS, turns="costs")
+    with Router(graph, "dijkstra") as router:
+        start = router.index.nearest(0.0, -0.001)
+        assert start is not None
+        distances = router.solver.distances_from([(end.node, end.weight) for end in find_starts(router.index, start)])
+        (found,) = isochrones(router.index, distances, [], [260])
+    assert found.road_m == pytest.approx((3 * 10 - 7.3 - 2.1) * 25 / 3.6, abs=2)

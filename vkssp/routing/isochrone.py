@@ -1,0 +1,273 @@
+"""Isochrones: what can be reached within some time, as polygons that follow the roads.
+
+From the distances of all nodes follows how far every street can be travelled from either of its ends. These parts of
+streets, widened to a band, make the polygons; so nothing is inside but what lies along a road that was reached.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.geo import METRES_PER_DEGREE
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.routing.route import duration
+from vkssp.routing.snap import StreetIndex
+from vkssp.storage import atomic_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Metres to either side of a road that an isochrone covers.
+DEFAULT_WIDTH_M = 50.0
+# Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
+# widths are filled: the inside of a block of houses.
+_TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
+_DECIMALS = 6  # of degrees, a tenth of a metre
+
+
+class Begun(NamedTuple):
+    """A street that the way begins on, from a point on it in one direction.
+
+    `low` and `high` are the parts of its polyline between which it runs, `rises` whether it begins at the lower one,
+    and `weight` is that of all of it.
+    """
+
+    polyline: int
+    low: float
+    high: float
+    rises: bool
+    weight: int
+
+
+@dataclass(frozen=True, eq=False)
+class Isochrone:
+    """What can be reached within a limit.
+
+    Attributes
+    ----------
+    limit : int
+        The largest weight of a way to there.
+    seconds : float or None
+        The same in seconds; None where weights are no durations.
+    area : shapely.MultiPolygon
+        What lies along the roads that are reached, longitude and latitude in degrees; empty polygons where none is.
+    road_m : float
+        Metres of road that are reached, each street once, whatever its directions; where a graph has no streets each of
+        its arcs counts as one.
+    """
+
+    limit: int
+    seconds: float | None
+    area: Any
+    road_m: float
+
+
+def isochrones(
+    index: StreetIndex,
+    distances: Uint32s,
+    begun: Sequence[Begun],
+    limits: Sequence[int],
+    width_m: float = DEFAULT_WIDTH_M,
+) -> list[Isochrone]:
+    """Return isochrones from the distances of all nodes.
+
+    Parameters
+    ----------
+    index : StreetIndex
+        The streets.
+    distances : numpy.ndarray
+        Distance of each node, UNREACHABLE where no way leads, shape (num_nodes,), uint32.
+    begun : sequence of Begun
+        Streets on which the way begins.
+    limits : sequence of int
+        Weights, rising.
+    width_m : float
+        Metres to either side of a road that are covered.
+    """
+    import shapely
+
+    middle = math.radians(float(index.points[:, 0].mean()))
+    metres = np.array([METRES_PER_DEGREE * math.cos(middle), METRES_PER_DEGREE])
+    plane = _Plane(index, index.points[:, ::-1] * metres)
+    area, seen = shapely.MultiPolygon(), np.zeros(index.num_polylines, np.bool_)
+    result = []
+    for limit in limits:
+        spans = _spans(index, distances, begun, limit)
+        covered = np.bincount(spans.polyline, spans.high - spans.low, index.num_polylines)
+        whole = covered >= 1.0
+        lines = [plane.whole(np.flatnonzero(whole & ~seen))]
+        lines += [plane.part(*span) for span in zip(*spans, strict=True) if not whole[span[0]]]
+        # What was reached within a lower limit is reached within this one.
+        area = shapely.union_all([area, _band(np.concatenate(lines), width_m)])
+        seen = whole
+        road_m = float((np.minimum(covered, 1.0) * plane.length).sum())
+        result.append(Isochrone(int(limit), duration(index.graph, limit), _degrees(area, metres, width_m), road_m))
+    return result
+
+
+class _Spans(NamedTuple):
+    """Parts of polylines, from `low` to `high`, none of which overlap."""
+
+    polyline: npt.NDArray[np.int64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+
+def _spans(index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limit: int) -> _Spans:
+    """Return the parts of streets that are reached."""
+    rise, fall = _reached(index, distances, limit)
+    whole = rise + fall >= 1.0
+    rise[whole], fall[whole] = 1.0, 0.0
+    on = np.unique(np.array([one.polyline for one in begun], np.int64))
+    elsewhere = np.ones(index.num_polylines, np.bool_)
+    elsewhere[on] = False
+    up, down = (np.flatnonzero(elsewhere & (share > 0)) for share in (rise, fall))
+    spans = [(up, np.zeros(len(up)), rise[up]), (down, 1.0 - fall[down], np.ones(len(down)))]
+    for polyline in on.tolist():
+        pieces = [(0.0, float(rise[polyline])), (1.0 - float(fall[polyline]), 1.0)]
+        for one in begun:
+            if one.polyline == polyline:
+                part = (one.high - one.low) * min(1.0, limit / one.weight if one.weight else 1.0)
+                pieces.append((one.low, one.low + part) if one.rises else (one.high - part, one.high))
+        for low, high in _merged(pieces):
+            spans.append((np.array([polyline]), np.array([low]), np.array([high])))
+    return _Spans(*(np.concatenate(column) for column in zip(*spans, strict=True)))
+
+
+def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return what some intervals cover, as intervals that do not touch."""
+    merged: list[tuple[float, float]] = []
+    for low, high in sorted(pieces):
+        if high <= low:
+            continue
+        if merged and low <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
+        else:
+            merged.append((low, high))
+    return merged
+
+
+def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return which part of each polyline is reached from its start, and which from its end."""
+    graph = index.graph
+    from_tail = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
+    left = np.where(from_tail == UNREACHABLE, -1, limit - from_tail)
+    weight = graph.weight
+    if graph.streets is not None and graph.streets.turn is not None:
+        # First one turns, and does not get on meanwhile.
+        left, weight = left - graph.streets.turn, weight - graph.streets.turn
+    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
+    part[(left >= 0) & (weight == 0)] = 1.0
+    if graph.streets is not None:
+        part[graph.streets.carried] = 0.0  # nobody gets off in the middle of the sea
+    shares = []
+    for backward in (False, True):
+        share = np.zeros(index.num_polylines)
+        along = index.backward == backward
+        np.maximum.at(share, index.polyline_of[along], part[along])
+        shares.append(share)
+    return shares[0], shares[1]
+
+
+class _Plane:
+    """Polylines in metres.
+
+    Attributes
+    ----------
+    length : numpy.ndarray
+        Of each polyline, in metres, shape (num_polylines,), float64.
+    """
+
+    def __init__(self, index: StreetIndex, points: npt.NDArray[np.float64]) -> None:
+        self._first, self._points = index.first, points
+        self._count = np.diff(index.first)
+        step = np.zeros(len(points))
+        step[1:] = np.hypot(*np.diff(points, axis=0).T)
+        step[index.first[:-1]] = 0.0
+        self.length: npt.NDArray[np.float64] = np.add.reduceat(step, index.first[:-1])
+
+    def whole(self, polylines: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return lines along whole polylines."""
+        import shapely
+
+        chosen = np.zeros(len(self._count), np.bool_)
+        chosen[polylines] = True
+        points = self._points[np.repeat(chosen, self._count)]
+        lines: npt.NDArray[Any] = shapely.linestrings(
+            points, indices=np.repeat(np.arange(len(polylines)), self._count[polylines])
+        )
+        return lines
+
+    def part(self, polyline: int, low: float, high: float) -> npt.NDArray[Any]:
+        """Return a line along a part of a polyline, alone in an array."""
+        import shapely
+
+        points = self._points[self._first[polyline] : self._first[polyline + 1]]
+        along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+        ends = np.array([low, high]) * along[-1]
+        inner = (along > ends[0]) & (along < ends[1])
+        cut = np.stack([np.interp(ends, along, points[:, axis]) for axis in (0, 1)], axis=1)
+        return np.array([shapely.LineString([cut[0], *points[inner], cut[1]])])
+
+
+def _band(lines: npt.NDArray[Any], width_m: float) -> Any:
+    """Return what lies within a width of some lines."""
+    import shapely
+
+    # Each for itself: widening many lines together takes ten times as long as joining what comes out.
+    simple = shapely.simplify(lines, _TOLERANCE * width_m)
+    return shapely.union_all(shapely.buffer(simple, width_m, quad_segs=_CORNERS))
+
+
+def _degrees(area: Any, metres: npt.NDArray[np.float64], width_m: float) -> Any:
+    """Return an area in degrees, without small holes, its outer rings counterclockwise as GeoJSON wants them."""
+    import shapely
+    from shapely.geometry.polygon import orient
+
+    polygons = []
+    for polygon in shapely.get_parts(area):
+        holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) >= _HOLE * width_m**2]
+        polygons.append(orient(shapely.Polygon(polygon.exterior, holes)))
+    return shapely.transform(shapely.MultiPolygon(polygons), lambda points: np.round(points / metres, _DECIMALS))
+
+
+def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
+    """Return isochrones as a GeoJSON FeatureCollection, the largest first, so that none hides another.
+
+    Parameters
+    ----------
+    found : sequence of Isochrone
+        The isochrones.
+    """
+    import shapely
+
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"limit": one.limit, "seconds": one.seconds, "road_m": round(one.road_m, 1)},
+            "geometry": json.loads(shapely.to_geojson(one.area)),
+        }
+        for one in sorted(found, key=lambda one: -one.limit)
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
+def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
+    """Write isochrones to a GeoJSON file.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The file; one that exists is replaced.
+    found : sequence of Isochrone
+        The isochrones.
+    """
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(isochrone_geojson(found), separators=(",", ":")).encode())

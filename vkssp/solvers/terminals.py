@@ -1,0 +1,55 @@
+"""Seeds and targets as callers give them, checked and in the numbering of the device."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers.base import MAX_TERMINALS, Terminal
+from vkssp.solvers.prepare import PreparedGraph
+
+
+def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) -> list[Terminal]:
+    """Return places by the ids of a prepared graph.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    places : sequence of (int, int)
+        Nodes, by the caller's ids, each with a weight.
+    name : str
+        What they are, ``"source"``, of which there has to be one, or ``"target"``.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node, a weight is out of range, or there are too many places, or no source.
+    """
+    if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
+        raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
+    result = []
+    for node, offset in places:
+        try:
+            weight = operator.index(offset)
+        except TypeError:
+            weight = -1
+        if not 0 <= weight < UNREACHABLE:
+            raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
+        result.append((_node(prepared, node, name), weight))
+    return result
+
+
+def _node(prepared: PreparedGraph, node: int, name: str) -> int:
+    try:
+        index = operator.index(node)
+    except TypeError:
+        raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
+    num_nodes = prepared.graph.num_nodes
+    if not 0 <= index < num_nodes:
+        if num_nodes == 0:
+            raise QueryError(f"{name} is {index}, but this graph has no nodes")
+        raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {num_nodes - 1}")
+    return int(prepared.node[index])
