@@ -6,13 +6,14 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from vkssp.geo import EARTH_RADIUS
 from vkssp.graph import Graph
-from vkssp.osm import read_extract
+from vkssp.osm import ImportReport, import_extract
 from vkssp.streets import Streets
 
 #: Real extracts, where the checkout has them beside it.
@@ -21,6 +22,8 @@ ANDORRA = Path(__file__).parent / "data" / "andorra.osm.pbf"
 
 Nodes = Mapping[int, tuple[float, float] | tuple[float, float, Mapping[str, str]]]
 Way = tuple[int, Sequence[int], Mapping[str, str]]
+#: Role, type ("node" or "way") and id of each member, and tags.
+Relation = tuple[Sequence[tuple[str, str, int]], Mapping[str, str]]
 
 ROAD = {"highway": "residential"}
 
@@ -31,7 +34,7 @@ STEP = math.radians(0.001) * EARTH_RADIUS
 RESIDENTIAL = round(STEP * 3.6 / 25 * 10)
 
 
-def osm_xml(nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> str:
+def osm_xml(nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False, relations: Iterable[Relation] = ()) -> str:
     """Return a map as OSM XML; a way may name nodes that `nodes` lacks."""
 
     def tags_of(values: Mapping[str, str]) -> str:
@@ -44,21 +47,38 @@ def osm_xml(nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> s
         references = "".join(f'<nd ref="{ref}"/>' for ref in refs)
         return f'<way id="{key}" version="1">{references}{tags_of(values)}</way>'
 
+    def relation(key: int, members: Sequence[tuple[str, str, int]], values: Mapping[str, str]) -> str:
+        parts = "".join(f'<member type="{kind}" ref="{ref}" role="{role}"/>' for role, kind, ref in members)
+        return f'<relation id="{key}" version="1">{parts}{tags_of(values)}</relation>'
+
     places = [node(key, *place) for key, place in nodes.items()]
     roads = [way(*road) for road in ways]
     parts = roads + places if ways_first else places + roads
+    parts += [relation(key, *values) for key, values in enumerate(relations, 1)]
     return "\n".join(['<osm version="0.6">', *parts, "</osm>"])
 
 
-def write_osm(path: Path, nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False) -> Path:
+def write_osm(
+    path: Path, nodes: Nodes, ways: Iterable[Way], *, ways_first: bool = False, relations: Iterable[Relation] = ()
+) -> Path:
     """Write a map as OSM XML."""
-    path.write_text(osm_xml(nodes, ways, ways_first=ways_first), encoding="utf-8")
+    path.write_text(osm_xml(nodes, ways, ways_first=ways_first, relations=relations), encoding="utf-8")
     return path
 
 
+def import_plain(path: str | Path, **options: Any) -> tuple[Graph, ImportReport]:
+    """Return the graph of an extract without turns, and the report: its nodes are the junctions."""
+    return import_extract(path, turns="none", **options)
+
+
+def read_plain(path: str | Path, **options: Any) -> Graph:
+    """Return the graph of an extract without turns."""
+    return import_plain(path, **options)[0]
+
+
 def graph_of(tmp_path: Path, nodes: Nodes, ways: Iterable[Way], profile: str | Path = "car") -> Graph:
-    """Write a map and return the graph of it."""
-    return read_extract(write_osm(tmp_path / "map.osm", nodes, ways), profile=profile)
+    """Write a map and return the graph of it, without turns."""
+    return read_plain(write_osm(tmp_path / "map.osm", nodes, ways), profile=profile)
 
 
 def tags(text: str) -> dict[str, str]:

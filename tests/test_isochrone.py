@@ -11,8 +11,10 @@ import pytest
 import shapely
 
 from tests.graphs import heap_dijkstra
-from vkssp import UNREACHABLE, Graph, read_graph
+from tests.turn_maps import CROSS, ROADS, imported
+from vkssp import UNREACHABLE, Graph, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
+from vkssp.routing.ends import find_starts
 from vkssp.routing.isochrone import Begun, isochrone_geojson, isochrones, write_isochrones
 from vkssp.routing.snap import StreetIndex
 
@@ -125,3 +127,14 @@ def test_where_nothing_is_reached_the_area_is_empty() -> None:
     graph = street_grid(2)
     (found,) = isochrones(StreetIndex(graph), np.full(4, UNREACHABLE, np.uint32), [], [100])
     assert found.area.is_empty and found.area.geom_type == "MultiPolygon" and found.road_m == 0
+
+
+def test_turns_take_their_time_before_a_street_is_travelled(tmp_path: Path) -> None:
+    """From the middle of the western street, 16 s from the junction, on for 26 s: 10 s less what the turn takes."""
+    graph, _ = imported(tmp_path, CROSS, ROADS, turns="costs")
+    with Router(graph, "dijkstra") as router:
+        start = router.index.nearest(0.0, -0.001)
+        assert start is not None
+        distances = router.solver.distances_from([(end.node, end.weight) for end in find_starts(router.index, start)])
+        (found,) = isochrones(router.index, distances, [], [260])
+    assert found.road_m == pytest.approx((3 * 10 - 7.3 - 2.1) * 25 / 3.6, abs=2)

@@ -10,11 +10,10 @@ import numpy as np
 import osmium
 import pytest
 
-from tests.osm_maps import ANDORRA, EXTRACTS
+from tests.osm_maps import ANDORRA, EXTRACTS, import_plain
 from vkssp.errors import FormatError
 from vkssp.geo import EARTH_RADIUS
 from vkssp.order import z_order
-from vkssp.osm import import_extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import PROFILES
 from vkssp.osm.ways import way_attributes
@@ -108,7 +107,7 @@ def test_andorra(profile: str) -> None:
 
 
 def check_extract(path: Path, profile: str) -> None:
-    graph, report = import_extract(path, profile=profile)
+    graph, report = import_plain(path, profile=profile)
     streets = graph.streets
     assert streets is not None and graph.lat is not None and graph.lon is not None
     streets.check(graph.num_arcs)
@@ -158,7 +157,7 @@ def check_extract(path: Path, profile: str) -> None:
 
 
 def test_andorra_has_known_totals() -> None:
-    graph, report = import_extract(ANDORRA)
+    graph, report = import_plain(ANDORRA)
     assert (graph.num_nodes, graph.num_arcs) == (1765, 3513)
     assert (report.ways_read, report.ways_used, report.polylines) == (1615, 1171, 2049)
     assert report.kilometres == pytest.approx(415.2, abs=0.1)
@@ -170,13 +169,13 @@ def test_a_truncated_file_never_passes(tmp_path: Path, part: float) -> None:
     path = tmp_path / "cut.osm.pbf"
     path.write_bytes(data[: int(len(data) * part)])
     with pytest.raises(FormatError, match="truncated"):
-        import_extract(path)
+        import_plain(path)
 
 
 def test_a_file_without_its_last_byte_fails(tmp_path: Path) -> None:
     path = tmp_path / "cut.osm.pbf"
     path.write_bytes(ANDORRA.read_bytes()[:-1])
     with pytest.raises(FormatError, match="truncated"):
-        import_extract(path)
+        import_plain(path)
     path.write_bytes(ANDORRA.read_bytes())
-    assert import_extract(path)[0].num_arcs == 3513
+    assert import_plain(path)[0].num_arcs == 3513

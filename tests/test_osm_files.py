@@ -12,15 +12,26 @@ import osmium
 import pytest
 from osmium.osm.mutable import Node, Way
 
-from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, graph_of, osm_xml, streets_of, write_osm
+from tests.osm_maps import (
+    LINE,
+    RESIDENTIAL,
+    ROAD,
+    arcs,
+    graph_of,
+    import_plain,
+    osm_xml,
+    read_plain,
+    streets_of,
+    write_osm,
+)
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
-from vkssp.osm import import_extract, is_extract, read_extract
+from vkssp.osm import is_extract
 
 
 def test_missing_nodes_split_the_way(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2, 99, 3, 4, 98, 5, 97], ROAD), (2, [96, 6], ROAD)])
-    graph, report = import_extract(path)
+    graph, report = import_plain(path)
     assert arcs(graph) == [(LINE[a], LINE[b], RESIDENTIAL) for a, b in ((1, 2), (2, 1), (3, 4), (4, 3))]
     assert report.missing_nodes == 4
     assert report.ways_skipped == {"fewer than two nodes": 1}
@@ -29,13 +40,13 @@ def test_missing_nodes_split_the_way(tmp_path: Path) -> None:
 
 def test_a_node_at_an_impossible_place_is_missing(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "map.osm", {**LINE, 8: (95.0, 0.0)}, [(1, [1, 2, 8], ROAD)])
-    graph, report = import_extract(path)
+    graph, report = import_plain(path)
     assert graph.num_arcs == 2 and report.missing_nodes == 1
 
 
 def test_repeated_nodes_and_lone_ways(tmp_path: Path) -> None:
     ways = [(1, [1, 1, 2, 2, 3], ROAD), (2, [4], ROAD), (3, [5, 5], ROAD), (4, [], ROAD)]
-    graph, report = import_extract(write_osm(tmp_path / "map.osm", LINE, ways))
+    graph, report = import_plain(write_osm(tmp_path / "map.osm", LINE, ways))
     assert graph.num_nodes == 2 and streets_of(graph).points.shape == (3, 2)
     assert report.repeated_nodes == 3
     assert report.ways_skipped == {"fewer than two nodes": 3}
@@ -44,7 +55,7 @@ def test_repeated_nodes_and_lone_ways(tmp_path: Path) -> None:
 def test_ways_may_come_before_nodes(tmp_path: Path) -> None:
     ways = [(1, [1, 2, 3], ROAD)]
     sorted_graph = graph_of(tmp_path, LINE, ways)
-    graph = read_extract(write_osm(tmp_path / "b.osm", LINE, ways, ways_first=True))
+    graph = read_plain(write_osm(tmp_path / "b.osm", LINE, ways, ways_first=True))
     assert arcs(graph) == arcs(sorted_graph)
 
 
@@ -53,12 +64,12 @@ def test_compressed_xml(tmp_path: Path, module: ModuleType) -> None:
     text = osm_xml(LINE, [(1, [1, 2, 3], ROAD)])
     path = tmp_path / f"map.osm.{'gz' if module is gzip else 'bz2'}"
     path.write_bytes(module.compress(text.encode()))
-    assert arcs(read_extract(path)) == arcs(graph_of(tmp_path, LINE, [(1, [1, 2, 3], ROAD)]))
+    assert arcs(read_plain(path)) == arcs(graph_of(tmp_path, LINE, [(1, [1, 2, 3], ROAD)]))
     data = path.read_bytes()
     for size in (len(data) // 2, len(data) - 1):
         path.write_bytes(data[:size])
         with pytest.raises(FormatError, match="truncated"):
-            read_extract(path)
+            read_plain(path)
 
 
 def test_tags_that_are_not_utf8_are_mended(tmp_path: Path) -> None:
@@ -71,7 +82,7 @@ def test_tags_that_are_not_utf8_are_mended(tmp_path: Path) -> None:
     data = path.read_bytes()
     assert data.count(b"ABCDEFGH") == 1
     path.write_bytes(data.replace(b"ABCDEFGH", b"ABC\xff\xfeFGH"))
-    graph, report = import_extract(path)
+    graph, report = import_plain(path)
     assert graph.num_arcs == 1  # tags after the broken one count
     assert streets_of(graph).arc_name(0) == "ABC\ufffd\ufffdFGH"
     assert report.nonsense == {"text that is not UTF-8": 1}
@@ -87,7 +98,7 @@ def test_report_counts_and_prints(tmp_path: Path) -> None:
         (5, [3, 4], {**ROAD, "access": "private"}),
         (6, [4, 5], {"building": "yes"}),
     ]
-    _, report = import_extract(write_osm(tmp_path / "map.osm", nodes, ways))
+    _, report = import_plain(write_osm(tmp_path / "map.osm", nodes, ways))
     assert report.ways_read == 5 and report.ways_used == 2
     assert report.ways_skipped == {"no road": 1, "no access": 1, "area": 1}
     assert report.nonsense == {"maxspeed": 1}
@@ -102,7 +113,7 @@ def test_report_counts_and_prints(tmp_path: Path) -> None:
 
 def test_progress_shows_nothing_for_a_moment(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], ROAD)])
-    assert arcs(read_extract(path, progress=True)) == arcs(read_extract(path))
+    assert arcs(read_plain(path, progress=True)) == arcs(read_plain(path))
     assert capfd.readouterr() == ("", "")
 
 
@@ -151,18 +162,18 @@ def test_bad_files_are_one_clear_error(tmp_path: Path, name: str, content: bytes
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(FormatError, match=message) as caught:
-        import_extract(path)
+        import_plain(path)
     assert "\n" not in str(caught.value) and str(path) in str(caught.value)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"a\.osm\.pbf does not exist"):
-        read_extract(tmp_path / "a.osm.pbf")
+        read_plain(tmp_path / "a.osm.pbf")
     (tmp_path / "b.osm").mkdir()
     with pytest.raises(FormatError, match="is not a file"):
-        read_extract(tmp_path / "b.osm")
+        read_plain(tmp_path / "b.osm")
     with pytest.raises(QueryError, match="profile 'boat' is unknown"):
-        read_extract(tmp_path / "a.osm.pbf", profile="boat")
+        read_plain(tmp_path / "a.osm.pbf", profile="boat")
 
 
 def test_histories_are_refused(tmp_path: Path) -> None:
@@ -170,7 +181,7 @@ def test_histories_are_refused(tmp_path: Path) -> None:
     with osmium.SimpleWriter(osmium.io.File(str(path), "osh.pbf")) as writer:
         writer.add_node(Node(id=1, location=(0.0, 0.0)))
     with pytest.raises(FormatError, match="time-filter"):
-        read_extract(path)
+        read_plain(path)
 
 
 def test_saved_and_loaded_again(tmp_path: Path) -> None:

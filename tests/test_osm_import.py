@@ -9,14 +9,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, arcs, at, graph_of, streets_of, trip, write_osm
+from tests.osm_maps import (
+    LINE,
+    RESIDENTIAL,
+    ROAD,
+    STEP,
+    arcs,
+    at,
+    graph_of,
+    import_plain,
+    read_plain,
+    streets_of,
+    trip,
+    write_osm,
+)
 from vkssp import FormatError
-from vkssp.osm import import_extract, read_extract
 
 
 def test_a_street_becomes_two_arcs_on_one_polyline(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "map.osm", LINE, [(7, [1, 2, 3], {**ROAD, "name": "Broad Street"})])
-    graph, report = import_extract(path)
+    graph, report = import_plain(path)
     assert (graph.num_nodes, graph.num_arcs) == (2, 2)
     streets = streets_of(graph)
     streets.check(2)
@@ -126,7 +138,7 @@ def test_parallel_streets_stay_apart(tmp_path: Path) -> None:
 def test_barrier_cuts_the_street(tmp_path: Path) -> None:
     nodes = {**LINE, 3: (*LINE[3], {"barrier": "bollard"})}
     path = write_osm(tmp_path / "map.osm", nodes, [(1, [1, 2, 3, 4, 5], ROAD)])
-    graph, report = import_extract(path)
+    graph, report = import_plain(path)
     assert report.barriers == 1
     assert len(at(graph, LINE[3])) == 2
     assert trip(graph, LINE[1], LINE[3]) == 2 * RESIDENTIAL
@@ -201,7 +213,7 @@ def test_private_streets_serve_only_the_ends_of_a_trip(tmp_path: Path) -> None:
         (4, [3, 4], ROAD),
         (5, [0, 1], ROAD),
     ]
-    graph, report = import_extract(write_osm(tmp_path / "map.osm", nodes, ways))
+    graph, report = import_plain(write_osm(tmp_path / "map.osm", nodes, ways))
     assert report.restricted == 3  # polylines: 1-2, 2-3 and 2-9
     round_about = round(2 * math.hypot(10, 1) * RESIDENTIAL)
     assert trip(graph, nodes[0], nodes[4]) == pytest.approx(round_about + 2 * RESIDENTIAL, abs=2)  # not through
@@ -267,7 +279,7 @@ def test_numbers_name_streets_without_a_name(tmp_path: Path) -> None:
 def test_deleted_objects_are_left_out(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], ROAD), (2, [2, 3], ROAD)])
     path.write_text(path.read_text().replace('<way id="2"', '<way id="2" visible="false"'))
-    assert read_extract(path).num_nodes == 2
+    assert read_plain(path).num_nodes == 2
 
 
 @pytest.mark.parametrize("old", ['lat="0.0"', 'id="1"', 'ref="1"'])
@@ -277,20 +289,20 @@ def test_nonsense_in_xml_is_one_error(tmp_path: Path, old: str) -> None:
     assert old in text
     path.write_text(text.replace(old, old.split('"')[0] + '"abc"', 1))
     with pytest.raises(FormatError, match="is no OpenStreetMap extract, or a truncated one"):
-        read_extract(path)
+        read_plain(path)
 
 
 @pytest.mark.parametrize(
     "tags", [{**ROAD, "maxspeed": "0.000001"}, {"route": "ferry", "duration": "9999999:00"}], ids=["speed", "duration"]
 )
 def test_values_that_no_street_has_are_nonsense(tmp_path: Path, tags: dict[str, str]) -> None:
-    _, report = import_extract(write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], tags)]))
+    _, report = import_plain(write_osm(tmp_path / "map.osm", LINE, [(1, [1, 2], tags)]))
     assert sum(report.nonsense.values()) == 1
 
 
 def test_all_nodes_of_a_street_may_be_nodes_of_the_graph(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "map.osm", LINE, [(7, [1, 2, 3], ROAD), (8, [3, 4], {**ROAD, "oneway": "yes"})])
-    graph, report = import_extract(path, simplify=False)
+    graph, report = import_plain(path, simplify=False)
     assert (graph.num_nodes, graph.num_arcs, report.polylines) == (4, 5, 3)
     streets = streets_of(graph)
     streets.check(5)
@@ -302,7 +314,7 @@ def test_all_nodes_of_a_street_may_be_nodes_of_the_graph(tmp_path: Path) -> None
 def test_travel_times_are_the_same_with_all_nodes(andorra_path: Path) -> None:
     from vkssp import Solver
 
-    simple, fine = (import_extract(andorra_path, simplify=simplify)[0] for simplify in (True, False))
+    simple, fine = (import_plain(andorra_path, simplify=simplify)[0] for simplify in (True, False))
     assert fine.num_nodes > 4 * simple.num_nodes
     assert fine.lat is not None and simple.lat is not None and fine.lon is not None and simple.lon is not None
     places = [list(zip(graph.lat.tolist(), graph.lon.tolist(), strict=True)) for graph in (simple, fine)]

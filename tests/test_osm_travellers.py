@@ -8,9 +8,21 @@ import numpy as np
 import osmium
 import pytest
 
-from tests.osm_maps import ANDORRA, LINE, ROAD, STEP, arcs, graph_of, streets_of, tags, trip, write_osm
+from tests.osm_maps import (
+    ANDORRA,
+    LINE,
+    ROAD,
+    STEP,
+    arcs,
+    graph_of,
+    import_plain,
+    read_plain,
+    streets_of,
+    tags,
+    trip,
+    write_osm,
+)
 from vkssp.errors import FormatError
-from vkssp.osm import import_extract, read_extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import BIKE, FOLDER, FOOT, PROFILES, read_profile
 from vkssp.osm.ways import way_attributes
@@ -261,13 +273,13 @@ def test_pushing_against_a_oneway_street_or_riding_round(tmp_path: Path) -> None
     nodes = {**LINE, 8: (0.002, 0.002)}
     ways = [(1, [1, 2, 3], {**ROAD, "oneway": "yes"}), (2, [1, 8, 3], ROAD)]
     source = write_osm(tmp_path / "map.osm", nodes, ways)
-    bike, foot = (read_extract(source, profile=name) for name in ("bike", "foot"))
+    bike, foot = (read_plain(source, profile=name) for name in ("bike", "foot"))
     round_by_8 = 2 * 5**0.5
     assert trip(bike, LINE[1], LINE[3]) == step(15, 2)
     assert trip(bike, LINE[3], LINE[1]) == pytest.approx(round_by_8 * step(15), abs=3)
     assert trip(bike, LINE[3], LINE[1]) < step(4, 2)
     assert trip(foot, LINE[3], LINE[1]) == trip(foot, LINE[1], LINE[3]) == step(5, 2)
-    car = read_extract(source)
+    car = read_plain(source)
     assert trip(car, LINE[3], LINE[1]) == pytest.approx(round_by_8 * step(25), abs=3)
     # Without the way round one pushes.
     alone = graph_of(tmp_path, nodes, ways[:1], "bike")
@@ -285,7 +297,7 @@ def test_steps_and_footways_join_streets(tmp_path: Path) -> None:
     ]
     source = write_osm(tmp_path / "map.osm", LINE, ways)
     for profile, weight in (("bike", step(15) + step(2) + step(4)), ("foot", 3 * step(5))):
-        graph, report = import_extract(source, profile=profile)
+        graph, report = import_plain(source, profile=profile)
         assert trip(graph, LINE[1], LINE[4]) == trip(graph, LINE[4], LINE[1]) == weight
         assert report.ways_skipped == {"no road": 1} and report.ways_used == 3
     with pytest.raises(FormatError, match="that a person on foot may use"):
@@ -300,9 +312,9 @@ def test_platforms_and_piers_are_read_though_no_highways(tmp_path: Path) -> None
         (4, [4, 5], {"man_made": "pier"}),
     ]
     source = write_osm(tmp_path / "map.osm", LINE, ways)
-    assert trip(read_extract(source, profile="foot"), LINE[1], LINE[5]) == 4 * step(5)
-    assert trip(read_extract(source, profile="bike"), LINE[1], LINE[5]) == step(15) + 3 * step(4)
-    _, report = import_extract(source)
+    assert trip(read_plain(source, profile="foot"), LINE[1], LINE[5]) == 4 * step(5)
+    assert trip(read_plain(source, profile="bike"), LINE[1], LINE[5]) == step(15) + 3 * step(4)
+    _, report = import_plain(source)
     assert (report.ways_read, report.arcs) == (1, 2)
 
 
@@ -337,7 +349,7 @@ def test_barriers_on_a_map(tmp_path: Path) -> None:
     ):
         source = write_osm(tmp_path / "map.osm", {**LINE, 2: (*LINE[2], {"barrier": barrier})}, [(1, [1, 2, 3], ROAD)])
         for profile, passes in (("car", car), ("bike", bike), ("foot", foot)):
-            through = trip(read_extract(source, profile=profile), LINE[1], LINE[3])
+            through = trip(read_plain(source, profile=profile), LINE[1], LINE[3])
             assert (through is not None) == passes, (barrier, profile)
 
 
@@ -345,7 +357,7 @@ def test_a_node_without_a_barrier_may_block(tmp_path: Path) -> None:
     for key, bike, foot in (("access", False, False), ("bicycle", True, True), ("foot", True, False)):
         source = write_osm(tmp_path / "map.osm", {**LINE, 2: (*LINE[2], {key: "no"})}, [(1, [1, 2, 3], ROAD)])
         for profile, passes in (("bike", bike), ("foot", foot)):
-            assert (trip(read_extract(source, profile=profile), LINE[1], LINE[3]) is not None) == passes
+            assert (trip(read_plain(source, profile=profile), LINE[1], LINE[3]) is not None) == passes
 
 
 def test_limits_are_for_riding(tmp_path: Path) -> None:
@@ -382,7 +394,7 @@ def test_andorra_for_all_three() -> None:
         "foot": {"primary": (4.9, 5.1), "residential": (4.9, 5.1), "footway": (4.9, 5.1), "steps": (4.9, 5.1)},
     }
     for profile, classes in expected.items():
-        graph, report = import_extract(ANDORRA, profile=profile)
+        graph, report = import_plain(ANDORRA, profile=profile)
         streets = streets_of(graph)
         kilometres[profile] = report.kilometres
         kind = np.array([highway[way].get("highway", "") for way in streets.way.tolist()])

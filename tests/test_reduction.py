@@ -287,7 +287,7 @@ def test_a_long_ladder_may_be_left_in_the_middle() -> None:
 
 
 def test_a_street_map_keeps_its_distances(andorra_path: Path) -> None:
-    reduced = Reduced(PreparedGraph(read_graph(andorra_path)))
+    reduced = Reduced(PreparedGraph(read_graph(andorra_path, turns="none")))
     whole = reduced.prepared
     assert reduced.reduction.core.num_nodes < whole.num_nodes / 3 and reduced.reduction.pays
     flat = Graph.from_csr(whole.first_out, *whole.arcs.T)

@@ -17,7 +17,7 @@ from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
 
 @pytest.fixture(scope="module")
 def andorra(andorra_path: Path) -> Graph:
-    return read_graph(andorra_path)
+    return read_graph(andorra_path, turns="none")
 
 
 def at(y: float, x: float) -> tuple[float, float]:

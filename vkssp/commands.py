@@ -11,11 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import DeviceError, FormatError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.options import reading
 from vkssp.reading import read_graph
+from vkssp.streets import Streets
 
 #: What a command returns: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
@@ -101,7 +103,11 @@ def import_graph(args: argparse.Namespace) -> Result:
             f"wrote {args.output}",
         ]
     graph, report = import_extract(
-        args.extract, profile=args.profile, progress=_watched(args), simplify=not args.all_nodes
+        args.extract,
+        profile=args.profile,
+        progress=_watched(args),
+        simplify=not args.all_nodes,
+        turns=args.turns,
     )
     graph.save(args.output)
     return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]
@@ -132,8 +138,10 @@ def info(args: argparse.Namespace) -> Result:
         lines.append(f"from LAT,LON {south:.5f},{west:.5f} to {north:.5f},{east:.5f}")
     streets = graph.streets
     if streets is not None:
-        named = int(np.count_nonzero(streets.name))
-        kilometres = float(streets.length.sum(dtype=np.float64)) / 1000
+        # With costs of turns an arc is there once for each turn into it.
+        once = _each_street_once(streets) if streets.turns == "costs" else slice(None)
+        named = int(np.count_nonzero(streets.name[once]))
+        kilometres = float(streets.length[once].sum(dtype=np.float64)) / 1000
         result["streets"] = {
             "arc_kilometres": kilometres,
             "polylines": len(streets.polyline_first) - 1,
@@ -141,12 +149,23 @@ def info(args: argparse.Namespace) -> Result:
             "names": len(streets.names) - 1,
             "named_arcs": named,
             "seconds_per_weight": streets.seconds_per_weight,
+            "turns": streets.turns,
         }
         lines.append(
             f"{kilometres:,.0f} km of arcs along {len(streets.polyline_first) - 1:,} streets with "
             f"{len(streets.points):,} points; {len(streets.names) - 1:,} names"
         )
+        if streets.junction is not None:
+            places = len(np.unique(streets.junction))
+            what = "obeys turn restrictions" if streets.turn is None else "obeys turn restrictions, and turns take time"
+            lines.append(f"{what}: the nodes stand for {places:,} places")
     return result, lines
+
+
+def _each_street_once(streets: Streets) -> npt.NDArray[np.int64]:
+    """Return one arc for each polyline and direction."""
+    _, arcs = np.unique(streets.polyline.astype(np.int64) * 2 + streets.backward, return_index=True)
+    return arcs
 
 
 def route(args: argparse.Namespace) -> Result:

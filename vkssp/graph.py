@@ -196,7 +196,7 @@ class Graph:
         if streets is not None:
             if lats is None:
                 raise GraphError("streets need lat and lon of the nodes; give them too")
-            streets.check(len(heads))
+            streets.check(len(heads), len(first) - 1)
         first, heads, weights = (_fixed(array) for array in (first, heads, weights))
         lats, lons = (None if array is None else _fixed(array) for array in (lats, lons))
         return cls(first, heads, weights, lats, lons, streets)
@@ -326,7 +326,7 @@ class Graph:
             own(self.weight[by_tail]),
             lat=None if self.lat is None else self.lat[node],
             lon=None if self.lon is None else self.lon[node],
-            streets=None if self.streets is None else self.streets.take(by_tail),
+            streets=None if self.streets is None else self.streets.take(by_tail, node),
         )
         return graph, by_tail
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-_NAMES = ("profile", "format", "weights", "directed", "scale", "coordinates")
+_NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordinates")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -14,6 +14,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--profile",
         default="car",
         help="who travels, in an extract: car, bike, foot, or a .toml file of your own (default: car)",
+    )
+    parser.add_argument(
+        "--turns",
+        choices=("none", "restrictions", "costs"),
+        help="what the graph of an extract knows of turns: none, restrictions, or costs, which are restrictions and "
+        "the time that turns, signals and signs take (default: the profile's; costs for car, none for bike and foot)",
     )
     others = parser.add_argument_group("for graphs in other formats")
     others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")

@@ -12,6 +12,7 @@ def read_graph(
     path: str | Path,
     *,
     profile: str | Path = "car",
+    turns: str | None = None,
     progress: bool = False,
     format: str | None = None,
     weights: str = "unit",
@@ -29,6 +30,9 @@ def read_graph(
         `vkssp.generate.from_expression` takes, such as ``rmat:20``.
     profile : str or Path
         Who travels, where it is an extract: ``car``, ``bike``, ``foot``, or a profile's .toml file.
+    turns : str, optional
+        What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``; by default what
+        the profile says.
     progress : bool
         Whether to show a progress bar on the terminal while an extract is read.
     format : str, optional
@@ -66,7 +70,7 @@ def read_graph(
         raise FormatError(f"{source} is a folder; give a file")
     if format is None:
         if is_extract(source):
-            return read_extract(source, profile=profile, progress=progress)
+            return read_extract(source, profile=profile, progress=progress, turns=turns)
         if is_saved(source):
             return Graph.load(source)
     found = read_file(source, format=format, weights=weights, directed=directed, scale=scale, coordinates=coordinates)

@@ -19,9 +19,11 @@ from vkssp.graph import Graph
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
-_VERSION = 1
+#: Graphs that know of turns have the second, since those who do not know of them would find forbidden routes.
+_VERSION, _VERSION_WITH_TURNS = 1, 2
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
+_TURNS = ("junction", "turn")
 
 
 class _Written(io.RawIOBase):
@@ -115,6 +117,10 @@ def save_graph(graph: Graph, path: str | Path) -> None:
     if graph.streets is not None:
         streets = graph.streets
         arrays.update({f"streets_{name}": getattr(streets, name) for name in Streets.PER_ARC + Streets.SHARED})
+        for name in _TURNS:
+            if getattr(streets, name) is not None:
+                arrays[f"streets_{name}"] = getattr(streets, name)
+                header["version"] = _VERSION_WITH_TURNS
         # Names in one block of UTF-8, ended by zero bytes, which no OSM tag can hold.
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
@@ -157,9 +163,12 @@ def _unpack(stream: IO[bytes], source: Path) -> tuple[dict[str, Any], dict[str, 
         header = json.loads(bytes(archive["header"])) if "header" in archive.files else {}
         if header.get("format") != _FORMAT:
             raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
-        if header.get("version") != _VERSION:
+        if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
             version = header.get("version")
-            raise FormatError(f"{source} has format version {version}, this vkssp reads {_VERSION}; import it again")
+            raise FormatError(
+                f"{source} has format version {version}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+                "import it again"
+            )
         # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
         missing = set(header.get("arrays", _CORE)) - set(archive.files)
         if missing:
@@ -170,4 +179,5 @@ def _unpack(stream: IO[bytes], source: Path) -> tuple[dict[str, Any], dict[str, 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
     names = bytes(arrays["streets_names"]).decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
+    values.update({name: arrays.get(f"streets_{name}") for name in _TURNS})
     return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

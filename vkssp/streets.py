@@ -44,6 +44,12 @@ class Streets:
         shape (num_points, 2), int32.
     seconds_per_weight : float
         Seconds that one unit of the graph's weight stands for; 0 where weights are no durations.
+    junction : numpy.ndarray or None
+        Where the graph knows of turns, several of its nodes are one place, for travellers who came there by different
+        streets. The same number for all nodes of a place, shape (num_nodes,), uint32; None where each is a place.
+    turn : numpy.ndarray or None
+        Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
+        (num_arcs,), uint32; None where turns cost nothing.
     """
 
     length: npt.NDArray[np.float32]
@@ -56,15 +62,24 @@ class Streets:
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
     seconds_per_weight: float = 0.0
+    junction: npt.NDArray[np.uint32] | None = None
+    turn: npt.NDArray[np.uint32] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
 
-    def check(self, num_arcs: int) -> None:
-        """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs."""
-        for name in self.PER_ARC:
+    @property
+    def turns(self) -> str:
+        """What the graph knows of turns: "none", "restrictions" or "costs"."""
+        return "none" if self.junction is None else "restrictions" if self.turn is None else "costs"
+
+    def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
+        """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs and `num_nodes` nodes."""
+        if self.junction is not None and num_nodes is not None and self.junction.shape != (num_nodes,):
+            raise GraphError(f"streets.junction has shape {self.junction.shape}; give one entry per node, {num_nodes}")
+        for name in (*self.PER_ARC, *(() if self.turn is None else ("turn",))):
             array = getattr(self, name)
             if array.shape != (num_arcs,):
                 raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per arc, {num_arcs}")
@@ -82,10 +97,14 @@ class Streets:
         if not (np.isfinite(self.length).all() and (self.length >= 0).all()):
             raise GraphError("streets.length must be finite and not negative")
 
-    def take(self, arcs: npt.NDArray[Any]) -> Streets:
-        """Return the attributes of the given arcs, in their order; the geometry is shared, not copied."""
+    def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
+        """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values.update({name: values[name][arcs] for name in self.PER_ARC})
+        if self.turn is not None:
+            values["turn"] = self.turn[arcs]
+        if self.junction is not None and nodes is not None:
+            values["junction"] = self.junction[nodes]
         return Streets(**values)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:

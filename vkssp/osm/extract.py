@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import osmium
-from osmium.osm import NODE, WAY
+from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
 
@@ -34,7 +34,7 @@ def _format_of(path: str | Path) -> str | None:
 
 
 class Extract:
-    """The ways and nodes of a file that have a tag that matters, in the file's order, read once.
+    """The ways, nodes and relations of a file that have a tag that matters, in the file's order, read once.
 
     Parameters
     ----------
@@ -42,6 +42,8 @@ class Extract:
         The file.
     way_keys, node_keys : tuple of str
         Ways and nodes without a tag of these keys are left out, in C++ and so at no cost.
+    relation_keys : tuple of str
+        The same for relations, of which there are none without a key.
 
     Raises
     ------
@@ -50,7 +52,9 @@ class Extract:
         damaged, or holds several versions of its objects.
     """
 
-    def __init__(self, source: Path, way_keys: tuple[str, ...], node_keys: tuple[str, ...]) -> None:
+    def __init__(
+        self, source: Path, way_keys: tuple[str, ...], node_keys: tuple[str, ...], relation_keys: tuple[str, ...] = ()
+    ) -> None:
         kind = _format_of(source)
         if kind is None:
             endings = ", ".join(_FORMATS)
@@ -60,8 +64,11 @@ class Extract:
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
         self._source = source
-        self._processor = osmium.FileProcessor(osmium.io.File(str(source), kind), NODE | WAY).with_locations()
-        for entity, keys in ((WAY, way_keys), (NODE, node_keys)):
+        kinds = NODE | WAY | RELATION if relation_keys else NODE | WAY
+        self._processor = osmium.FileProcessor(osmium.io.File(str(source), kind), kinds).with_locations()
+        for entity, keys in ((WAY, way_keys), (NODE, node_keys), (RELATION, relation_keys)):
+            if not keys:
+                continue
             wanted = osmium.filter.KeyFilter(*keys)
             wanted.enable_for(entity)
             self._processor.with_filter(wanted)

@@ -11,10 +11,11 @@ from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers
-from vkssp.osm.profile import Profile, profile_named
+from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
+from vkssp.osm.turns import Arcs, with_turns
 from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE, Streets
 
@@ -29,12 +30,13 @@ def import_extract(
     progress: bool = False,
     order: str = "z",
     simplify: bool = True,
+    turns: str | None = None,
 ) -> tuple[Graph, ImportReport]:
     """Make a graph of an OpenStreetMap extract.
 
     Nodes are junctions and ends of streets; weights are travel times in tenths of a second, at least 1. Not simplified,
     all nodes of OpenStreetMap's are nodes, and weights are milliseconds. Streets that serve only the ends of a trip are
-    in the graph more than once (see `vkssp.osm.layers`).
+    in the graph more than once (see `vkssp.osm.layers`), and so are junctions where turns matter (`vkssp.osm.turns`).
 
     Parameters
     ----------
@@ -49,6 +51,10 @@ def import_extract(
         when they were first drawn.
     simplify : bool
         Whether what only gives a street its shape is part of it and no node.
+    turns : str, optional
+        What the graph is to know of turns: ``"none"``, ``"restrictions"``, or ``"costs"``, which are restrictions and
+        the time that turns, signals and signs take. By default what the profile says: costs for ``car``, none for
+        ``bike`` and ``foot``.
 
     Returns
     -------
@@ -62,14 +68,18 @@ def import_extract(
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
     QueryError
-        If there is no such profile or order, or the profile's file is not right.
+        If there is no such profile, order or value of `turns`, or the profile's file is not right.
     """
     vehicle = profile_named(profile)
     if order not in ("natural", "z"):
         raise QueryError(f"order is {order!r}; choose one of natural, z")
-    report = ImportReport(source=str(path), profile=str(profile))
+    if turns is None:
+        turns = vehicle.turns.default
+    if turns not in TURNS:
+        raise QueryError(f"turns is {turns!r}; choose one of {', '.join(TURNS)}")
+    report = ImportReport(source=str(path), profile=str(profile), turns=turns)
     started = perf_counter()
-    roads = read_roads(path, vehicle, report, progress=progress)
+    roads = read_roads(path, vehicle, report, progress=progress, turns=turns)
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
@@ -77,16 +87,19 @@ def import_extract(
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)
     cut = perf_counter()
-    graph = _assemble(roads, segments, report, order, SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES)
+    unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
+    graph = _assemble(roads, segments, vehicle, report, order, unit)
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
     return graph, report
 
 
-def read_extract(path: str | Path, *, profile: str | Path = "car", progress: bool = False) -> Graph:
+def read_extract(
+    path: str | Path, *, profile: str | Path = "car", progress: bool = False, turns: str | None = None
+) -> Graph:
     """Make a graph of an OpenStreetMap extract; `import_extract` without the report."""
-    return import_extract(path, profile=profile, progress=progress)[0]
+    return import_extract(path, profile=profile, progress=progress, turns=turns)[0]
 
 
 def _no_road(path: str | Path, profile: Profile) -> FormatError:
@@ -115,19 +128,34 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
 
 
 def _assemble(
-    roads: RawRoads, segments: Segments, report: ImportReport, order: str, seconds_per_weight: float
+    roads: RawRoads,
+    segments: Segments,
+    profile: Profile,
+    report: ImportReport,
+    order: str,
+    seconds_per_weight: float,
 ) -> Graph:
     seconds = travel_seconds(roads, segments)
     forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))
     segment = np.concatenate([forward, backward])
     direction = np.repeat([0, 1], [len(forward), len(backward)])
-    tail = np.concatenate([segments.tail[forward], segments.head[backward]])
-    head = np.concatenate([segments.head[forward], segments.tail[backward]])
+    arc_tail = np.concatenate([segments.tail[forward], segments.head[backward]])
+    arc_head = np.concatenate([segments.head[forward], segments.tail[backward]])
     restricted = roads.restricted[segments.way[segment], direction]
 
-    layered = split_layers(tail, head, restricted, len(segments.lat))
-    segment, direction = segment[layered.arc], direction[layered.arc]
+    layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
+    tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
+    junction = turn = None
+    if roads.turns is not None:
+        turning = with_turns(roads, segments, Arcs(segment, direction, arc_tail, arc_head), layered, profile, report)
+        tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
+        junction = node.astype(np.uint32)
+        if turning.seconds is not None:
+            turn = np.rint(turning.seconds / seconds_per_weight).astype(np.uint32)
+    segment, direction = segment[arc], direction[arc]
     weight = np.maximum(np.rint(seconds[segment, direction] / seconds_per_weight), 1.0)
+    if turn is not None:
+        weight += turn
     way = segments.way[segment]
     streets = Streets(
         length=segments.length[segment].astype(np.float32),
@@ -140,14 +168,16 @@ def _assemble(
         polyline_first=segments.polyline_first,
         points=segments.points,
         seconds_per_weight=seconds_per_weight,
+        junction=junction,
+        turn=turn,
     )
-    first_out, by_tail = rows_of(layered.tail.astype(np.uint32), len(layered.node))
+    first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
     graph = Graph.from_csr(
         first_out,
-        layered.head[by_tail],
+        head[by_tail],
         weight[by_tail],
-        lat=segments.lat[layered.node] * COORDINATE_SCALE,
-        lon=segments.lon[layered.node] * COORDINATE_SCALE,
+        lat=segments.lat[node] * COORDINATE_SCALE,
+        lon=segments.lon[node] * COORDINATE_SCALE,
         streets=streets.take(by_tail),
     )
     if order == "z":

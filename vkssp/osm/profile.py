@@ -15,10 +15,14 @@ from typing import Annotated
 from vkssp.errors import QueryError
 from vkssp.osm.profile_file import Range, SourceFile, read_table
 
+#: What a graph may know of turns.
+TURNS = ("none", "restrictions", "costs")
+
 Speed = Annotated[float, Range(0, 300, least=False)]  # km/h
 Cap = Annotated[float, Range(0, 300)]
 Factor = Annotated[float, Range(0, 2, least=False)]
 Seconds = Annotated[float, Range(0, 86400)]
+Bias = Annotated[float, Range(0.1, 10)]
 Metres = Annotated[float, Range(0, 100)]
 Kilograms = Annotated[float, Range(0, 1_000_000)]
 ByTag = Mapping[str, Mapping[str, Speed]]
@@ -155,6 +159,41 @@ class BarrierRules:
 
 
 @dataclass(frozen=True, eq=False)
+class TurnRules:
+    """Which turn restrictions count, and what turns cost.
+
+    Attributes
+    ----------
+    default : str
+        What an import heeds that does not say: one of `TURNS`.
+    vehicles : tuple of str
+        Names that the traveller has in restrictions (``restriction:motorcar``, ``except=motorcar``), the most
+        particular first.
+    for_all : bool
+        Whether restrictions that name no vehicle count.
+    penalty : float
+        Seconds of the sharpest turn at a junction of more than two roads; the angle tells how much of it others take.
+    bias : float
+        Above 1 right turns cost less than left ones, below 1 more.
+    oncoming : float
+        Seconds that the sharpest turn across oncoming traffic takes besides.
+    u_turn : float
+        Seconds that turning round takes besides.
+    seconds : mapping of str to float
+        Seconds by the value of ``highway`` on nodes: traffic signals, stop signs.
+    """
+
+    default: str = "none"
+    vehicles: tuple[str, ...] = ()
+    for_all: bool = True
+    penalty: Seconds = 0.0
+    bias: Bias = 1.0
+    oncoming: Seconds = 0.0
+    u_turn: Seconds = 0.0
+    seconds: Mapping[str, Seconds] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
 class Profile:
     """What one kind of traveller may use, and at which speeds; all speeds in km/h.
 
@@ -193,6 +232,8 @@ class Profile:
         By tag and value the highest speed that a way's state allows; 0 closes it.
     factors : mapping of str to (mapping of str to float)
         By tag and value what the speed is multiplied by. Values of ``service`` count on ``highway=service`` only.
+    turns : TurnRules
+        What holds where an import asks for turns.
     """
 
     name: str
@@ -214,6 +255,7 @@ class Profile:
     caps: Mapping[str, Mapping[str, Cap]] = field(default_factory=dict)
     factors: Mapping[str, Mapping[str, Factor]] = field(default_factory=dict)
     barriers: BarrierRules = field(default_factory=lambda: BarrierRules(blocked=frozenset()))
+    turns: TurnRules = field(default_factory=TurnRules)
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -260,6 +302,8 @@ def _check(profile: Profile, source: SourceFile) -> None:
             raise source.error(("pushing", "never"), f"holds {value!r}, as pushing.asked does; leave one out")
     if (barriers.open is None) == (barriers.blocked is None):
         raise source.error(("barriers",), "needs one of open, what alone lets pass, and blocked, what alone does not")
+    if profile.turns.default not in TURNS:
+        raise source.error(("turns", "default"), f"is {profile.turns.default!r}; give one of {', '.join(TURNS)}")
     for value in sorted(barriers.seconds):
         if value in (barriers.open or barriers.blocked or ()):
             raise source.error(("barriers", "seconds", value), "is in the list of barriers, too; leave one out")

@@ -20,6 +20,8 @@ from vkssp.osm.extract import BrokenTags, Extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
+from vkssp.osm.restrictions import conditional_keys, restriction_keys
+from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, WayAttributes, way_attributes
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
@@ -63,6 +65,8 @@ class RawRoads:
         OSM ids of the nodes that take time to pass, shape (num_slow,), int64.
     slow_seconds : numpy.ndarray
         How long each of them takes, shape (num_slow,), float64.
+    turns : RawTurns or None
+        What the file says about turns, where that was asked for.
     """
 
     node: npt.NDArray[np.int64]
@@ -80,9 +84,12 @@ class RawRoads:
     blocked: npt.NDArray[np.int64]
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
+    turns: RawTurns | None = None
 
 
-def read_roads(path: str | Path, profile: Profile, report: ImportReport, *, progress: bool = False) -> RawRoads:
+def read_roads(
+    path: str | Path, profile: Profile, report: ImportReport, *, progress: bool = False, turns: str = "none"
+) -> RawRoads:
     """Read the ways that a vehicle may use.
 
     Parameters
@@ -95,6 +102,8 @@ def read_roads(path: str | Path, profile: Profile, report: ImportReport, *, prog
         Takes what is counted on the way.
     progress : bool
         Whether to show a progress bar on stderr once it takes over a second.
+    turns : str
+        What to read about turns: ``"none"``, ``"restrictions"`` or ``"costs"``.
 
     Raises
     ------
@@ -104,23 +113,35 @@ def read_roads(path: str | Path, profile: Profile, report: ImportReport, *, prog
     source = Path(path)
     pushing = profile.pushing
     way_keys = {"highway", "route", *profile.speeds, *(pushing.speeds if pushing else ())}
-    extract = Extract(source, tuple(sorted(way_keys)), ("barrier", *profile.access.keys))
-    roads = _Collector(profile, report)
+    collector = None if turns == "none" else TurnCollector(profile.turns, turns == "costs")
+    keys = (*node_keys(profile), *(("highway",) if turns == "costs" else ()))
+    rules = profile.turns
+    relation_keys = () if collector is None else (*restriction_keys(rules), *conditional_keys(rules))
+    extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
+    roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
     with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
         for item in bar:
             if item.is_way():
                 roads.add_way(item)
-            else:
+            elif item.is_node():
                 roads.add_node(item)
+            else:
+                roads.add_relation(item)
     return roads.finish(source, extract)
+
+
+def node_keys(profile: Profile) -> tuple[str, ...]:
+    """Return the tags of nodes that tell whether the vehicle gets past."""
+    return ("barrier", *profile.access.keys)
 
 
 class _Collector:
     """Gathers ways and nodes in flat arrays, 16 bytes per reference to a node."""
 
-    def __init__(self, profile: Profile, report: ImportReport) -> None:
-        self._profile, self._report = profile, report
+    def __init__(self, profile: Profile, report: ImportReport, turns: TurnCollector | None) -> None:
+        self._profile, self._report, self._turns = profile, report, turns
+        self._passage_keys = frozenset(node_keys(profile))
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
         self._first, self._way, self._name = array("q", [0]), array("q"), array("q")
         self._attributes: list[WayAttributes] = []
@@ -137,7 +158,12 @@ class _Collector:
             return BrokenTags(item)
 
     def add_node(self, item: Any) -> None:
-        attributes = node_attributes(self._tags(item), self._profile)
+        tags = self._tags(item)
+        if self._turns is not None:
+            self._turns.add_node(item.id, tags)
+            if self._passage_keys.isdisjoint(tags):  # so it is with most crossings, of which there are many
+                return
+        attributes = node_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)
         if attributes.blocked:
             self._blocked.append(item.id)
@@ -150,6 +176,9 @@ class _Collector:
         tags = self._tags(item)
         attributes = way_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)
+        if self._turns is not None:
+            junction = tags.get("junction", "")
+            self._turns.add_way(item.id, not attributes.skipped, junction in self._profile.oneway.junctions)
         if attributes.skipped:
             self._skipped[attributes.skipped] += 1
             return
@@ -164,6 +193,11 @@ class _Collector:
         name = tags.get("name") or tags.get("ref", "")
         self._name.append(self._names.setdefault(name, len(self._names)))
         self._attributes.append(attributes)
+
+    def add_relation(self, item: Any) -> None:
+        assert self._turns is not None
+        members = ((member.role, member.type, member.ref) for member in item.members)
+        self._turns.add_relation(self._tags(item), members)
 
     def finish(self, source: Path, extract: Extract) -> RawRoads:
         report, attributes = self._report, self._attributes
@@ -192,6 +226,7 @@ class _Collector:
             blocked=np.array(self._blocked, np.int64),
             slow=np.array(self._slow, np.int64),
             slow_seconds=np.array(self._slow_seconds, np.float64),
+            turns=None if self._turns is None else self._turns.finish(),
         )
 
     @staticmethod

@@ -38,6 +38,12 @@ class ImportReport:
         Nodes named twice running by a way; one of each was left out.
     nonsense : dict of str to int
         Tags whose values were not understood, by key; they were taken for absent.
+    turns : str
+        What the graph knows of turns: "none", "restrictions" or "costs".
+    restrictions : dict of str to int
+        Turn restrictions obeyed, and those that are not, by reason.
+    broken_restrictions : dict of str to int
+        Turn restrictions that make no sense, by what is wrong.
     seconds : float
         Time that the import took.
     stages : dict of str to float
@@ -59,6 +65,9 @@ class ImportReport:
     missing_nodes: int = 0
     repeated_nodes: int = 0
     nonsense: dict[str, int] = field(default_factory=dict)
+    turns: str = "none"
+    restrictions: dict[str, int] = field(default_factory=dict)
+    broken_restrictions: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)
 
@@ -81,6 +90,10 @@ class ImportReport:
             )
         if self.missing_nodes or self.repeated_nodes:
             lines.append(f"{self.missing_nodes:,} nodes missing, {self.repeated_nodes:,} repeated")
+        if self.restrictions:
+            lines.append(f"turn restrictions: {_listed(self.restrictions)}")
+        if self.broken_restrictions:
+            lines.append(f"broken turn restrictions: {_listed(self.broken_restrictions)}")
         if self.nonsense:
             lines.append(f"not understood: {_listed(self.nonsense)}")
         return lines

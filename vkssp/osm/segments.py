@@ -1,10 +1,10 @@
 """Cutting ways into the pieces between junctions, which become the arcs of the graph.
 
-A node of the graph is where two ways meet, where one meets itself, and where one ends; all other nodes of a
-way only give the street its shape. A barrier cuts the street: every piece that ends there gets a node of its
-own, so that both sides can be reached and nothing gets through. A gate cuts it, too, but joins the pieces by
-links without length, which hold the time that it takes: half on the way in and half on the way out. So only
-who goes through it waits, and the streets on its two sides are no slower for it.
+A node of the graph is where two ways meet, where one meets itself, where one ends, and, where turns count, what a
+restriction names or has traffic signals; all other nodes of a way only give the street its shape. A barrier cuts the
+street: every piece that ends there gets a node of its own, so that both sides can be reached and nothing gets through.
+A gate cuts it, too, but joins the pieces by links without length, which hold the time that it takes: half on the way in
+and half on the way out. So only who goes through it waits, and the streets on its two sides are no slower for it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Segments:
         Coordinates of the nodes in 1e-7 degrees, shape (num_nodes,), int32.
     length : numpy.ndarray
         Length of each segment in metres, shape (num_segments,), float64.
+    node : numpy.ndarray
+        OSM ids of the nodes, shape (num_nodes,), int64; several nodes may stand for one of OpenStreetMap's.
     wait : numpy.ndarray
         Seconds that each segment takes beside driving along it, either way; only the links of gates have any.
         Shape (num_segments,), float64.
@@ -52,6 +54,7 @@ class Segments:
     head: Indices
     lat: npt.NDArray[np.int32]
     lon: npt.NDArray[np.int32]
+    node: Indices
     length: Floats
     wait: Floats
     polyline_first: npt.NDArray[np.uint32]
@@ -75,7 +78,8 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     unique, first_seen, index, uses = np.unique(node, return_index=True, return_inverse=True, return_counts=True)
     blocked = np.isin(unique, roads.blocked)[index]
     gate = np.isin(unique, roads.slow)[index] & ~blocked
-    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | (not simplify))
+    turns = np.isin(unique, roads.turns.places)[index] if roads.turns is not None else False
+    stops = np.flatnonzero((uses[index] > 1) | start | end | blocked | gate | turns | (not simplify))
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
@@ -112,6 +116,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
         head=np.concatenate([node_of[len(begins) :], np.where(leaving, near, middle)]),
         lat=lat[position],
         lon=lon[position],
+        node=node[position],
         length=np.concatenate([travelled[ends] - travelled[begins], np.zeros(len(links.end))]),
         wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
         polyline_first=polyline_first.astype(np.uint32),

@@ -159,8 +159,12 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     graph = index.graph
     from_tail = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
     left = np.where(from_tail == UNREACHABLE, -1, limit - from_tail)
-    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(graph.weight, 1)), 0.0)
-    part[(left >= 0) & (graph.weight == 0)] = 1.0
+    weight = graph.weight
+    if graph.streets is not None and graph.streets.turn is not None:
+        # First one turns, and does not get on meanwhile.
+        left, weight = left - graph.streets.turn, weight - graph.streets.turn
+    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
+    part[(left >= 0) & (weight == 0)] = 1.0
     if graph.streets is not None:
         part[graph.streets.carried] = 0.0  # nobody gets off in the middle of the sea
     shares = []

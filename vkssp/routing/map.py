@@ -86,13 +86,14 @@ class Network:
 
 
 def _way_kmh(graph: Graph, streets: Streets) -> npt.NDArray[np.float64]:
-    """Return for each arc the mean speed on its OSM way, shape (num_arcs,).
+    """Return for each arc the mean speed on its OSM way, turns left out, shape (num_arcs,).
 
     Single arcs would not do: rounding, and the seconds lost at a traffic light, weigh heavily on short ones.
     """
     _, way = np.unique(streets.way, return_inverse=True)
     metres = np.bincount(way, streets.length)
-    seconds = np.bincount(way, graph.weight) * streets.seconds_per_weight
+    travel = graph.weight if streets.turn is None else graph.weight - streets.turn
+    seconds = np.bincount(way, travel) * streets.seconds_per_weight
     kmh: npt.NDArray[np.float64] = (3.6 * metres / np.maximum(seconds, 1e-9))[way]
     return kmh
 

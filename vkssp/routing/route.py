@@ -44,7 +44,7 @@ class Route:
         Ids of the nodes passed, shape (k,), uint32.
     arcs : numpy.ndarray
         Ids of the arcs travelled, in order, int64; between two places on streets the first and the last of them may be
-        travelled only in part.
+        travelled only in part, and the turn into the first, where turns cost something, not at all.
     weight : int
         Its length in units of weight.
     points : numpy.ndarray or None

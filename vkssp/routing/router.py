@@ -15,6 +15,7 @@ from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Graph
+from vkssp.routing.ends import End, find_direct, find_goals, find_starts
 from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
 from vkssp.solver import Solver
@@ -29,16 +30,15 @@ LatLon = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """The arcs between two snapped points: those that they lie on, -1 at a junction, and those in between.
+    """The way between two snapped points: the arcs that they lie on, unless at a junction, and those in between.
 
-    A direct way stays on one arc; any other reaches `node` first.
+    A direct way stays on one arc, or at one junction; any other reaches the node of `first` first.
     """
 
     weight: int
-    first: int
+    first: End
     inner: npt.NDArray[np.int64]
-    last: int
-    node: int = -1
+    last: End
     direct: bool = False
 
 
@@ -163,53 +163,46 @@ class Router(Resource):
 
     def _between(self, start: Snap, end: Snap) -> _Way | None:
         """Return the best way between two snapped points, None where there is none."""
-        graph, index = self.graph, self.index
-        firsts = [(int(graph.head[a]), 1.0 - self._at(a, start), a) for a in index.arcs(start.polyline).tolist()]
-        lasts = [(int(graph.tail[a]), self._at(a, end), a) for a in index.arcs(end.polyline).tolist()]
-        # Who stands on a junction is already there, whichever of its streets was found.
-        firsts += [(int(graph.tail[a]), 0.0, -1) for _, rest, a in firsts if rest == 1.0]
-        lasts += [(int(graph.head[a]), 0.0, -1) for _, part, a in lasts if part == 1.0]
-        best: _Way | None = None
-        if start.polyline == end.polyline:
-            for arc in index.arcs(start.polyline).tolist():
-                here, there = self._at(arc, start), self._at(arc, end)
-                weight = self._part(arc, there - here)
-                if here <= there and (best is None or weight < best.weight):
-                    best = _Way(weight, arc, np.zeros(0, np.int64), arc, direct=True)
-        seeds = [(node, self._part(arc, part)) for node, part, arc in firsts]
-        targets = [(node, self._part(arc, part)) for node, part, arc in lasts]
-        found = self.solver.search_path(seeds, targets)
-        if found is not None and (best is None or found[0] < best.weight):
+        index = self.index
+        starts, goals = find_starts(index, start), find_goals(index, end)
+        direct = find_direct(index, start, end)
+        found = None
+        if starts and goals:
+            found = self.solver.search_path(*([(e.node, e.weight) for e in ends] for ends in (starts, goals)))
+        if found is not None and (direct is None or found[0] < direct[0]):
             weight, seed, target, arcs = found
-            best = _Way(weight, firsts[seed][2], arcs, lasts[target][2], node=firsts[seed][0])
-        return best
-
-    def _at(self, arc: int, snap: Snap) -> float:
-        return 1.0 - snap.fraction if self.index.backward[arc] else snap.fraction
-
-    def _part(self, arc: int, fraction: float) -> int:
-        return round(fraction * int(self.graph.weight[arc])) if arc >= 0 else 0
+            return _Way(weight, starts[seed], arcs, goals[target])
+        if direct is None:
+            return None
+        weight, first, last = direct
+        return _Way(weight, first, np.zeros(0, np.int64), last, direct=True)
 
     def _route(self, origin: LatLon, destination: LatLon, start: Snap, end: Snap, way: _Way, began: float) -> Route:
         graph, index = self.graph, self.index
-        if way.direct:
-            arcs, nodes = np.array([way.first], np.int64), np.zeros(0, np.uint32)
-            points = self._piece(way.first, start, end)
-            metres = (self._at(way.first, end) - self._at(way.first, start)) * index.length(way.first)
+        first, last = way.first, way.last
+        # The first arc out of a junction may be another than the one that was snapped to.
+        on_first = start if first.arc >= 0 and index.polyline_of[first.arc] == start.polyline else None
+        ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
+        if way.direct and first.arc < 0:
+            arcs, nodes, metres = np.zeros(0, np.int64), np.array([first.node], np.uint32), 0.0
+            points = np.concatenate(ends)
+        elif way.direct:
+            arcs, nodes = np.array([first.arc], np.int64), np.zeros(0, np.uint32)
+            points = self._piece(first.arc, on_first, end)
+            metres = (last.at - first.at) * index.length(first.arc)
         else:
-            nodes = np.concatenate([np.array([way.node], np.uint32), graph.head[way.inner]])
+            nodes = np.concatenate([np.array([first.node], np.uint32), graph.head[way.inner]])
             middle = along(graph, nodes, way.inner)
             assert middle is not None
             metres = sum(index.length(arc) for arc in way.inner.tolist())
-            ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
-            if way.first >= 0:
-                ends[0] = self._piece(way.first, start, None)
-                metres += (1.0 - self._at(way.first, start)) * index.length(way.first)
-            if way.last >= 0:
-                ends[1] = self._piece(way.last, None, end)
-                metres += self._at(way.last, end) * index.length(way.last)
+            if first.arc >= 0:
+                ends[0] = self._piece(first.arc, on_first, None)
+                metres += (1.0 - first.at) * index.length(first.arc)
+            if last.arc >= 0:
+                ends[1] = self._piece(last.arc, None, end)
+                metres += last.at * index.length(last.arc)
             points = np.concatenate([ends[0], middle, ends[1]])
-            arcs = np.array([a for a in (way.first, *way.inner.tolist(), way.last) if a >= 0], np.int64)
+            arcs = np.array([a for a in (first.arc, *way.inner.tolist(), last.arc) if a >= 0], np.int64)
         # Pieces meet in points that both have.
         keep = np.ones(len(points), np.bool_)
         keep[1:] = (points[1:] != points[:-1]).any(axis=1)

@@ -119,6 +119,33 @@ class StreetIndex:
         """Return the ids of the arcs that run along a polyline, either way."""
         return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
 
+    @property
+    def knows_turns(self) -> bool:
+        """Whether several nodes of the graph may be one place; see `Streets.junction`."""
+        return self.graph.streets is not None and self.graph.streets.junction is not None
+
+    @cached_property
+    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The nodes in the order of their places, and where in it each place begins."""
+        streets = self.graph.streets
+        assert streets is not None and streets.junction is not None
+        order = np.argsort(streets.junction, kind="stable")
+        return order, np.searchsorted(streets.junction[order], np.arange(int(streets.junction.max()) + 2))
+
+    def nodes_at(self, node: int) -> list[int]:
+        """Return the nodes that are the same place as a given one, that one among them."""
+        streets = self.graph.streets
+        if streets is None or streets.junction is None:
+            return [node]
+        order, first = self._by_junction
+        place = int(streets.junction[node])
+        found: list[int] = order[first[place] : first[place + 1]].tolist()
+        return found
+
+    def arcs_out(self, node: int) -> range:
+        """Return the arcs that leave a node."""
+        return range(int(self.graph.first_out[node]), int(self.graph.first_out[node + 1]))
+
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
         return self.points[self.first[polyline] : self.first[polyline + 1]]
@@ -139,13 +166,26 @@ class StreetIndex:
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
-        """The weakly connected part of each polyline, and each part's number of nodes."""
+        """The weakly connected part of each polyline, and each part's number of nodes, a place counted once."""
+        from scipy import sparse
         from scipy.sparse import csgraph
 
-        _, part = csgraph.connected_components(self.graph.to_scipy().astype(np.bool_), directed=False)
+        links = self.graph.to_scipy().astype(np.bool_)
+        streets = self.graph.streets
+        if streets is None or streets.junction is None:
+            _, part = csgraph.connected_components(links, directed=False)
+            sizes = np.bincount(part)
+        else:
+            # Who may not turn round never meets who goes the other way round a block; but they are on one island.
+            place = streets.junction.astype(np.int64)
+            count = int(place.max()) + 1
+            ends = (place[self.graph.tail], place[self.graph.head])
+            links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
+            _, of_place = csgraph.connected_components(links, directed=False)
+            part, sizes = of_place[place], np.bincount(of_place[np.unique(place)])
         of_polyline = np.zeros(self.num_polylines, np.int64)
         of_polyline[self.polyline_of] = part[self.graph.tail]
-        return of_polyline, np.bincount(part)
+        return of_polyline, sizes
 
     @cached_property
     def _useful(self) -> tuple[Bools, Bools]:

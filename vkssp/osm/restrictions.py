@@ -1,0 +1,241 @@
+"""Turn restrictions: what a relation says to a vehicle, and which sequences of arcs it forbids.
+
+A relation names ways and, between them, a node or further ways. Here it becomes sequences of directed pieces of ways:
+of one that forbids, the last arc must not follow the others; of one that commands (``only_...``), no other may. A
+command with ways between binds who has gone all along these, as in OSRM: until then one may still turn off.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.osm.profile import TurnRules
+from vkssp.osm.ways import Tags
+
+Indices = npt.NDArray[np.int64]
+Path = tuple[int, ...]
+
+#: What becomes of a restriction, for the report.
+OBEYED, OTHERS, NEEDLESS, CONDITIONAL = "obeyed", "for others", "on ways closed anyway", "at certain times only"
+_NOT_UNDERSTOOD = "not understood"
+_MEMBERS, _MISSING = "wrong number of members", "members missing"
+_APART, _AMBIGUOUS = "ways that do not meet", "more than one way to read it"
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A turn restriction as a relation has it.
+
+    Attributes
+    ----------
+    only : bool
+        Whether it commands the turn instead of forbidding it.
+    origins, targets : tuple of int
+        OSM ids of the ways that it leads from and to.
+    node : int or None
+        OSM id of the node between them.
+    ways : tuple of int
+        OSM ids of the ways between them, where there is no such node.
+    """
+
+    only: bool
+    origins: Path
+    targets: Path
+    node: int | None = None
+    ways: Path = ()
+
+
+def restriction_keys(rules: TurnRules) -> tuple[str, ...]:
+    """Return the tags that hold a restriction, the most particular first."""
+    keys = [f"restriction:{name}" for name in rules.vehicles]
+    return (*keys, "restriction")
+
+
+def conditional_keys(rules: TurnRules) -> tuple[str, ...]:
+    """Return the tags that hold a restriction at certain times."""
+    return tuple(f"{key}:conditional" for key in restriction_keys(rules))
+
+
+def read_restriction(
+    tags: Tags, members: Iterable[tuple[str, str, int]], rules: TurnRules
+) -> tuple[Restriction | None, str]:
+    """Return what a relation says, or None and why it says nothing.
+
+    Parameters
+    ----------
+    tags : mapping of str to str
+        The relation's tags.
+    members : iterable of (str, str, int)
+        Role, type ("n", "w" or "r") and OSM id of each member.
+    rules : TurnRules
+        Which restrictions count.
+
+    Returns
+    -------
+    tuple of (Restriction or None, str)
+        The reason is empty where there is a restriction, or where the relation is none.
+    """
+    if tags.get("type") != "restriction":
+        return None, ""
+    keys = restriction_keys(rules)
+    key = next((key for key in keys if key in tags), None)
+    if key is None and any(key in tags for key in conditional_keys(rules)):
+        return None, CONDITIONAL
+    exempt = {name.strip() for name in tags.get("except", "").split(";")}
+    if key is None or (key == "restriction" and (not rules.for_all or exempt & set(rules.vehicles))):
+        return None, OTHERS
+    value = tags[key].strip()
+    if value == "none" or (key != "restriction" and value == "no"):  # it takes back what holds for others
+        return None, OTHERS
+    if "@" in value:
+        return None, CONDITIONAL
+    if not value.startswith(("no_", "only_")):
+        return None, _NOT_UNDERSTOOD
+    by_role: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for role, kind, ref in members:
+        by_role[role, kind].append(ref)
+    origins, targets = by_role["from", "w"], by_role["to", "w"]
+    nodes, ways = by_role["via", "n"], by_role["via", "w"]
+    # One may not get in from any of several ways, or out to any of several.
+    most_origins = len(origins) if value == "no_entry" else 1
+    most_targets = len(targets) if value == "no_exit" else 1
+    if not (0 < len(origins) <= most_origins and 0 < len(targets) <= most_targets):
+        return None, _MEMBERS
+    if len(nodes) + min(len(ways), 1) != 1:
+        return None, _MEMBERS
+    node = nodes[0] if nodes else None
+    return Restriction(value.startswith("only_"), tuple(origins), tuple(targets), node, tuple(ways)), ""
+
+
+class Pieces:
+    """The arcs of the ways that restrictions name, to look up where they begin and end.
+
+    Parameters
+    ----------
+    way : numpy.ndarray
+        OSM id of each arc's way; arcs of one way and direction follow each other along the way. Shape (num_arcs,).
+    backward : numpy.ndarray
+        Whether each arc runs against its way.
+    tail, head : numpy.ndarray
+        Nodes of the arcs.
+    place : numpy.ndarray
+        OSM ids of the nodes, several of which may stand for one place.
+    wanted : set of int
+        OSM ids of the ways that matter.
+    """
+
+    def __init__(
+        self,
+        way: Indices,
+        backward: npt.NDArray[np.bool_],
+        tail: Indices,
+        head: Indices,
+        place: Indices,
+        wanted: set[int],
+    ) -> None:
+        arcs = np.flatnonzero(np.isin(way, np.fromiter(wanted, np.int64, len(wanted))))
+        self.tail, self.head = ({a: int(end[a]) for a in arcs.tolist()} for end in (tail, head))
+        self.begins, self.ends = ({a: int(place[end[a]]) for a in arcs.tolist()} for end in (tail, head))
+        self._arcs: dict[int, list[int]] = defaultdict(list)
+        self._whole: dict[int, tuple[Path, Path]] = {}
+        backward_of = dict(zip(arcs.tolist(), backward[arcs].tolist(), strict=True))
+        for arc, key in zip(arcs.tolist(), way[arcs].tolist(), strict=True):
+            self._arcs[key].append(arc)
+        for key, found in self._arcs.items():
+            forth = tuple(arc for arc in found if not backward_of[arc])
+            back = tuple(arc for arc in reversed(found) if backward_of[arc])
+            self._whole[key] = forth, back
+
+    def arriving(self, way: int, place: int) -> list[int]:
+        """Return the arcs of a way that end at a place."""
+        return [arc for arc in self._arcs.get(way, ()) if self.ends[arc] == place]
+
+    def leaving(self, way: int, place: int) -> list[int]:
+        """Return the arcs of a way that begin at a place."""
+        return [arc for arc in self._arcs.get(way, ()) if self.begins[arc] == place]
+
+    def whole(self, way: int) -> list[Path]:
+        """Return the arcs of a way from end to end, one direction after the other, where one can go all along it."""
+        paths = [path for path in self._whole.get(way, ((), ())) if path]
+        return [path for path in paths if all(self.head[a] == self.tail[b] for a, b in pairwise(path))]
+
+    def ends_of(self, way: int) -> list[tuple[int, int]]:
+        """Return the two ends of a way, either way round, whether one can go all along it or not."""
+        ends = [(self.begins[path[0]], self.ends[path[-1]]) for path in self._whole.get(way, ((), ())) if path]
+        return [*ends, *((there, here) for here, there in ends)]
+
+    def places(self, way: int) -> set[int]:
+        """Return the places at which arcs of a way begin and end."""
+        return {place for arc in self._arcs.get(way, ()) for place in (self.begins[arc], self.ends[arc])}
+
+
+def find_paths(
+    restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: frozenset[int], count: Counter[str]
+) -> tuple[list[Path], list[Path]]:
+    """Return the sequences of arcs that are forbidden, and those that are commanded.
+
+    Parameters
+    ----------
+    restrictions : iterable of Restriction
+        What relations say.
+    pieces : Pieces
+        The arcs.
+    used, closed : set and frozenset of int
+        OSM ids of the ways that the vehicle may use, and of those that it may not.
+    count : Counter
+        Takes what became of the restrictions.
+    """
+    forbidden: list[Path] = []
+    commanded: list[Path] = []
+    for restriction in restrictions:
+        ways = {*restriction.origins, *restriction.targets, *restriction.ways}
+        if not ways <= used | closed:
+            count[_MISSING] += 1
+            continue
+        paths, reasons = [], []
+        for origin, target in product(restriction.origins, restriction.targets):
+            found = _paths(restriction, origin, target, pieces)
+            if len(found) == 1:
+                paths += found
+            else:
+                reasons.append(_AMBIGUOUS if found else _why_not(restriction, origin, target, pieces, closed))
+        (commanded if restriction.only else forbidden).extend(paths)
+        count[OBEYED if paths else reasons[0]] += 1
+    return forbidden, commanded
+
+
+def _paths(restriction: Restriction, origin: int, target: int, pieces: Pieces) -> list[Path]:
+    """Return all sequences of arcs that a restriction may mean."""
+    if restriction.node is not None:
+        paths: list[Path] = [(arc,) for arc in pieces.arriving(origin, restriction.node)]
+    else:
+        paths = [
+            (arc, *middle)
+            for middle in pieces.whole(restriction.ways[0])
+            for arc in pieces.arriving(origin, pieces.begins[middle[0]])
+        ]
+        for way in restriction.ways[1:]:
+            paths = [
+                path + middle
+                for path, middle in product(paths, pieces.whole(way))
+                if pieces.ends[path[-1]] == pieces.begins[middle[0]]
+            ]
+    paths = [(*path, arc) for path in paths for arc in pieces.leaving(target, pieces.ends[path[-1]])]
+    # Where a barrier parts them nobody gets from one to the next.
+    return [path for path in paths if all(pieces.head[a] == pieces.tail[b] for a, b in pairwise(path))]
+
+
+def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: frozenset[int]) -> str:
+    """Return why a restriction means no sequence of arcs."""
+    if not closed.isdisjoint((origin, *restriction.ways, target)):
+        return NEEDLESS
+    places = pieces.places(origin) if restriction.node is None else pieces.places(origin) & {restriction.node}
+    for way in restriction.ways:
+        places = {there for here, there in pieces.ends_of(way) if here in places}
+    return _APART if places.isdisjoint(pieces.places(target)) else NEEDLESS

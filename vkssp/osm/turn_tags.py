@@ -1,0 +1,144 @@
+"""What a file says about turns: restrictions, and traffic signals, stop signs and the like that take time to pass."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.osm.profile import TurnRules
+from vkssp.osm.restrictions import Restriction, read_restriction
+from vkssp.osm.ways import Tags
+
+#: Which directions a tag means, along the way and against it.
+_DIRECTIONS = {"forward": (True, False), "backward": (False, True)}
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacles:
+    """Nodes that take time, ordered by their OSM ids.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        OSM ids, shape (num_obstacles,), int64.
+    seconds : numpy.ndarray
+        Seconds that each takes along its way and against it, shape (num_obstacles, 2), float64.
+    minor : numpy.ndarray
+        Whether only those stop who come by a road slower than another one there, shape (num_obstacles,), bool.
+    undirected_stop : numpy.ndarray
+        Whether it is a stop sign that does not say for which direction, shape (num_obstacles,), bool.
+    """
+
+    node: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    minor: npt.NDArray[np.bool_]
+    undirected_stop: npt.NDArray[np.bool_]
+
+    def at(self, node: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the index of the obstacle at each node, -1 where there is none."""
+        if len(self.node) == 0:
+            return np.full(len(node), -1, np.int64)
+        index = np.minimum(np.searchsorted(self.node, node), len(self.node) - 1)
+        return np.where(self.node[index] == node, index, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class RawTurns:
+    """What a file says about turns.
+
+    Attributes
+    ----------
+    obstacles : Obstacles
+        Nodes that take time.
+    restrictions : tuple of Restriction
+        Those that count for the vehicle.
+    closed : frozenset of int
+        OSM ids of the roads that the vehicle may not use.
+    roundabout : numpy.ndarray
+        Whether each way that it may use is part of a roundabout, shape (num_ways,), bool.
+    count : Counter
+        Restrictions left out, by reason.
+    """
+
+    obstacles: Obstacles
+    restrictions: tuple[Restriction, ...]
+    closed: frozenset[int]
+    roundabout: npt.NDArray[np.bool_]
+    count: Counter[str]
+
+    @property
+    def places(self) -> npt.NDArray[np.int64]:
+        """OSM ids of the nodes at which restrictions hold or that take time; they have to be nodes of the graph."""
+        via = {restriction.node for restriction in self.restrictions if restriction.node is not None}
+        return np.concatenate([self.obstacles.node, np.array(sorted(via), np.int64)])
+
+
+class TurnCollector:
+    """Gathers what a file says about turns.
+
+    Parameters
+    ----------
+    rules : TurnRules
+        What counts.
+    costs : bool
+        Whether nodes that take time count, too.
+    """
+
+    def __init__(self, rules: TurnRules, costs: bool) -> None:
+        self._rules, self.costs = rules, costs
+        self._obstacles: dict[int, tuple[float, float, bool, bool]] = {}
+        self._restrictions: list[Restriction] = []
+        self._closed, self._roundabout = array("q"), array("b")
+        self._count: Counter[str] = Counter()
+
+    def add_node(self, key: int, tags: Tags) -> None:
+        """Take a node that may take time."""
+        kind = tags.get("highway", "")
+        seconds = self._rules.seconds.get(kind, 0.0) if self.costs else 0.0
+        if not seconds:
+            return
+        direction = tags.get("direction", "")
+        if kind == "traffic_signals":
+            direction = tags.get("traffic_signals:direction", direction)
+        forth, back = _DIRECTIONS.get(direction, (True, True))
+        undirected_stop = kind == "stop" and direction not in (*_DIRECTIONS, "both")
+        minor = kind == "stop" and tags.get("stop") == "minor"
+        self._obstacles[key] = (forth * seconds, back * seconds, minor, undirected_stop)
+
+    def add_way(self, key: int, used: bool, roundabout: bool) -> None:
+        """Take a way, of which the vehicle may make use or not."""
+        if used:
+            self._roundabout.append(roundabout)
+        else:
+            self._closed.append(key)
+
+    def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
+        """Take a relation that may be a restriction."""
+        restriction, reason = read_restriction(tags, members, self._rules)
+        if restriction is not None:
+            self._restrictions.append(restriction)
+        elif reason:
+            self._count[reason] += 1
+
+    def finish(self) -> RawTurns:
+        """Return all of it."""
+        ids = sorted(self._obstacles)
+        rows = [self._obstacles[key] for key in ids]
+        obstacles = Obstacles(
+            node=np.array(ids, np.int64),
+            seconds=np.array([row[:2] for row in rows], np.float64).reshape(-1, 2),
+            minor=np.array([row[2] for row in rows], np.bool_),
+            undirected_stop=np.array([row[3] for row in rows], np.bool_),
+        )
+        return RawTurns(
+            obstacles,
+            tuple(self._restrictions),
+            frozenset(self._closed),
+            np.array(self._roundabout, np.bool_),
+            self._count,
+        )

@@ -1,0 +1,305 @@
+"""Graphs that know of turns: a node is a junction and what a traveller there remembers of the way to it.
+
+With restrictions only, few travellers remember anything, and a junction is several nodes only where a restriction asks
+for that. With costs every arc is remembered, and a junction is a node for each way to get there: the graph of arcs and
+turns. Either way an arc of the graph runs along a street, after the turn into it, so that lengths, names and geometry
+are what they are without turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.geo import METRES_PER_DEGREE
+from vkssp.osm.layers import Layered
+from vkssp.osm.memory import Memory, make_memory
+from vkssp.osm.profile import Profile, TurnRules
+from vkssp.osm.reader import RawRoads
+from vkssp.osm.report import ImportReport
+from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, OBEYED, OTHERS, Pieces, find_paths
+from vkssp.osm.segments import Segments
+from vkssp.rows import rows_of
+from vkssp.streets import COORDINATE_SCALE
+
+Indices = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+#: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
+_LOOK_AHEAD_M = 10.0
+#: How far from its junction, in metres, a stop sign may stand.
+_SIGN_M = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """The pieces of streets, directed.
+
+    Attributes
+    ----------
+    segment, direction : numpy.ndarray
+        Which segment each arc runs along, and whether that is along its way (0) or against it (1).
+    tail, head : numpy.ndarray
+        Nodes of the segments.
+    """
+
+    segment: Indices
+    direction: Indices
+    tail: Indices
+    head: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """A graph whose nodes remember.
+
+    Attributes
+    ----------
+    tail, head : numpy.ndarray
+        Nodes of the graph's arcs, shape (num_turns,), int64.
+    arc : numpy.ndarray
+        The layered arc that each of them runs along, shape (num_turns,), int64.
+    before : numpy.ndarray
+        The arc that one comes from, -1 where that is not remembered, shape (num_turns,), int64.
+    node : numpy.ndarray
+        For each node of the graph the layered node that it stands for, shape (num_nodes,), int64.
+    """
+
+    tail: Indices
+    head: Indices
+    arc: Indices
+    before: Indices
+    node: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Turning:
+    """A graph that knows of turns.
+
+    Attributes
+    ----------
+    tail, head : numpy.ndarray
+        Nodes of the graph's arcs, shape (num_turns,), int64.
+    arc : numpy.ndarray
+        The piece of a street that each of them runs along, shape (num_turns,), int64.
+    node : numpy.ndarray
+        For each node of the graph the node of the segments that it stands for, shape (num_nodes,), int64.
+    seconds : numpy.ndarray or None
+        What the turn into each arc takes, shape (num_turns,), float64; None where turns cost nothing.
+    """
+
+    tail: Indices
+    head: Indices
+    arc: Indices
+    node: Indices
+    seconds: Floats | None
+
+
+def with_turns(
+    roads: RawRoads, segments: Segments, arcs: Arcs, layered: Layered, profile: Profile, report: ImportReport
+) -> Turning:
+    """Return the graph that knows what the report says of turns: restrictions, or costs, too.
+
+    Parameters
+    ----------
+    roads : RawRoads
+        The ways, and what the file says about turns.
+    segments : Segments
+        The pieces of the ways.
+    arcs : Arcs
+        The same, directed.
+    layered : Layered
+        The graph without turns; its arcs are copies of `arcs`.
+    profile : Profile
+        The vehicle.
+    report : ImportReport
+        Says what is wanted, and takes what became of the restrictions.
+    """
+    assert roads.turns is not None
+    way = roads.way[segments.way[arcs.segment]]
+    # The links of gates are no part of a way that a restriction could mean.
+    way = np.where(segments.wait[arcs.segment] > 0, -1, way)
+    restrictions, used = roads.turns.restrictions, set(roads.way.tolist())
+    wanted = {key for r in restrictions for key in (*r.origins, *r.ways, *r.targets)}
+    pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
+    count = roads.turns.count.copy()
+    forbidden, commanded = find_paths(restrictions, pieces, used, roads.turns.closed, count)
+    for reason, number in count.most_common():
+        whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
+        (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
+    all_arcs = report.turns == "costs"
+    memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
+    found = expand(layered, arcs, memory, all_arcs=all_arcs)
+    arc = layered.arc[found.arc]
+    seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
+    return Turning(found.tail, found.head, arc, layered.node[found.node], seconds)
+
+
+def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:
+    """Return the graph of junctions and memories.
+
+    With all arcs remembered, one turns round only where nothing else is left, or where no other road leads to; else
+    anywhere, as without turns.
+
+    Parameters
+    ----------
+    layered : Layered
+        The graph without turns; its arcs are copies of `arcs`.
+    arcs : Arcs
+        The pieces of streets.
+    memory : Memory
+        What is remembered.
+    all_arcs : bool
+        Whether every arc is.
+    """
+    num_memories = len(memory.last)
+    first_out, leaving = rows_of(layered.tail.astype(np.uint32), len(layered.node))
+    # Who remembers is where the last arc ends, in any copy of it; who does not may be anywhere.
+    keys = _remembering(layered, memory) if num_memories > 1 else np.zeros(0, np.int64)
+    if not all_arcs:
+        keys = np.concatenate([keys, np.arange(len(layered.node)) * num_memories])
+    keys = np.unique(keys)
+    node, state = keys // num_memories, keys % num_memories
+
+    first: Indices = first_out.astype(np.int64)
+    out_degree = first[node + 1] - first[node]
+    tail = np.repeat(np.arange(len(keys)), out_degree)
+    start = np.cumsum(out_degree) - out_degree
+    copy = leaving[first[node][tail] + np.arange(len(tail)) - start[tail]]
+    arc, remembered = layered.arc[copy], state[tail]
+    allowed = ~memory.forbids(remembered, arc)
+    if all_arcs:
+        before = memory.last[remembered]
+        turns_round = (arcs.segment[before] == arcs.segment[arc]) & (arcs.direction[before] != arcs.direction[arc])
+        goes_on = np.bincount(remembered[allowed & ~turns_round], minlength=num_memories) > 0
+        roads_in = np.bincount(arcs.head, minlength=int(max(arcs.head.max(), arcs.tail.max())) + 1)
+        allowed &= ~turns_round | ~goes_on[remembered] | (roads_in[arcs.tail[arc]] <= 1)
+    tail, copy, arc, remembered = tail[allowed], copy[allowed], arc[allowed], remembered[allowed]
+    head = np.searchsorted(keys, layered.head[copy] * num_memories + memory.next(remembered, arc))
+    before = memory.last[remembered]
+    if not all_arcs:
+        return Expanded(tail, head, copy, before, node)
+
+    # Trips may begin in the midst of an arc that no turn leads to; such an arc comes from a node of its own.
+    own = np.searchsorted(keys, layered.head * num_memories + memory.after[layered.arc])
+    reached = np.zeros(len(keys), np.bool_)
+    reached[head] = True
+    lone = np.flatnonzero(~reached[own])
+    origins, of_lone = np.unique(layered.tail[lone], return_inverse=True)
+    order = np.argsort(of_lone, kind="stable")
+    return Expanded(
+        tail=np.concatenate([tail, len(keys) + of_lone[order]]),
+        head=np.concatenate([head, own[lone[order]]]),
+        arc=np.concatenate([copy, lone[order]]),
+        before=np.concatenate([before, np.full(len(lone), -1)]),
+        node=np.concatenate([node, origins]),
+    )
+
+
+def _remembering(layered: Layered, memory: Memory) -> Indices:
+    """Return the layered nodes and states that go together, as node * num_states + state; some more than once."""
+    by_arc = np.argsort(layered.arc, kind="stable")
+    of_arc = layered.arc[by_arc]
+    last = memory.last[1:]
+    low, high = np.searchsorted(of_arc, last, "left"), np.searchsorted(of_arc, last, "right")
+    count = high - low
+    which = np.repeat(np.arange(len(last)), count)
+    copy = by_arc[low[which] + np.arange(len(which)) - (np.cumsum(count) - count)[which]]
+    keys: Indices = layered.head[copy] * len(memory.last) + which + 1
+    return keys
+
+
+def turn_seconds(
+    before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, rules: TurnRules
+) -> Floats:
+    """Return the seconds of turns, by the function of OSRM's car.lua, and of the signals that stand where they are.
+
+    Parameters
+    ----------
+    before, arc : numpy.ndarray
+        The arcs between which each turn is, the first -1 where there is none, which costs nothing.
+    arcs : Arcs
+        The pieces of streets.
+    segments : Segments
+        Their geometry.
+    roads : RawRoads
+        The ways, signals and signs.
+    rules : TurnRules
+        What turns cost.
+    """
+    assert roads.turns is not None
+    way = segments.way[arcs.segment]
+    roundabout, carried = roads.turns.roundabout[way], roads.carried[way]
+    number_of_roads = np.bincount(segments.tail, minlength=len(segments.node)) + np.bincount(
+        segments.head, minlength=len(segments.node)
+    )
+    junction = arcs.tail[arc]
+    busy = number_of_roads[junction] > 2
+    turns_round = (arcs.segment[before] == arcs.segment[arc]) & (arcs.direction[before] != arcs.direction[arc])
+    leaves, arrives = _bearings(arcs, segments)
+    angle = (leaves[arc] - arrives[before] + 180.0) % 360.0 - 180.0
+    # The links of gates have no direction.
+    angle[(segments.length[arcs.segment[before]] == 0) | (segments.length[arcs.segment[arc]] == 0)] = 0.0
+    angle[turns_round] = 180.0
+    right, sharpness = angle >= 0, np.abs(angle) / 180.0
+    bias = np.where(right, rules.bias, 1.0 / rules.bias)
+    penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
+    # Against the traffic: to the left where it keeps right, as a bias above 1 tells.
+    crossing = busy & (right == (rules.bias < 1.0)) & (angle != 0.0) & ~turns_round
+    crossing &= ~roundabout[before] & ~roundabout[arc]
+    penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
+    changes = carried[before] != carried[arc]
+    seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
+    waits, undirected_stop = _waits(arcs, segments, roads)
+    # Signs stand before junctions: one on a street that does not say whom it stops, stops nobody who comes from there.
+    length = segments.length[arcs.segment]
+    leaves_junction = undirected_stop[before] & ~busy & (length[before] < _SIGN_M) & (length[arc] > _SIGN_M)
+    seconds += np.where(leaves_junction, 0.0, waits[before])
+    return np.where(before >= 0, seconds, 0.0)
+
+
+def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Bools]:
+    """Return the seconds that the obstacle at the end of each arc takes, and whether it is a stop sign for all."""
+    assert roads.turns is not None
+    obstacles, speed = roads.turns.obstacles, roads.speed[segments.way[arcs.segment], arcs.direction]
+    if len(obstacles.node) == 0:
+        return np.zeros(len(arcs.head)), np.zeros(len(arcs.head), np.bool_)
+    which = obstacles.at(segments.node)[arcs.head]
+    fastest = np.zeros(len(segments.node))
+    for end in (arcs.tail, arcs.head):
+        np.maximum.at(fastest, end, speed)
+    counts = (which >= 0) & (~obstacles.minor[which] | (fastest[arcs.head] > speed))
+    return np.where(counts, obstacles.seconds[which, arcs.direction], 0.0), counts & obstacles.undirected_stop[which]
+
+
+def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
+    """Return the directions in which each arc leaves its tail and arrives at its head, in degrees from north."""
+    first = segments.polyline_first.astype(np.int64)
+    points = segments.points * COORDINATE_SCALE
+    line = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    width = np.maximum(np.cos(np.radians(points[first[:-1], 0])), 1e-3)[line]
+    east = (points[:, 1] - points[first[:-1], 1][line] + 180.0) % 360.0 - 180.0
+    flat = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
+    step = np.hypot(*np.diff(flat, axis=0).T)
+    step[first[1:-1] - 1] = 0.0  # from one line to the next
+    passed = np.concatenate([[0.0], np.cumsum(step)])
+    begin, end = passed[first[:-1]], passed[first[1:] - 1]
+    reach = np.minimum(_LOOK_AHEAD_M, end - begin)
+
+    def point_at(where: Floats) -> Floats:
+        index = np.searchsorted(passed, where, side="right") - 1
+        index = np.clip(index, first[:-1], first[1:] - 2)
+        part = (where - passed[index]) / np.where(step[index] > 0, step[index], 1.0)
+        found: Floats = flat[index] + np.clip(part, 0.0, 1.0)[:, None] * (flat[index + 1] - flat[index])
+        return found
+
+    at_start = point_at(begin + reach) - flat[first[:-1]]
+    at_end = point_at(end - reach) - flat[first[1:] - 1]
+    # Away from the start, away from the end.
+    away = np.stack([np.degrees(np.arctan2(d[:, 0], d[:, 1])) for d in (at_start, at_end)], axis=1)
+    leaves = away[arcs.segment, arcs.direction]
+    arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
+    return leaves, arrives
