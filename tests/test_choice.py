@@ -83,3 +83,15 @@ def test_only_the_choice_reduces_without_being_asked(device: Device) -> None:
 def test_auto_takes_no_parameters(device: Device) -> None:
     with pytest.raises(QueryError, match=r"delta may be a parameter .* name one, such as near_far"):
         Solver(road_grid(8), AUTO, device, delta=3)
+
+
+def test_counters_have_the_same_names_from_everywhere(device: Device) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 1, 1], num_nodes=4)
+    for algorithm in ("block_resident", "near_far"):
+        with Solver(graph, algorithm, device, reduction="full", counters="totals") as solver:
+            names = []
+            for source in (0, 1, 3):
+                solver.distances(source)
+                assert solver.last is not None
+                names.append(set(solver.last.counters))
+            assert names[0] == names[1] == names[2] >= {"iterations", "buckets", "relaxed"}

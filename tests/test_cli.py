@@ -148,6 +148,13 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             ["route", "GRAPH", "--from", FROM, "--to", TO, *NEAR_FAR, "--set", "device=1"],
             "near_far has no parameter 'device'",
         ),
+        (["isochrone", "GRAPH", "--from", FROM, "--limits", "9"], "of this graph are durations; use --minutes"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5,x"], "'5,x' is not a list of numbers"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5,0"], "give seconds or weights, more than 0"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "inf"], "give seconds or weights, more than 0"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "nan"], "give seconds or weights, more than 0"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5", "--width", "0"], "width is 0.0; give metres"),
+        (["isochrone", "GRAPH", "--from", "1,1", "--minutes", "5"], "which is not on this map"),
         (["distances", "GRAPH", "--source", "0", *NEAR_FAR, "--set", "self=1"], "near_far has no parameter 'self'"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "GRAPH"], "needed for something else"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "x", "--map", "x"], "needed for something else"),
@@ -306,6 +313,19 @@ def test_an_algorithm_on_the_cpu_takes_no_device(capsys: pytest.CaptureFixture[s
     query = ["distances", andorra_graph, "--source", "3", "--algorithm", "dijkstra"]
     assert main([*query, "--device", "0"]) == 2
     assert "dijkstra runs on the CPU; leave device out" in capsys.readouterr().err
+
+
+def test_isochrones_of_an_extract(capsys: pytest.CaptureFixture[str], andorra_graph: str, tmp_path: Path) -> None:
+    output = tmp_path / "i.geojson"
+    query = ["isochrone", andorra_graph, "--from", FROM, "--minutes", "10,5", "--output", str(output)]
+    result = as_json(capsys, *query)
+    assert [one["seconds"] for one in result["isochrones"]] == [300, 600]
+    assert 1000 < result["isochrones"][0]["road_m"] < result["isochrones"][1]["road_m"] < 1_000_000
+    written = json.loads(output.read_text())
+    assert [feature["properties"]["seconds"] for feature in written["features"]] == [600, 300]
+    assert main(query) == 0
+    text = capsys.readouterr().out
+    assert "5 min" in text and "of road" in text and f"wrote     {output}" in text
 
 
 def test_distances_say_what_was_chosen(capsys: pytest.CaptureFixture[str]) -> None:

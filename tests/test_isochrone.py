@@ -12,8 +12,9 @@ import shapely
 
 from tests.graphs import heap_dijkstra
 from tests.turn_maps import CROSS, ROADS, imported
-from vkssp import UNREACHABLE, Graph, Router, read_graph
+from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
+from vkssp.gpu.device import Device
 from vkssp.routing.ends import find_starts
 from vkssp.routing.isochrone import Begun, isochrone_geojson, isochrones, write_isochrones
 from vkssp.routing.snap import StreetIndex
@@ -138,3 +139,29 @@ def test_turns_take_their_time_before_a_street_is_travelled(tmp_path: Path) -> N
         distances = router.solver.distances_from([(end.node, end.weight) for end in find_starts(router.index, start)])
         (found,) = isochrones(router.index, distances, [], [260])
     assert found.road_m == pytest.approx((3 * 10 - 7.3 - 2.1) * 25 / 3.6, abs=2)
+
+
+def test_a_router_begins_within_a_street(tmp_path: Path, device: Device) -> None:
+    """In the middle of the western street, 16 s from the junction and as far from its end."""
+    graph, _ = imported(tmp_path, CROSS, ROADS, turns="none")
+    metres = 25 / 3.6
+    with Router(graph, device=device) as router:
+        far, near = router.isochrones((0.0, -0.001), [22, 5], width_m=5)[::-1]
+    assert (near.seconds, far.seconds) == (5, 22)
+    assert near.road_m == pytest.approx(2 * 5 * metres, abs=1)
+    west, _, east, _ = np.array(near.area.bounds) * METRES_PER_DEGREE
+    middle = -0.001 * METRES_PER_DEGREE
+    assert [west, east] == pytest.approx([middle - 5 * metres - 5, middle + 5 * metres + 5], abs=1)
+    # The whole street, and 6 s of each of the other three.
+    assert far.road_m == pytest.approx((2 * 16 + 3 * 6) * metres, abs=2)
+
+
+def test_limits_and_widths_that_mean_nothing(device: Device) -> None:
+    with Router(street_grid(3), device=device) as router:
+        for limits in ([], [0], [-5], [float("nan")], [float("inf")], [2**32], ["x"], None):
+            with pytest.raises(QueryError, match=r"limits is .*; give seconds or weights, more than 0"):
+                router.isochrones((STEP, STEP), limits)  # type: ignore[arg-type]
+        with pytest.raises(QueryError, match="width is nan; give metres"):
+            router.isochrones((STEP, STEP), [5], float("nan"))
+        with pytest.raises(QueryError, match="not on this map"):
+            router.isochrones((50, 50), [5])

@@ -1,4 +1,4 @@
-"""The command line: ``vkssp devices | algorithms | import | info | route | distances | bench``."""
+"""The command line: ``vkssp devices | algorithms | import | info | route | isochrone | distances | bench``."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def latlon(text: str) -> tuple[float, float]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not LAT,LON in degrees, such as 42.5075,1.5218") from None
     return lat, lon
+
+
+def numbers(text: str) -> list[float]:
+    """Return the numbers in ``N,N,...``."""
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, such as 5,10,15") from None
 
 
 def setting(text: str) -> tuple[str, int]:
@@ -123,6 +131,24 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--to", dest="destination", type=latlon, required=True, metavar="LAT,LON", help="where it ends")
     sub.add_argument("--output", metavar="R.geojson", help="write the route as GeoJSON")
     sub.add_argument("--map", metavar="R.html", help="write a map that opens without a network")
+    with_solver(sub)
+
+    sub = command("isochrone", "find what can be reached from a place within some times")
+    with_graph(sub)
+    sub.add_argument("--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="where it begins")
+    limits = sub.add_mutually_exclusive_group(required=True)
+    limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")
+    limits.add_argument(
+        "--limits", type=numbers, metavar="W,W", help="the same in weights, where those are no durations"
+    )
+    sub.add_argument(
+        "--width",
+        type=float,
+        default=50.0,
+        metavar="METRES",
+        help="metres to either side of a road that count as reached (default: 50)",
+    )
+    sub.add_argument("--output", metavar="I.geojson", help="write them as polygons along the roads, GeoJSON")
     with_solver(sub)
 
     sub = command("distances", "find the distances from one node to all")

@@ -286,6 +286,47 @@ def distances(args: argparse.Namespace) -> Result:
     return result, lines
 
 
+def isochrone(args: argparse.Namespace) -> Result:
+    """Find what can be reached within some times, and write it where asked."""
+    from vkssp.routing.isochrone import write_isochrones
+    from vkssp.routing.map import format_distance, format_duration
+    from vkssp.routing.router import Router
+    from vkssp.storage import check_writable
+
+    if args.output:
+        check_writable(args.output, args.graph)
+    parameters = _parameters(args)
+    graph = _graph(args)
+    timed = graph.streets is not None and graph.streets.seconds_per_weight > 0
+    if (args.minutes is None) == timed:
+        have, use = ("durations", "--minutes") if timed else ("no durations", "--limits")
+        raise QueryError(f"the weights of this graph are {have}; use {use}")
+    limits = [60.0 * limit for limit in args.minutes] if timed else args.limits
+    began = time.perf_counter()
+    with Router(graph, args.algorithm, args.device, **parameters) as router:
+        ready = time.perf_counter()
+        found = router.isochrones(args.origin, limits, args.width)
+        device, algorithm = router.solver.device.info.name, router.solver.algorithm
+    milliseconds = 1e3 * (time.perf_counter() - ready)
+    result: dict[str, Any] = {
+        "isochrones": [{"limit": one.limit, "seconds": one.seconds, "road_m": one.road_m} for one in found],
+        "device": device,
+        "algorithm": algorithm,
+        "setup_ms": 1e3 * (ready - began),
+        "query_ms": milliseconds,
+    }
+    lines = []
+    for one in found:
+        limit = f"{one.limit:,}" if one.seconds is None else format_duration(one.seconds)
+        lines.append(f"{limit:>12}  {format_distance(one.road_m)} of road")
+    lines += [f"device    {device}", f"query     {milliseconds:.1f} ms with {algorithm}"]
+    if args.output:
+        write_isochrones(args.output, found)
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    return result, lines
+
+
 def bench(args: argparse.Namespace) -> Result:
     """Time algorithms on graphs, or compare times."""
     from vkssp.bench.command import bench
@@ -318,5 +359,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "info": info,
     "route": route,
     "distances": distances,
+    "isochrone": isochrone,
     "bench": bench,
 }

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.routing.ends import End
 from vkssp.routing.route import duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.storage import atomic_write
@@ -44,6 +45,17 @@ class Begun(NamedTuple):
     high: float
     rises: bool
     weight: int
+
+
+def begun_streets(index: StreetIndex, starts: Sequence[End]) -> list[Begun]:
+    """Return the streets that a way begins on, from the ways to the nodes that it gets to first."""
+    begun = []
+    for end in starts:
+        if end.arc >= 0:
+            rises = not bool(index.backward[end.arc])
+            span = (end.at, 1.0) if rises else (0.0, 1.0 - end.at)
+            begun.append(Begun(int(index.polyline_of[end.arc]), *span, rises, end.weight))
+    return begun
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ from vkssp.errors import NoRouteError, QueryError
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.ends import End, find_direct, find_goals, find_starts
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, isochrones
 from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
 from vkssp.solver import Solver
@@ -119,6 +121,50 @@ class Router(Resource):
             f"no route leads from {_text(origin)} to {_text(destination)}; the two may lie on separate islands, "
             "or a one-way street leads out of the map"
         )
+
+    def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
+        """Return what can be reached from a place within some times, all from one search.
+
+        The place is snapped as for a route, to a street from which the network can be reached.
+
+        Parameters
+        ----------
+        origin : tuple of (float, float)
+            Latitude and longitude in degrees.
+        limits : sequence of float
+            Seconds, or weights where the graph's weights are no durations; more than 0, in any order.
+        width_m : float
+            Metres to either side of a road that an isochrone covers.
+
+        Returns
+        -------
+        list of Isochrone
+            One for each limit, rising.
+
+        Raises
+        ------
+        QueryError
+            If the place is not on the map, a limit is not more than 0 or passes 32 bits, or there is none.
+        """
+        self._check(origin, "from")
+        streets = self.graph.streets
+        unit = streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else 1.0
+        try:
+            weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
+        except (TypeError, ValueError, OverflowError):
+            weights = []
+        if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
+            raise QueryError(f"limits is {limits!r}; give seconds or weights, more than 0, that fit into 32 bits")
+        if not (math.isfinite(width_m) and width_m > 0):
+            raise QueryError(f"width is {width_m}; give metres, more than 0")
+        start = self.index.nearest(*origin)
+        if start is None or self.index.on_island(start) or not self.index.leaves(start):
+            start = self.index.nearest(*origin, leaving=True) or start
+        if start is None:
+            raise QueryError(f"from is {_text(origin)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+        starts = find_starts(self.index, start)
+        distances = self.solver.distances_from([(end.node, end.weight) for end in starts])
+        return isochrones(self.index, distances, begun_streets(self.index, starts), weights, width_m)
 
     def _check(self, place: LatLon, name: str) -> None:
         try:
