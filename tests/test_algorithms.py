@@ -122,7 +122,7 @@ def test_workgroups_larger_than_the_device_has_are_refused(
 @pytest.mark.parametrize("algorithm", ["bellman_ford_subgroup", "delta_step_subgroup"])
 def test_chunks_that_do_not_fit_into_shared_memory_are_refused(device: Device, algorithm: str) -> None:
     owned = set(device._owned)
-    with pytest.raises(DeviceError, match=r"bytes of shared memory, .* has \d+; choose fewer"):
+    with pytest.raises(DeviceError, match=r"bytes of shared memory, .* has \d+; choose smaller"):
         Solver(TINY, algorithm, device, lanes=1, chunk=4096)
     assert set(device._owned) == owned
 

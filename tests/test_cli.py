@@ -148,6 +148,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             ["route", "GRAPH", "--from", FROM, "--to", TO, *NEAR_FAR, "--set", "device=1"],
             "near_far has no parameter 'device'",
         ),
+        (["nearest", "GRAPH", "--at", FROM, "--number", "0"], "number is 0; give how many streets"),
+        (["nearest", "GRAPH", "--at", "1,1"], "place is 1.00000,1.00000, which is not on this map"),
         (["isochrone", "GRAPH", "--from", FROM, "--limits", "9"], "of this graph are durations; use --minutes"),
         (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5,x"], "'5,x' is not a list of numbers"),
         (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5,0"], "give seconds or weights, more than 0"),
@@ -313,6 +315,16 @@ def test_an_algorithm_on_the_cpu_takes_no_device(capsys: pytest.CaptureFixture[s
     query = ["distances", andorra_graph, "--source", "3", "--algorithm", "dijkstra"]
     assert main([*query, "--device", "0"]) == 2
     assert "dijkstra runs on the CPU; leave device out" in capsys.readouterr().err
+
+
+def test_the_streets_near_a_place(capsys: pytest.CaptureFixture[str], andorra_graph: str) -> None:
+    query = ["nearest", andorra_graph, "--at", FROM]
+    (one,) = as_json(capsys, *query)["places"]
+    three = as_json(capsys, *query, "--number", "3")["places"]
+    assert one == three[0] and (one["lat"], one["lon"]) == (42.5073, 1.5342)
+    assert [place["snapped_m"] for place in three] == sorted(place["snapped_m"] for place in three)
+    assert main([*query, "--number", "3"]) == 0
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["m"] * 3
 
 
 def test_isochrones_of_an_extract(capsys: pytest.CaptureFixture[str], andorra_graph: str, tmp_path: Path) -> None:

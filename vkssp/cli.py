@@ -1,4 +1,4 @@
-"""The command line: ``vkssp devices | algorithms | import | info | route | isochrone | distances | bench``."""
+"""The command line: ``vkssp devices``, ``import``, ``route`` and so on; see `COMMANDS`."""
 
 from __future__ import annotations
 
@@ -150,6 +150,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--output", metavar="I.geojson", help="write them as polygons along the roads, GeoJSON")
     with_solver(sub)
+
+    sub = command("nearest", "find the streets near a place")
+    with_graph(sub)
+    sub.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
+    sub.add_argument("--number", type=int, default=1, metavar="N", help="how many streets at most (default: 1)")
 
     sub = command("distances", "find the distances from one node to all")
     with_graph(sub)

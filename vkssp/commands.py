@@ -286,6 +286,19 @@ def distances(args: argparse.Namespace) -> Result:
     return result, lines
 
 
+def nearest(args: argparse.Namespace) -> Result:
+    """Find the streets near a place."""
+    from vkssp.routing.places import nearest_places
+    from vkssp.routing.snap import StreetIndex
+
+    found = nearest_places(StreetIndex(_graph(args)), args.place, args.number)
+    lines = [
+        f"{place.snapped_lat:.6f},{place.snapped_lon:.6f}  {place.snapped_m:8.1f} m  {place.name}".rstrip()
+        for place in found
+    ]
+    return {"places": [dataclasses.asdict(place) for place in found]}, lines
+
+
 def isochrone(args: argparse.Namespace) -> Result:
     """Find what can be reached within some times, and write it where asked."""
     from vkssp.routing.isochrone import write_isochrones
@@ -360,5 +373,6 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "route": route,
     "distances": distances,
     "isochrone": isochrone,
+    "nearest": nearest,
     "bench": bench,
 }

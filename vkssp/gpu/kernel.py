@@ -77,7 +77,12 @@ class Kernel(Resource):
         for needed, limit, what, cure in (
             (workgroup_size, limits.workgroup_size, "invocations in a workgroup", "choose fewer"),
             (self.push_bytes, limits.push_constants, "bytes of push constants", "use another device"),
-            (shared_bytes, limits.shared_memory, "bytes of shared memory", "choose smaller workgroups or blocks"),
+            (
+                shared_bytes,
+                limits.shared_memory,
+                "bytes of shared memory",
+                "choose smaller workgroups, blocks or chunks",
+            ),
             (bindings, limits.storage_buffers, "storage buffers", "choose another algorithm"),
         ):
             if needed > limit:

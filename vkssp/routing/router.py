@@ -12,22 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import NoRouteError, QueryError
-from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.ends import End, find_direct, find_goals, find_starts
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, isochrones
+from vkssp.routing.places import LatLon, check_place, nearest_places, no_road, place_of, text
 from vkssp.routing.route import Place, Route, along, duration
-from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
+from vkssp.routing.snap import Snap, StreetIndex
 from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
-
-#: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
-_MARGIN_M = 1000.0
-
-#: Latitude and longitude in degrees.
-LatLon = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +106,37 @@ class Router(Resource):
         """
         began = time.perf_counter()
         for place, name in ((origin, "from"), (destination, "to")):
-            self._check(place, name)
+            check_place(self.index, place, name)
         for start, end in self._candidates(origin, destination):
             way = self._between(start, end)
             if way is not None:
                 return self._route(origin, destination, start, end, way, began)
         raise NoRouteError(
-            f"no route leads from {_text(origin)} to {_text(destination)}; the two may lie on separate islands, "
+            f"no route leads from {text(origin)} to {text(destination)}; the two may lie on separate islands, "
             "or a one-way street leads out of the map"
         )
+
+    def nearest(self, place: LatLon, number: int = 1) -> list[Place]:
+        """Return the nearest points on streets to a place, one of each street.
+
+        Parameters
+        ----------
+        place : tuple of (float, float)
+            Latitude and longitude in degrees.
+        number : int
+            How many at most.
+
+        Returns
+        -------
+        list of Place
+            The nearest first; fewer where there are no more within 20 km.
+
+        Raises
+        ------
+        QueryError
+            If the place is not on the map or far from any road, or the number is less than 1.
+        """
+        return nearest_places(self.index, place, number)
 
     def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
         """Return what can be reached from a place within some times, all from one search.
@@ -146,7 +162,7 @@ class Router(Resource):
         QueryError
             If the place is not on the map, a limit is not more than 0 or passes 32 bits, or there is none.
         """
-        self._check(origin, "from")
+        check_place(self.index, origin, "from")
         streets = self.graph.streets
         unit = streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else 1.0
         try:
@@ -161,40 +177,17 @@ class Router(Resource):
         if start is None or self.index.on_island(start) or not self.index.leaves(start):
             start = self.index.nearest(*origin, leaving=True) or start
         if start is None:
-            raise QueryError(f"from is {_text(origin)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+            raise no_road(origin, "from")
         starts = find_starts(self.index, start)
         distances = self.solver.distances_from([(end.node, end.weight) for end in starts])
         return isochrones(self.index, distances, begun_streets(self.index, starts), weights, width_m)
-
-    def _check(self, place: LatLon, name: str) -> None:
-        try:
-            lat, lon = map(float, place)
-        except (TypeError, ValueError):
-            raise QueryError(f"{name} is {place!r}; give a pair of latitude and longitude in degrees") from None
-        if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
-            raise QueryError(f"{name} is {_text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
-        index = self.index
-
-        def inside(lat: float, lon: float) -> bool:
-            high = _MARGIN_M / METRES_PER_DEGREE
-            wide = high / max(math.cos(math.radians(lat)), 0.01)
-            return index.south - high <= lat <= index.north + high and any(
-                index.west - wide <= x <= index.east + wide for x in index.near(lon)
-            )
-
-        if not inside(lat, lon):
-            hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""
-            raise QueryError(
-                f"{name} is {_text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
-                f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
-            )
 
     def _candidates(self, origin: LatLon, destination: LatLon) -> list[tuple[Snap, Snap]]:
         index = self.index
         start, end = index.nearest(*origin), index.nearest(*destination)
         for snap, place, name in ((start, origin, "from"), (end, destination, "to")):
             if snap is None:
-                raise QueryError(f"{name} is {_text(place)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+                raise no_road(place, name)
         assert start is not None and end is not None
         pairs = []
         same_part = index.part(start) == index.part(end)
@@ -259,8 +252,8 @@ class Router(Resource):
             points=points[keep],
             distance_m=metres,
             duration_s=duration(graph, way.weight),
-            origin=self._place(origin, start),
-            destination=self._place(destination, end),
+            origin=place_of(self.index, origin, start),
+            destination=place_of(self.index, destination, end),
             device=self.solver.device.info.name,
             algorithm=self.solver.algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
@@ -281,12 +274,3 @@ class Router(Resource):
             segment = pieces - 1 - end.segment if self.index.backward[arc] else end.segment
             high, after = segment + 1, np.array([[end.lat, end.lon]])
         return np.concatenate([before, points[low:high], after])
-
-    def _place(self, place: LatLon, snap: Snap) -> Place:
-        streets = self.graph.streets
-        name = "" if streets is None else streets.arc_name(int(self.index.arcs(snap.polyline)[0]))
-        return Place(place[0], place[1], snap.lat, snap.lon, snap.metres, name)
-
-
-def _text(place: LatLon) -> str:
-    return f"{place[0]:.6g},{place[1]:.6g}" if max(map(abs, place)) >= 1000 else f"{place[0]:.5f},{place[1]:.5f}"

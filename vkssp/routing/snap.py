@@ -243,17 +243,31 @@ class StreetIndex:
         Snap or None
             None if there is no such street within `MAX_SNAP_M`.
         """
+        found = self.nearest_streets(lat, lon, 1, leaving=leaving, reached=reached)
+        return found[0] if found else None
+
+    def nearest_streets(
+        self, lat: float, lon: float, number: int, *, leaving: bool = False, reached: bool = False
+    ) -> list[Snap]:
+        """Return the nearest points to a place on as many streets, the nearest first.
+
+        Parameters
+        ----------
+        lat, lon : float
+            The place, in degrees.
+        number : int
+            How many at most; there are fewer where no more are within `MAX_SNAP_M`.
+        leaving, reached : bool
+            As for `nearest`.
+        """
         radius = _FIRST_RADIUS_M
         while True:
-            snaps = [self._within(lat, x, radius, leaving, reached) for x in self.near(lon)]
-            found = [snap for snap in snaps if snap is not None]
-            if found:
-                return min(found, key=lambda snap: snap.metres)
-            if radius >= MAX_SNAP_M:
-                return None
+            found = [snap for x in self.near(lon) for snap in self._within(lat, x, radius, leaving, reached, number)]
+            if len(found) >= number or radius >= MAX_SNAP_M:
+                return sorted(found, key=lambda snap: snap.metres)[:number]
             radius = min(4 * radius, MAX_SNAP_M)
 
-    def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool) -> Snap | None:
+    def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:
         import shapely
 
         width = max(np.cos(np.radians(lat)), 1e-3)
@@ -265,7 +279,7 @@ class StreetIndex:
         if reached:
             found = found[self._useful[1][found]]
         if len(found) == 0:
-            return None
+            return []
         found = np.sort(found)  # so that ties fall the same way everywhere
         # The pieces of all candidates, each from point `at` to the next one.
         pieces = self.first[found + 1] - self.first[found] - 1
@@ -278,15 +292,23 @@ class StreetIndex:
         squared = (step**2).sum(axis=1)
         along = np.clip(-(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0), 0.0, 1.0)
         metres = np.hypot(*(start + along[:, None] * step).T)
-        best = int(np.argmin(metres))
-        if metres[best] > radius:
-            return None
-        polyline = int(np.repeat(found, pieces)[best])
+        # The nearest piece of each street, and of these the nearest ones.
+        of_street = np.repeat(np.arange(len(found)), pieces)
+        by_metres = np.argsort(metres, kind="stable")
+        _, first = np.unique(of_street[by_metres], return_index=True)
+        chosen = by_metres[np.sort(first)[:number]]
+        return [
+            self._snap(lat, lon, int(found[of_street[i]]), int(piece[i]), float(along[i]))
+            for i in chosen.tolist()
+            if metres[i] <= radius
+        ]
+
+    def _snap(self, lat: float, lon: float, polyline: int, at_piece: int, along: float) -> Snap:
+        """Return the point at a part of a piece of a polyline, for a place."""
         points = self.polyline_points(polyline)
         passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
-        at_piece = int(piece[best])
-        metres_along = passed[at_piece] + along[best] * (passed[at_piece + 1] - passed[at_piece])
-        point = points[at_piece] + along[best] * (points[at_piece + 1] - points[at_piece])
+        metres_along = passed[at_piece] + along * (passed[at_piece + 1] - passed[at_piece])
+        point = points[at_piece] + along * (points[at_piece + 1] - points[at_piece])
         fraction = min(float(metres_along / passed[-1]), 1.0) if passed[-1] > 0 else 0.0
         if metres_along < _END_M:
             fraction, at_piece, point = 0.0, 0, points[0]

@@ -1,0 +1,45 @@
+"""The streets near a place, against distances on a plane by shapely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+from tests.osm_maps import import_plain
+from vkssp import Graph, QueryError, Router
+from vkssp.geo import METRES_PER_DEGREE
+from vkssp.gpu.device import Device
+from vkssp.routing.places import nearest_places
+from vkssp.routing.snap import StreetIndex
+
+
+def test_the_nearest_streets_are_those_that_shapely_finds(andorra_path: Path) -> None:
+    graph, _ = import_plain(andorra_path)
+    index, rng = StreetIndex(graph), np.random.default_rng(4)
+    assert graph.lat is not None and graph.lon is not None and graph.streets is not None
+    scale = METRES_PER_DEGREE * np.array([np.cos(np.radians(42.5)), 1.0])
+    usable = np.unique(graph.streets.polyline[~graph.streets.carried & (graph.streets.length > 0)])
+    lines = np.array([shapely.LineString(graph.streets.polyline_points(p)[:, ::-1] * scale) for p in usable.tolist()])
+    for node in rng.integers(0, graph.num_nodes, 20).tolist():
+        lat, lon = graph.lat[node] + rng.normal(0, 2e-3), graph.lon[node] + rng.normal(0, 2e-3)
+        metres = np.sort(shapely.distance(lines, shapely.Point(np.array([lon, lat]) * scale)))
+        for number in (1, 7):
+            found = index.nearest_streets(lat, lon, number)
+            assert len({snap.polyline for snap in found}) == len(found) == number
+            # Ends are snapped to junctions from a metre off.
+            assert [snap.metres for snap in found] == pytest.approx(metres[:number].tolist(), rel=0.01, abs=1.5)
+
+
+def test_there_may_be_fewer_streets_than_were_asked_for(device: Device) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [1, 1], lat=[0, 0, 0], lon=[0, 0.001, 0.002])
+    index = StreetIndex(graph)
+    found = nearest_places(index, (0.0001, 0.0004), 5)
+    assert [round(place.snapped_lon, 6) for place in found] == [0.0004, 0.001]
+    with Router(graph, device=device) as router:
+        assert router.nearest((0.0001, 0.0004), 5) == found and router.nearest((0.0001, 0.0004)) == found[:1]
+    for number in (0, -1, 1.5, None):
+        with pytest.raises(QueryError, match=r"number is .*; give how many streets"):
+            nearest_places(index, (0, 0), number)  # type: ignore[arg-type]

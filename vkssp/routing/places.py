@@ -1,0 +1,73 @@
+"""Places on a map: whether they are on it, and which streets are near them."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from vkssp.errors import QueryError
+from vkssp.geo import METRES_PER_DEGREE
+from vkssp.routing.route import Place
+from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
+
+#: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
+_MARGIN_M = 1000.0
+
+#: Latitude and longitude in degrees.
+LatLon = tuple[float, float]
+
+
+def text(place: LatLon) -> str:
+    """Return a place as people write it."""
+    return f"{place[0]:.6g},{place[1]:.6g}" if max(map(abs, place)) >= 1000 else f"{place[0]:.5f},{place[1]:.5f}"
+
+
+def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
+    """Raise `QueryError` unless a place, called `name`, is on the map."""
+    try:
+        lat, lon = map(float, place)
+    except (TypeError, ValueError):
+        raise QueryError(f"{name} is {place!r}; give a pair of latitude and longitude in degrees") from None
+    if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
+        raise QueryError(f"{name} is {text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
+
+    def inside(lat: float, lon: float) -> bool:
+        high = _MARGIN_M / METRES_PER_DEGREE
+        wide = high / max(math.cos(math.radians(lat)), 0.01)
+        return index.south - high <= lat <= index.north + high and any(
+            index.west - wide <= x <= index.east + wide for x in index.near(lon)
+        )
+
+    if not inside(lat, lon):
+        hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""
+        raise QueryError(
+            f"{name} is {text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
+            f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
+        )
+
+
+def no_road(place: LatLon, name: str) -> QueryError:
+    """Return the error for a place that is far from any road."""
+    return QueryError(f"{name} is {text(place)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+
+
+def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
+    """Return a place with the point on a street that it was snapped to."""
+    streets = index.graph.streets
+    name = "" if streets is None else streets.arc_name(int(index.arcs(snap.polyline)[0]))
+    return Place(place[0], place[1], snap.lat, snap.lon, snap.metres, name)
+
+
+def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
+    """Return the nearest points on streets to a place, one of each street; see `Router.nearest`."""
+    try:
+        count = operator.index(number)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise QueryError(f"number is {number!r}; give how many streets are wanted, 1 or more")
+    check_place(index, place, "place")
+    snaps = index.nearest_streets(*place, count)
+    if not snaps:
+        raise no_road(place, "place")
+    return [place_of(index, place, snap) for snap in snaps]
