@@ -37,8 +37,8 @@ def test_routes_take_as_long_as_osrm_s(name: str, profile: str, script: Any) -> 
     durations were 0.9972 to 1.0038, and within 10% lay 98.1% (cars in Monaco, one pair where OSRM turns round) to 100%.
     Of all pairs it was 86.7% (cars in Monaco), 95.0% (walkers there) and otherwise 96.7% to 100%. What lies outside:
 
-    - OSRM begins no trip on small islands of its graph, such as what lies behind private roads or gates, but goes to
-      the next larger one, in Monaco up to 385 m off. We stay near if a route leads on from there.
+    - OSRM begins no trip on most private roads, but goes to the next other one, in Monaco up to 385 m off. We begin
+      there, and a route may take another way off.
     - Service roads that slow a car (parking aisles, driveways) take their time here; OSRM only avoids them.
     """
     head, pairs = script.load_answers(ANSWERS / f"{name}-{profile}.json")
