@@ -33,7 +33,7 @@ import numpy as np
 import osmium
 from tqdm import tqdm
 
-from vkssp import Graph, NoRouteError, Router, VksspError
+from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
 
@@ -173,7 +173,7 @@ class Osrm:
             with urllib.request.urlopen(f"{address}/route/v1/any/{ends}?overview=false&steps=true") as stream:
                 said = json.load(stream)
         except HTTPError as error:
-            if json.load(error).get("code") == "NoRoute":
+            if json.load(error).get("code") in ("NoRoute", "NoSegment"):
                 return None
             raise
         route, notes = said["routes"][0], dict[str, float]()
@@ -218,7 +218,7 @@ def our_answer(router: Router, origin: Place, destination: Place) -> Answer | No
     """Return our answer."""
     try:
         route = router.route(origin, destination)
-    except NoRouteError:
+    except (NoRouteError, QueryError):  # no route, or too far from any road of this profile
         return None
     streets, arcs, notes = router.graph.streets, route.arcs, dict[str, float]()
     assert streets is not None
