@@ -217,6 +217,20 @@ def test_the_cost_of_a_turn(tmp_path: Path) -> None:
         assert extra[2] == pytest.approx(7.3, abs=0.15), "to the left, over oncoming traffic"
 
 
+def test_the_cost_of_a_turn_by_the_square_of_the_angle(tmp_path: Path) -> None:
+    """A bicycle pays 6 s / 1.4 for a right angle to the right, 6 s * 1.4 for one to the left."""
+    town = Town(CROSS, ROADS)
+    extra = {}
+    for turns in ("none", "costs"):
+        graph, _ = imported(tmp_path, CROSS, ROADS, turns=turns, profile="bike")
+        with Router(graph, "dijkstra") as router:
+            for target in (2, 3, 4):
+                seconds = router.route(middle(town, (1, 0)), middle(town, (target, 0))).duration_s
+                assert seconds is not None
+                extra[target] = seconds - extra.get(target, 0.0)
+    assert [extra[3], extra[4], extra[2]] == pytest.approx([0.0, 6 / 1.4, 6 * 1.4], abs=0.11)
+
+
 @pytest.mark.parametrize(
     ("tags", "there", "back"),
     [

@@ -100,8 +100,8 @@ def test_loops_and_parallel_streets(device: Device) -> None:
         check_shape(inside, graph)
 
 
-def island_map(size: int) -> Graph:
-    """A large grid, and a line of `size` nodes north of it."""
+def island_map(size: int, oneway: tuple[int, int] | None = None) -> Graph:
+    """A large grid, and a line of `size` nodes north of it; -1 in a one-way street is a node south of the grid."""
     side = 40
     nodes = [(float(y), float(x)) for y in range(side) for x in range(side)]
     streets = [(y * side + x, y * side + x + 1, 10) for y in range(side) for x in range(side - 1)]
@@ -109,7 +109,11 @@ def island_map(size: int) -> Graph:
     first = len(nodes)
     nodes += [(45.0, 0.05 * i) for i in range(size)]
     streets += [(first + i, first + i + 1, 1) for i in range(size - 1)]
-    return street_map(nodes, streets)  # type: ignore[arg-type]
+    if oneway is None:
+        return street_map(nodes, streets)  # type: ignore[arg-type]
+    nodes.append((-10.0, 0.0))
+    tail, head = (node % len(nodes) for node in oneway)
+    return street_map(nodes, [*streets, (tail, head, 100)], oneways=(len(streets),))  # type: ignore[arg-type]
 
 
 def test_an_island_of_a_few_nodes_is_passed_over(device: Device) -> None:
@@ -120,6 +124,16 @@ def test_an_island_of_a_few_nodes_is_passed_over(device: Device) -> None:
         assert route.weight == pytest.approx(390, abs=2)
         within = router.route(at(45, 0), at(45, 0.15))
         assert within.weight == 3, "but a route on the island stays there"
+
+
+@pytest.mark.parametrize("leads_off", [False, True])
+def test_an_island_is_passed_over_and_a_street_that_leads_nowhere_too(device: Device, leads_off: bool) -> None:
+    """From an island to a one-way street out of nowhere, and from one that leads off the map to the island."""
+    graph = island_map(5, (0, -1) if leads_off else (-1, 0))
+    ends = at(45, 0.1), at(-9, 0)
+    with Router(graph, device=device) as router:
+        route = router.route(*(ends[::-1] if leads_off else ends))
+    assert route.weight == pytest.approx(390, abs=2)
 
 
 def test_a_real_island_has_no_route_to_the_mainland(device: Device) -> None:

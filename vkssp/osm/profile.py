@@ -173,6 +173,8 @@ class TurnRules:
         Whether restrictions that name no vehicle count.
     penalty : float
         Seconds of the sharpest turn at a junction of more than two roads; the angle tells how much of it others take.
+    squared : bool
+        Whether `penalty` is that of a right angle instead, and others go by the square of the angle.
     bias : float
         Above 1 right turns cost less than left ones, below 1 more.
     oncoming : float
@@ -187,6 +189,7 @@ class TurnRules:
     vehicles: tuple[str, ...] = ()
     for_all: bool = True
     penalty: Seconds = 0.0
+    squared: bool = False
     bias: Bias = 1.0
     oncoming: Seconds = 0.0
     u_turn: Seconds = 0.0

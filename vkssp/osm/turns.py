@@ -246,7 +246,10 @@ def turn_seconds(
     angle[turns_round] = 180.0
     right, sharpness = angle >= 0, np.abs(angle) / 180.0
     bias = np.where(right, rules.bias, 1.0 / rules.bias)
-    penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
+    if rules.squared:
+        penalty = rules.penalty * (2.0 * sharpness) ** 2 / bias
+    else:
+        penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
     # Against the traffic: to the left where it keeps right, as a bias above 1 tells.
     crossing = busy & (right == (rules.bias < 1.0)) & (angle != 0.0) & ~turns_round
     crossing &= ~roundabout[before] & ~roundabout[arc]

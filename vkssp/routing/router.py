@@ -198,6 +198,11 @@ class Router(Resource):
         other_end = index.nearest(*destination, reached=True) if same_part or index.on_island(end) else end
         if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
             pairs.append((other_start, other_end))
+            # With an island passed over, the other end may be where one cannot leave the network, or get to.
+            if not same_part and index.part(other_start) == index.part(other_end):
+                useful = index.nearest(*origin, leaving=True), index.nearest(*destination, reached=True)
+                if useful[0] is not None and useful[1] is not None and useful != pairs[-1]:
+                    pairs.append((useful[0], useful[1]))
         return pairs
 
     def _between(self, start: Snap, end: Snap) -> _Way | None:

@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+"""Compare routes with those of OSRM, between random places near the roads of an extract.
+
+OSRM is needed here only. "pip install osrm-bindings" brings its programs and profiles; --osrm FOLDER takes those of an
+unpacked wheel or of a build of osrm-backend. --answers keeps what OSRM said, and --from-answers compares with that
+later, without OSRM:
+
+  scripts/compare_osrm.py heidelberg.osm.pbf --profile bike --answers heidelberg-bike.json
+  scripts/compare_osrm.py heidelberg.osm.pbf --from-answers heidelberg-bike.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+
+import numpy as np
+import osmium
+from tqdm import tqdm
+
+from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
+from vkssp.geo import METRES_PER_DEGREE, haversine
+from vkssp.osm import import_extract
+
+#: OSRM's names for our profiles.
+PROFILES = {"car": "car", "bike": "bicycle", "foot": "foot"}
+#: How travellers of OSRM's move unless they are carried, or push.
+USUAL = {"driving", "cycling", "walking"}
+#: Standard deviation of a place from a junction, in metres.
+SPREAD_M = 30.0
+#: Snapped points farther apart, in metres, make another trip.
+SAME_PLACE_M = 5.0
+#: Shares of pairs that are reported.
+WITHIN = (0.03, 0.05, 0.10, 0.15)
+#: What `highway=service` may be that slows a car.
+SLOW_SERVICE = {"alley", "parking", "parking_aisle", "driveway", "drive-through", "drive-thru"}
+
+Place = tuple[float, float]
+
+
+class MissingError(Exception):
+    """OSRM is not there, or does not work."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a router says of a pair: seconds, metres, both ends as snapped, and what is special about the route."""
+
+    duration: float
+    distance: float
+    origin: Place
+    destination: Place
+    notes: dict[str, float] = field(default_factory=dict)
+    ways: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair of places, OSRM's answer and ours; None where there is no route."""
+
+    origin: Place
+    destination: Place
+    theirs: Answer | None
+    ours: Answer | None
+
+    def ratios(self) -> tuple[float, float]:
+        """Return our duration and distance as shares of OSRM's."""
+        assert self.ours is not None and self.theirs is not None
+        ours, theirs = self.ours, self.theirs
+        return ours.duration / max(theirs.duration, 1.0), ours.distance / max(theirs.distance, 1.0)
+
+    def snapped_apart(self) -> float:
+        """Return metres between the points that the two snapped to, at the end where it is more."""
+        assert self.ours is not None and self.theirs is not None
+        ends = ((self.ours.origin, self.theirs.origin), (self.ours.destination, self.theirs.destination))
+        return max(float(haversine(*ours, *theirs)) for ours, theirs in ends)
+
+
+def sha256(path: Path) -> str:
+    """Return the checksum of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def sample(graph: Graph, count: int, seed: int) -> list[tuple[Place, Place]]:
+    """Return pairs of random places near junctions, to a hundred-thousandth of a degree."""
+    assert graph.lat is not None and graph.lon is not None
+    random = np.random.default_rng(seed)
+    nodes = random.integers(0, graph.num_nodes, (count, 2))
+    metres = random.normal(0.0, SPREAD_M, (2, count, 2))
+    lat = graph.lat[nodes] + metres[0] / METRES_PER_DEGREE
+    lon = graph.lon[nodes] + metres[1] / METRES_PER_DEGREE / np.cos(np.radians(graph.lat[nodes]))
+    places = np.round(np.stack([lat, lon], axis=2), 5).tolist()
+    return [((a[0], a[1]), (b[0], b[1])) for a, b in places]
+
+
+class Osrm:
+    """OSRM's programs and profiles."""
+
+    def __init__(self, folder: str | None) -> None:
+        roots = [Path(folder)] if folder else []
+        spec = importlib.util.find_spec("osrm")
+        if not folder and spec is not None:
+            roots += [Path(place) for place in spec.submodule_search_locations or ()]
+        found = shutil.which("osrm-routed")
+        if not folder and found:
+            roots.append(Path(found).resolve().parent.parent)
+        for root in roots:
+            for base in (root, root / "osrm", root / "build", root.parent):
+                for programs in (base / "bin", base):
+                    for profiles in (base / "share/profiles", base / "share/osrm/profiles", root / "profiles"):
+                        if (programs / "osrm-routed").exists() and (profiles / "car.lua").exists():
+                            self.programs, self.profiles = programs, profiles
+                            self.version = self._run("osrm-routed", "--version").strip()
+                            return
+        where = f"no osrm-routed and profiles/car.lua under {folder}" if folder else "OSRM is not installed"
+        raise MissingError(
+            f"{where}; run 'pip install osrm-bindings', or give the folder of an unpacked one with --osrm"
+        )
+
+    def _run(self, program: str, *arguments: str) -> str:
+        done = subprocess.run([str(self.programs / program), *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:] or ["no message"]
+            raise MissingError(f"{program} failed with {done.returncode}: {last[0]}")
+        return done.stdout
+
+    @contextmanager
+    def serving(self, extract: Path, profile: str) -> Iterator[str]:
+        """Prepare an extract, serve it, and yield the address."""
+        with tempfile.TemporaryDirectory() as folder:
+            link, base = Path(folder) / f"map{''.join(extract.suffixes[-2:])}", f"{folder}/map.osrm"
+            link.symlink_to(extract.resolve())
+            self._run("osrm-extract", "-p", str(self.profiles / f"{PROFILES[profile]}.lua"), str(link))
+            self._run("osrm-partition", base)
+            self._run("osrm-customize", base)
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+            options = ("--algorithm", "mld", "--ip", "127.0.0.1", "--port", str(port), "--verbosity", "ERROR")
+            server = subprocess.Popen([str(self.programs / "osrm-routed"), base, *options], stdout=subprocess.DEVNULL)
+            try:
+                for _ in range(300):
+                    with socket.socket() as line:
+                        if line.connect_ex(("127.0.0.1", port)) == 0:
+                            break
+                    if server.poll() is not None:
+                        raise MissingError(f"osrm-routed ended with {server.returncode}")
+                    time.sleep(0.2)
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                server.terminate()
+                server.wait()
+
+    def ask(self, address: str, origin: Place, destination: Place) -> Answer | None:
+        """Return OSRM's answer."""
+        ends = ";".join(f"{lon:.5f},{lat:.5f}" for lat, lon in (origin, destination))
+        try:
+            with urllib.request.urlopen(f"{address}/route/v1/any/{ends}?overview=false&steps=true") as stream:
+                said = json.load(stream)
+        except HTTPError as error:
+            if json.load(error).get("code") in ("NoRoute", "NoSegment"):
+                return None
+            raise
+        route, notes = said["routes"][0], dict[str, float]()
+        for step in (step for leg in route["legs"] for step in leg["steps"]):
+            if step["mode"] not in USUAL:
+                notes[step["mode"]] = round(notes.get(step["mode"], 0.0) + step["duration"], 1)
+            if step["maneuver"].get("modifier") == "uturn":
+                notes["u-turns"] = notes.get("u-turns", 0) + 1
+        snapped = [(round(w["location"][1], 5), round(w["location"][0], 5)) for w in said["waypoints"]]
+        return Answer(route["duration"], route["distance"], snapped[0], snapped[1], notes)
+
+
+def save_answers(path: Path, head: dict[str, Any], pairs: Sequence[Pair]) -> None:
+    """Write OSRM's answers, a line for each pair."""
+    rows = []
+    for pair in pairs:
+        row: list[Any] = [*pair.origin, *pair.destination]
+        if pair.theirs is not None:
+            theirs = pair.theirs
+            row += [theirs.duration, theirs.distance, *theirs.origin, *theirs.destination]
+            row += [theirs.notes] if theirs.notes else []
+        rows.append(json.dumps(row, separators=(",", ":")))
+    columns = "from lat, lon, to lat, lon; where OSRM has a route: seconds, metres, both as snapped, what is special"
+    text = json.dumps({**head, "columns": columns}, indent=1)[:-2]
+    path.write_text(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+
+
+def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
+    """Return what `save_answers` wrote; the pairs have no answers of ours."""
+    head = json.loads(path.read_text(encoding="utf-8"))
+    pairs = []
+    for row in head.pop("pairs"):
+        theirs = None
+        if len(row) > 4:
+            notes = row[10] if len(row) > 10 else {}
+            theirs = Answer(row[4], row[5], (row[6], row[7]), (row[8], row[9]), notes)
+        pairs.append(Pair((row[0], row[1]), (row[2], row[3]), theirs, None))
+    return head, pairs
+
+
+def our_answer(router: Router, origin: Place, destination: Place) -> Answer | None:
+    """Return our answer."""
+    try:
+        route = router.route(origin, destination)
+    except (NoRouteError, QueryError):  # no route, or too far from any road of this profile
+        return None
+    streets, arcs, notes = router.graph.streets, route.arcs, dict[str, float]()
+    assert streets is not None
+    unit = streets.seconds_per_weight
+    carried = float(router.graph.weight[arcs][streets.carried[arcs]].sum()) * unit
+    if carried:
+        notes["carried"] = round(carried, 1)
+    lines, backward = streets.polyline[arcs], streets.backward[arcs]
+    turned = int(np.count_nonzero((lines[1:] == lines[:-1]) & (backward[1:] != backward[:-1])))
+    if turned:
+        notes["u-turns"] = turned
+    ends = [(place.snapped_lat, place.snapped_lon) for place in (route.origin, route.destination)]
+    ways = tuple(np.unique(streets.way[arcs]).tolist())
+    return Answer(route.duration_s, route.distance_m, ends[0], ends[1], notes, ways)
+
+
+def with_ours(graph: Graph, pairs: Sequence[Pair], algorithm: str) -> list[Pair]:
+    """Return the pairs with our answers."""
+    with Router(graph, algorithm) as router:
+        return [
+            Pair(p.origin, p.destination, p.theirs, our_answer(router, p.origin, p.destination))
+            for p in tqdm(pairs, "vkssp", disable=None)
+        ]
+
+
+def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return the figures of the pairs that both have a route for, and how many only one of them has."""
+    both = [pair for pair in pairs if pair.ours and pair.theirs]
+    result: dict[str, Any] = {
+        "pairs": len(both),
+        "only OSRM": sum(pair.ours is None and pair.theirs is not None for pair in pairs),
+        "only vkssp": sum(pair.ours is not None and pair.theirs is None for pair in pairs),
+        "neither": sum(pair.ours is None and pair.theirs is None for pair in pairs),
+    }
+    ratios = np.array([pair.ratios() for pair in both]).reshape(-1, 2)
+    for column, name in enumerate(("duration", "distance")):
+        ratio = ratios[:, column]
+        shares = {f"within {share:.0%}": float(np.mean(np.abs(ratio - 1) <= share)) for share in WITHIN}
+        result[name] = {"median": float(np.median(ratio)), **shares} if len(both) else {}
+    return result
+
+
+def moved(pair: Pair) -> float:
+    """Return metres from a place to where the only route that was found begins or ends, at the end where it is more."""
+    found = pair.ours or pair.theirs
+    assert found is not None
+    ends = ((pair.origin, found.origin), (pair.destination, found.destination))
+    return max(float(haversine(*place, *snapped)) for place, snapped in ends)
+
+
+def reason(pair: Pair, slow_ways: set[int]) -> str:
+    """Return why the two answers differ, as far as can be told from them."""
+    assert pair.ours is not None and pair.theirs is not None
+    ours, theirs, found = pair.ours, pair.theirs, []
+    if pair.snapped_apart() > SAME_PLACE_M:
+        found.append(f"snapped {pair.snapped_apart():.0f} m apart")
+    for name, notes in (("OSRM", theirs.notes), ("vkssp", ours.notes)):
+        found += [
+            f"{name}: {round(v)} U-turns" if k == "u-turns" else f"{name}: {v:.0f} s {k}" for k, v in notes.items()
+        ]
+    if slow_ways.intersection(ours.ways):
+        found.append("slow service roads")
+    if not found:
+        found.append("same length" if abs(pair.ratios()[1] - 1) < 0.01 else "another way")
+    return ", ".join(found)
+
+
+def slow_service_roads(extract: Path, ways: set[int]) -> set[int]:
+    """Return those of the ways that are service roads that slow a car."""
+    reader = osmium.FileProcessor(str(extract), osmium.osm.WAY).with_filter(osmium.filter.IdFilter(ways))
+    return {
+        way.id for way in reader if way.tags.get("highway") == "service" and way.tags.get("service") in SLOW_SERVICE
+    }
+
+
+def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bool) -> None:
+    """Print the table, and the worst pairs."""
+    print(title)
+    same = [p for p in pairs if p.ours and p.theirs and p.snapped_apart() <= SAME_PLACE_M]
+    print(f"{'':30}{'pairs':>7}{'median':>9}" + "".join(f"{f'in {share:.0%}':>9}" for share in WITHIN))
+    for name, part in (("", pairs), (", same places", same)):
+        figures = summary(part)
+        for row in ("duration", "distance") if figures["pairs"] else ():
+            shares = "".join(f"{figures[row][f'within {share:.0%}']:9.1%}" for share in WITHIN)
+            print(f"{row + name:30}{figures['pairs']:7}{figures[row]['median']:9.4f}{shares}")
+    figures = summary(pairs)
+    print("; ".join(f"{name}: {figures[name]}" for name in ("only OSRM", "only vkssp", "neither")))
+    both = sorted((p for p in pairs if p.ours and p.theirs), key=lambda p: -abs(np.log(max(p.ratios()[0], 1e-3))))[
+        :worst
+    ]
+    ways = {way for pair in both if pair.ours for way in pair.ours.ways}
+    slow = slow_service_roads(extract, ways) if car and ways else set()
+    for pair in both:
+        assert pair.ours and pair.theirs
+        ends = " ".join(f"{lat:.5f},{lon:.5f}" for lat, lon in (pair.origin, pair.destination))
+        times = f"{pair.ours.duration:8.1f} s for {pair.theirs.duration:8.1f}"
+        print(f"{ends}  {times}, {pair.ours.distance:7.0f} m for {pair.theirs.distance:7.0f}: {reason(pair, slow)}")
+    for pair in pairs:
+        if (pair.ours is None) != (pair.theirs is None):
+            ends = " ".join(f"{lat:.5f},{lon:.5f}" for lat, lon in (pair.origin, pair.destination))
+            print(
+                f"{ends}  only {'vkssp' if pair.ours else 'OSRM'} finds a route, {moved(pair):.0f} m away from an end"
+            )
+
+
+def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
+    """Return OSRM's answers for a new sample, and save them if asked to."""
+    osrm = Osrm(args.osrm)
+    places, _ = import_extract(args.extract, profile=args.profile, turns="none")
+    pairs = []
+    with osrm.serving(args.extract, args.profile) as address:
+        for origin, destination in tqdm(sample(places, args.pairs, args.seed), "OSRM", disable=None):
+            pairs.append(Pair(origin, destination, osrm.ask(address, origin, destination), None))
+    head = {
+        "router": f"OSRM {osrm.version}",
+        "profile": args.profile,
+        "extract": args.extract.name,
+        "sha256": sha256(args.extract),
+    }
+    if args.answers:
+        save_answers(args.answers, head, pairs)
+    return head, pairs
+
+
+def compare(args: argparse.Namespace) -> None:
+    """Do it all and print it."""
+    if args.from_answers:
+        head, pairs = load_answers(args.from_answers)
+        if head["sha256"] != sha256(args.extract):
+            raise MissingError(f"{args.from_answers} is about another {head['extract']} than {args.extract}")
+    else:
+        head, pairs = answers_of(args)
+    profile = args.our_profile or head["profile"]
+    graph, _ = import_extract(args.extract, profile=profile, turns=args.turns)
+    pairs = with_ours(graph, pairs, args.algorithm)
+    turns = f", turns {args.turns}" if args.turns else ""
+    report(
+        f"{args.extract.name}, {profile}{turns}, {head['router']}", pairs, args.extract, args.worst, profile == "car"
+    )
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("extract", type=Path, help="an OpenStreetMap extract")
+    parser.add_argument("--profile", choices=PROFILES, default="car", help="default: car")
+    parser.add_argument("--our-profile", metavar="FILE", help="a profile to take for vkssp instead")
+    parser.add_argument("--turns", choices=("none", "restrictions", "costs"), help="default: what the profile says")
+    parser.add_argument("--pairs", type=int, default=200, metavar="N", help="random pairs (default: 200)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the pairs (default: 1)")
+    parser.add_argument("--worst", type=int, default=10, metavar="N", help="pairs to list (default: 10)")
+    parser.add_argument("--algorithm", default="dijkstra", help="default: dijkstra")
+    parser.add_argument("--osrm", metavar="FOLDER", help="where OSRM's programs and profiles are")
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="save OSRM's answers")
+    parser.add_argument("--from-answers", type=Path, metavar="FILE", help="compare with saved answers instead of OSRM")
+    args = parser.parse_args()
+    try:
+        compare(args)
+    except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
+        print(f"compare_osrm: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
