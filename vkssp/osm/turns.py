@@ -215,7 +215,7 @@ def _remembering(layered: Layered, memory: Memory) -> Indices:
 def turn_seconds(
     before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, rules: TurnRules
 ) -> Floats:
-    """Return the seconds of turns, by the function of OSRM's car.lua, and of the signals that stand where they are.
+    """Return the seconds of turns, by the functions of OSRM's car.lua or bicycle.lua, and of signals where they stand.
 
     Parameters
     ----------
