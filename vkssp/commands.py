@@ -303,6 +303,7 @@ def isochrone(args: argparse.Namespace) -> Result:
     """Find what can be reached within some times, and write it where asked."""
     from vkssp.routing.isochrone import write_isochrones
     from vkssp.routing.map import format_distance, format_duration
+    from vkssp.routing.route import duration
     from vkssp.routing.router import Router
     from vkssp.storage import check_writable
 
@@ -310,7 +311,7 @@ def isochrone(args: argparse.Namespace) -> Result:
         check_writable(args.output, args.graph)
     parameters = _parameters(args)
     graph = _graph(args)
-    timed = graph.streets is not None and graph.streets.seconds_per_weight > 0
+    timed = duration(graph, 1) is not None
     if (args.minutes is None) == timed:
         have, use = ("durations", "--minutes") if timed else ("no durations", "--limits")
         raise QueryError(f"the weights of this graph are {have}; use {use}")

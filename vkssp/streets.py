@@ -107,6 +107,10 @@ class Streets:
             values["junction"] = self.junction[nodes]
         return Streets(**values)
 
+    def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights."""
+        return weight if self.turn is None else weight - self.turn
+
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""
         first = self.polyline_first

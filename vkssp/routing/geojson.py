@@ -133,7 +133,25 @@ def write_geojson(path: str | Path, route: Route) -> None:
     FormatError
         If the file cannot be written.
     """
+    write_collection(path, route_geojson(route))
+
+
+def write_collection(path: str | Path, collection: dict[str, Any]) -> None:
+    """Write a GeoJSON object to a file, which appears only when it is complete.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write.
+    collection : dict
+        The object.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
     # ASCII only: names may hold bytes that are no UTF-8, and \u escapes carry them through any reader.
-    text = json.dumps(route_geojson(route), allow_nan=False, separators=(",", ":"))
+    text = json.dumps(collection, allow_nan=False, separators=(",", ":"))
     with atomic_write(path) as stream:
         stream.write(text.encode("ascii") + b"\n")

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.routing.ends import End
+from vkssp.routing.geojson import write_collection
 from vkssp.routing.route import duration
 from vkssp.routing.snap import StreetIndex
-from vkssp.storage import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,9 +172,10 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     from_tail = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
     left = np.where(from_tail == UNREACHABLE, -1, limit - from_tail)
     weight = graph.weight
-    if graph.streets is not None and graph.streets.turn is not None:
+    if graph.streets is not None:
         # First one turns, and does not get on meanwhile.
-        left, weight = left - graph.streets.turn, weight - graph.streets.turn
+        weight = graph.streets.without_turns(weight)
+        left -= graph.weight - weight
     part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
     part[(left >= 0) & (weight == 0)] = 1.0
     if graph.streets is not None:
@@ -281,5 +282,4 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
     found : sequence of Isochrone
         The isochrones.
     """
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(isochrone_geojson(found), separators=(",", ":")).encode())
+    write_collection(path, isochrone_geojson(found))

@@ -92,8 +92,7 @@ def _way_kmh(graph: Graph, streets: Streets) -> npt.NDArray[np.float64]:
     """
     _, way = np.unique(streets.way, return_inverse=True)
     metres = np.bincount(way, streets.length)
-    travel = graph.weight if streets.turn is None else graph.weight - streets.turn
-    seconds = np.bincount(way, travel) * streets.seconds_per_weight
+    seconds = np.bincount(way, streets.without_turns(graph.weight)) * streets.seconds_per_weight
     kmh: npt.NDArray[np.float64] = (3.6 * metres / np.maximum(seconds, 1e-9))[way]
     return kmh
 

@@ -163,8 +163,7 @@ class Router(Resource):
             If the place is not on the map, a limit is not more than 0 or passes 32 bits, or there is none.
         """
         check_place(self.index, origin, "from")
-        streets = self.graph.streets
-        unit = streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else 1.0
+        unit = duration(self.graph, 1) or 1.0
         try:
             weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
         except (TypeError, ValueError, OverflowError):
