@@ -1,0 +1,57 @@
+"""The subcommand ``vkssp algorithms``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import textwrap
+
+from vkssp.commands.common import (
+    Result,
+    add_json,
+)
+from vkssp.errors import QueryError
+
+SUMMARY = "list the algorithms, their parameters, and when to use which"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only this one")
+
+
+def run(args: argparse.Namespace) -> Result:
+    """List the algorithms."""
+    from vkssp.solvers import ALGORITHMS
+    from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, algorithm_named
+
+    if args.name == AUTO:
+        raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")
+    chosen = [algorithm_named(args.name)] if args.name else list(ALGORITHMS.values())
+    described, lines = [], []
+    for algorithm in chosen:
+        description = algorithm.DESCRIPTION
+        where = "device" if algorithm.RUNS_ON == "device" else "CPU"
+        early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
+        lines += [f"{algorithm.NAME}  ({where}; {early})"]
+        lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
+        for name, text in (("use", description.use), ("work", description.complexity), ("source", description.source)):
+            lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)
+        for parameter in algorithm.PARAMETERS:
+            value = "chosen" if parameter.default is None else f"{parameter.default}"
+            span = f"{parameter.low} to {parameter.high}" + (", powers of two" if parameter.power_of_two else "")
+            text = f"--set {parameter.name}={value}  {parameter.meaning}; {span}"
+            lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent=" " * 12)
+        lines.append("")
+        described.append(
+            {
+                "name": algorithm.NAME,
+                "runs_on": algorithm.RUNS_ON,
+                **dataclasses.asdict(description),
+                "parameters": [dataclasses.asdict(parameter) for parameter in algorithm.PARAMETERS],
+            }
+        )
+    if not args.name:
+        lines += [f"The default is {DEFAULT_ALGORITHM}, which chooses the fastest of them for a graph.", ""]
+    return {"algorithms": described, "default": DEFAULT_ALGORITHM}, lines[:-1]

@@ -1,0 +1,56 @@
+"""The subcommand ``vkssp bench``."""
+
+from __future__ import annotations
+
+import argparse
+
+from vkssp.commands.common import (
+    Result,
+)
+from vkssp.options import add_reading
+
+SUMMARY = "time algorithms on graphs, every distance verified"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.set_defaults(json=False)
+    parser.add_argument(
+        "graphs", nargs="*", metavar="GRAPH", help="a file, or an expression such as rmat:20 or road:1024"
+    )
+    parser.add_argument(
+        "--algorithms", default="", metavar="A,B", help="names (default: those that are quick on any graph)"
+    )
+    parser.add_argument(
+        "--run",
+        action="append",
+        default=[],
+        metavar="NAME[,PARAMETER=N...]",
+        help="an algorithm with parameters; may be repeated",
+    )
+    parser.add_argument(
+        "--peers",
+        default="",
+        metavar="A,B",
+        help="other libraries to measure beside: scipy, networkit, rustworkx, igraph, routingkit-cch, or all "
+        "(pip install 'vkssp[bench]')",
+    )
+    add_reading(parser)
+    parser.add_argument("--suite", action="store_true", help="measure a fixed set, about ten minutes on a modern GPU")
+    parser.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="searches from each source (default: 3)")
+    parser.add_argument("--limit", type=float, metavar="S", help="seconds for one algorithm on one graph (default: 60)")
+    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument("--json", dest="json_file", metavar="FILE", help="write all times and what they depend on")
+    parser.add_argument("--csv", dest="csv_file", metavar="FILE", help="write a row for each search")
+    parser.add_argument(
+        "--compare", nargs="+", default=[], metavar="FILE", help="put results that --json wrote side by side"
+    )
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Time algorithms on graphs, or compare times."""
+    from vkssp.bench.command import bench
+
+    return bench(args)

@@ -1,0 +1,112 @@
+"""What subcommands share: their options, and how they read a graph."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from vkssp.graph import Graph
+from vkssp.options import add_reading, reading
+from vkssp.reading import read_graph
+from vkssp.reduction import REDUCTIONS
+from vkssp.solvers.choice import DEFAULT_ALGORITHM
+from vkssp.solvers.prepare import ORDERS
+
+#: What a command returns: an object for JSON, and lines for a terminal.
+Result = tuple[dict[str, Any], list[str]]
+
+
+def latlon(text: str) -> tuple[float, float]:
+    """Return the latitude and longitude in ``LAT,LON``."""
+    try:
+        lat, lon = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not LAT,LON in degrees, such as 42.5075,1.5218") from None
+    return lat, lon
+
+
+def numbers(text: str) -> list[float]:
+    """Return the numbers in ``N,N,...``."""
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, such as 5,10,15") from None
+
+
+def setting(text: str) -> tuple[str, int]:
+    """Return the name and the value in ``NAME=INTEGER``."""
+    name, _, value = text.partition("=")
+    try:
+        return name.replace("-", "_"), int(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=INTEGER, such as delta=1000") from None
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option of those whose results programs may read."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+
+
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the graph, and how it is read."""
+    parser.add_argument(
+        "graph",
+        metavar="GRAPH",
+        help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge "
+        "list, perhaps compressed; or a graph to generate, such as rmat:20",
+    )
+    add_reading(parser)
+
+
+def add_solver(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the device and the algorithm."""
+    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument(
+        "--algorithm",
+        default=DEFAULT_ALGORITHM,
+        metavar="NAME",
+        help=f"one of those that 'vkssp algorithms' lists, or auto, the fastest for the graph "
+        f"(default: {DEFAULT_ALGORITHM})",
+    )
+    parser.add_argument(
+        "--set",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="a parameter of the algorithm, such as delta=1000; may be repeated",
+    )
+    parser.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="auto",
+        help="number nodes by their coordinates (z), by hops from landmarks, not at all (natural), or by what "
+        "suits the graph (auto, the default)",
+    )
+    parser.add_argument(
+        "--reduction",
+        choices=REDUCTIONS,
+        help="take dead ends and chains out of the graph before: full, auto (where it pays; the default where the "
+        "algorithm is auto), none (else)",
+    )
+
+
+def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of a solver, those of its algorithm checked before anything is read."""
+    from vkssp.solvers.choice import checked
+
+    given = dict(args.set)
+    checked(args.algorithm, given)
+    return {**given, "order": args.order, "reduction": args.reduction}
+
+
+def is_watched(args: argparse.Namespace) -> bool:
+    """Return whether somebody looks at progress bars."""
+    # A bar in a log file is a thousand lines.
+    return not args.json and sys.stderr.isatty()
+
+
+def load(args: argparse.Namespace, path: str | None = None) -> Graph:
+    """Return the graph that was asked for, or that of another path."""
+    return read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))

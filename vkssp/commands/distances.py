@@ -1,0 +1,97 @@
+"""The subcommand ``vkssp distances``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    add_solver,
+    load,
+    solver_parameters,
+)
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers.base import COUNTING
+
+SUMMARY = "find the distances from one node to all"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    add_graph(parser)
+    parser.add_argument("--source", type=int, required=True, metavar="N", help="node id")
+    parser.add_argument(
+        "--output", metavar="D.npy", help="write them as a NumPy array of uint32; 4294967295 where no path leads"
+    )
+    parser.add_argument(
+        "--counters", choices=COUNTING[:2], default=COUNTING[0], help="what to count: only iterations, or all work too"
+    )
+    parser.add_argument("--trace", metavar="T.csv", help="write what each iteration did as a table")
+    add_solver(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Find the distances from one node."""
+    from vkssp.solver import Solver
+    from vkssp.storage import atomic_write, check_writable
+
+    if args.output:
+        check_writable(args.output, args.graph, args.trace)
+    if args.trace:
+        check_writable(args.trace, args.graph)
+    parameters = solver_parameters(args)
+    counters = "trace" if args.trace else args.counters
+    graph = load(args)
+    with Solver(graph, args.algorithm, args.device, counters=counters, **parameters) as solver:
+        began = time.perf_counter()
+        found = solver.distances(args.source)
+        milliseconds = 1e3 * (time.perf_counter() - began)
+        device, outcome, timings = solver.device.info, solver.last, solver.timings
+        algorithm, core_nodes = solver.algorithm, solver.core_nodes
+        trace = solver.trace() if args.trace else None
+    assert outcome is not None and timings.download_ms is not None
+    reached = found[found != UNREACHABLE]
+    result: dict[str, Any] = {
+        "source": args.source,
+        "reached": len(reached),
+        "nodes": graph.num_nodes,
+        "largest": int(reached.max()),
+        "device": device.name,
+        "driver": device.driver,
+        "algorithm": algorithm,
+        "core_nodes": core_nodes,
+        "query_ms": milliseconds,
+        "device_ms": outcome.device_ms,
+        "timings": dataclasses.asdict(timings),
+        "counters": outcome.counters,
+    }
+    lines = [
+        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at {reached.max():,}",
+        f"device    {device.name}",
+        f"query     {milliseconds:.1f} ms with {algorithm}: {outcome.device_ms:.1f} on the device, "
+        f"{timings.download_ms:.1f} to download",
+        f"before    {timings.setup_ms:.0f} ms to set up, {timings.upload_ms:.1f} to upload",
+        "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
+    ]
+    if core_nodes is not None:
+        lines.insert(-1, f"searched  {core_nodes:,} nodes that a reduction left; what is counted, or traced, is theirs")
+    if trace is not None:
+        with atomic_write(args.trace) as stream:
+            stream.write((",".join(trace.dtype.names or ()) + "\n").encode())
+            np.savetxt(stream, trace.view(np.uint32).reshape(len(trace), -1), fmt="%d", delimiter=",")
+        result["trace"] = args.trace
+        lines.append(f"wrote     {args.trace}")
+    if args.output:
+        with atomic_write(args.output) as stream:
+            np.save(stream, found, allow_pickle=False)
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    return result, lines

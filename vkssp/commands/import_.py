@@ -1,0 +1,60 @@
+"""The subcommand ``vkssp import``."""
+
+from __future__ import annotations
+
+import argparse
+
+from vkssp.commands.common import (
+    Result,
+    add_json,
+    is_watched,
+    load,
+)
+from vkssp.errors import FormatError
+from vkssp.options import add_reading
+
+SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    parser.add_argument(
+        "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
+    )
+    parser.add_argument("output", metavar="OUT", help="the graph file to write")
+    parser.add_argument(
+        "--all-nodes",
+        action="store_true",
+        help="of an extract: make nodes of what only gives streets their shape, too; weights are milliseconds then",
+    )
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Import an extract, or read or generate another graph, and save it."""
+    from vkssp.generate import is_expression
+    from vkssp.osm import import_extract, is_extract
+    from vkssp.reading import is_saved
+    from vkssp.storage import check_writable
+
+    check_writable(args.output, args.extract)
+    if is_extract(args.output):
+        raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
+    if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
+        graph = load(args, args.extract)
+        graph.save(args.output)
+        size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs}
+        return {**size, "output": args.output}, [
+            f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
+            f"wrote {args.output}",
+        ]
+    graph, report = import_extract(
+        args.extract,
+        profile=args.profile,
+        progress=is_watched(args),
+        simplify=not args.all_nodes,
+        turns=args.turns,
+    )
+    graph.save(args.output)
+    return {**report.as_dict(), "output": args.output}, [*report.lines(), f"wrote {args.output}"]

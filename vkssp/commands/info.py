@@ -1,0 +1,80 @@
+"""The subcommand ``vkssp info``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    load,
+)
+from vkssp.streets import Streets
+
+SUMMARY = "say what a graph holds"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    add_graph(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Say what a graph holds."""
+    graph = load(args)
+    degree = graph.first_out[1:] - graph.first_out[:-1]
+    result: dict[str, Any] = {
+        "nodes": graph.num_nodes,
+        "arcs": graph.num_arcs,
+        "largest_degree": int(degree.max(initial=0)),
+        "weight": None,
+        "bounds": None,
+        "streets": None,
+    }
+    lines = [f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs, at most {result['largest_degree']:,} from one node"]
+    if graph.num_arcs:
+        weight = graph.weight
+        stats = {"least": int(weight.min()), "mean": float(weight.mean()), "largest": int(weight.max())}
+        result["weight"] = stats
+        lines.append(f"weights {stats['least']:,} to {stats['largest']:,}, {stats['mean']:,.1f} on average")
+    if graph.lat is not None and graph.lon is not None and graph.num_nodes:
+        south, north = float(graph.lat.min()), float(graph.lat.max())
+        west, east = float(graph.lon.min()), float(graph.lon.max())
+        result["bounds"] = {"south": south, "west": west, "north": north, "east": east}
+        lines.append(f"from LAT,LON {south:.5f},{west:.5f} to {north:.5f},{east:.5f}")
+    streets = graph.streets
+    if streets is not None:
+        # With costs of turns an arc is there once for each turn into it.
+        once = _each_street_once(streets) if streets.turns == "costs" else slice(None)
+        named = int(np.count_nonzero(streets.name[once]))
+        kilometres = float(streets.length[once].sum(dtype=np.float64)) / 1000
+        result["streets"] = {
+            "arc_kilometres": kilometres,
+            "polylines": len(streets.polyline_first) - 1,
+            "points": len(streets.points),
+            "names": len(streets.names) - 1,
+            "named_arcs": named,
+            "seconds_per_weight": streets.seconds_per_weight,
+            "turns": streets.turns,
+        }
+        lines.append(
+            f"{kilometres:,.0f} km of arcs along {len(streets.polyline_first) - 1:,} streets with "
+            f"{len(streets.points):,} points; {len(streets.names) - 1:,} names"
+        )
+        if streets.junction is not None:
+            places = len(np.unique(streets.junction))
+            what = "obeys turn restrictions" if streets.turn is None else "obeys turn restrictions, and turns take time"
+            lines.append(f"{what}: the nodes stand for {places:,} places")
+    return result, lines
+
+
+def _each_street_once(streets: Streets) -> npt.NDArray[np.int64]:
+    """Return one arc for each polyline and direction."""
+    _, arcs = np.unique(streets.polyline.astype(np.int64) * 2 + streets.backward, return_index=True)
+    return arcs
