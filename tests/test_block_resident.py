@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,9 @@ from tests.graphs import check_counters, check_path, grid, heap_dijkstra, random
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver, read_graph
 from vkssp.gpu.device import Device
 from vkssp.solvers import block_resident
+from vkssp.solvers import blocks as blocks_module
 from vkssp.solvers.block_resident import BlockResident
+from vkssp.solvers.blocks import RECORD, make_blocks, place_bits
 
 NAME = "block_resident"
 
@@ -159,9 +159,9 @@ def test_a_long_path_through_many_blocks(device: Device, both_ways: bool) -> Non
             check_path(graph, solver.route(0, 3999), 0, 3999, int(expected[-1]))
 
 
-@pytest.mark.parametrize("leaves", [block_resident.LONG, block_resident.LONG + 1, 5000])
+@pytest.mark.parametrize("leaves", [RECORD, RECORD + 1, 40, 5000])
 def test_stars(device: Device, leaves: int) -> None:
-    """Rows around the length from which on the workgroup walks them, in and out of the block, twice in a row."""
+    """Rows that just fit into a record and longer ones, in and out of the block, twice in a row."""
     ends = np.arange(1, leaves + 1)
     tail = np.concatenate([np.zeros(leaves, int), ends, np.full(leaves, leaves)])
     head = np.concatenate([ends, ends - 1, ends])
@@ -239,9 +239,52 @@ def test_distances_that_do_not_fit(device: Device) -> None:
             solver.distances(0)
 
 
-def test_long_rows_are_as_long_on_both_sides() -> None:
-    text = (Path(__file__).resolve().parent.parent / "shaders" / "block_resident.comp").read_text()
-    assert re.findall(r"const uint LONG = (\d+);", text) == [str(block_resident.LONG)]
+def test_weights_that_do_not_fit_into_a_record(device: Device) -> None:
+    """Where a block has 1024 places, 22 bits are left for the weight, and the highest stands for no arc."""
+    rng = np.random.default_rng(8)
+    road = grid(30, seed=8)
+    weight = rng.choice(np.array([0, 1, 2**22 - 2, 2**22 - 1, 2**22, 2**25], np.uint32), road.num_arcs)
+    graph = Graph.from_edges(road.tail, road.head, weight, num_nodes=road.num_nodes)
+    expected = heap_dijkstra(graph, 17)
+    for options in ({}, {"block": 1024, "workgroup_size": 128}, {"block": 64, "rounds": 2}, {"delta": 2**24}):
+        with solve(graph, device, counters="trace", **options) as solver:
+            check_search(solver, 17, expected[: graph.num_nodes])
+
+
+@settings(max_examples=EXAMPLES)
+@given(graph=random_graphs(), block=st.sampled_from([1, 2, 8, 64, 1024]))
+def test_blocks_hold_each_arc_once(graph: Graph, block: int) -> None:
+    arcs = np.stack([graph.head, graph.weight], axis=1)
+    found, bits = make_blocks(graph.first_out, arcs, block), place_bits(block)
+    result = []
+    for node, record in enumerate(found.records.tolist()):
+        free = (UNREACHABLE >> bits) << bits | node % block
+        first = node - node % block
+        kept = [(node, first + word % (1 << bits), word >> bits) for word in record if word != free]
+        assert record[len(kept) :] == [free] * (RECORD - len(kept))
+        result += kept
+    for number, (leaving, staying, also, end) in enumerate(found.ranges.tolist()):
+        assert staying == also and (leaving == 0 if number == 0 else leaving == found.ranges[number - 1, 3])
+        for at, (place, head, weight) in enumerate(found.others[leaving:end].tolist(), leaving):
+            tail = number * block + place
+            assert place < block and (head // block == number) == (at >= staying)
+            if at >= staying:  # only what has no room elsewhere
+                held = sum(word >> bits != UNREACHABLE >> bits for word in found.records[tail])
+                assert held == RECORD or weight >= UNREACHABLE >> bits
+            result.append((tail, head, weight))
+    is_loop = graph.tail == graph.head
+    expected = zip(*(ends[~is_loop].tolist() for ends in (graph.tail, graph.head, graph.weight)), strict=True)
+    assert sorted(result) == sorted(expected)
+
+
+def test_blocks_of_a_graph_that_is_put_in_order_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = shuffled(grid(20, seed=1))
+    arcs = np.stack([graph.head, graph.weight], axis=1)
+    whole = make_blocks(graph.first_out, arcs, 16)
+    monkeypatch.setattr(blocks_module, "_NODES_AT_ONCE", 64)
+    pieces = make_blocks(graph.first_out, arcs, 16)
+    for name in ("records", "others", "ranges"):
+        assert np.array_equal(getattr(whole, name), getattr(pieces, name))
 
 
 def test_defaults_that_follow_from_the_graph() -> None:
@@ -260,13 +303,10 @@ def test_blocks_that_do_not_fit_into_shared_memory_are_refused(device: Device, m
     """Before a pipeline is made: a driver may lose the device instead of refusing it."""
     monkeypatch.setattr(device, "limits", replace(device.limits, shared_memory=4096))
     owned = set(device._owned)
-    with pytest.raises(DeviceError, match=r"^block_resident needs 4\d\d\d bytes of shared memory, .* has 4096; choose"):
+    with pytest.raises(DeviceError, match=r"^block_resident needs 8\d\d\d bytes of shared memory, .* has 4096; choose"):
         solve(grid(5), device, block=1024, workgroup_size=128)
     assert set(device._owned) == owned
-    leaves = np.arange(1, block_resident.LONG + 2)
-    with pytest.raises(DeviceError, match="bytes of shared memory"):  # which the list of long rows takes, too
-        solve(Graph.from_edges(np.zeros(len(leaves), int), leaves, leaves), device, block=512, workgroup_size=64)
-    with solve(grid(5), device, block=512, workgroup_size=64) as solver:
+    with solve(grid(5), device, block=256, workgroup_size=64) as solver:
         assert np.array_equal(solver.distances(3), heap_dijkstra(grid(5), 3))
 
 

@@ -3,7 +3,9 @@
 // before the atomic minimum on it, one more round trip to memory that pays where few relaxations improve anything. With
 // RELAX_READ(node) it may be read in another way than through `dist`.
 
-const uint ARCS_AT_ONCE = 4;
+#ifndef ARCS_AT_ONCE
+#define ARCS_AT_ONCE 4
+#endif
 #ifndef RELAX_READ
 #define RELAX_READ(node) dist[node]
 #endif

@@ -3,8 +3,8 @@
 A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
 there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
 road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a search cost a
-round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk their arcs
-together.
+round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk together
+what is too much for registers.
 
 Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
 counted round by round: a visit looks at all nodes of its block in each.
@@ -21,21 +21,20 @@ from vkssp.errors import QueryError
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Parameter, Terminal
+from vkssp.solvers.blocks import place_bits
 from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LONG_ROWS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5, 6
-#: A workgroup walks the arcs of a node that has more together; the twin of LONG in shaders/block_resident.comp.
-LONG = 32
+_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5, 6
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
 _DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
 # A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
 _ROUNDS_AT_ONCE = 4
-# Bytes of shared memory beside the distances.
-_SHARED_BESIDES = 64
+# Bytes of shared memory beside those of a place in the block.
+_SHARED_BESIDES = 128
 
 
 def default_rounds(block: int) -> int:
@@ -109,13 +108,12 @@ class BlockResident(DeviceAlgorithm):
         rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
         at_once = parameters["rounds_at_once"] or (1 if self._software else _ROUNDS_AT_ONCE)
         self._num_blocks = -(-self._num_nodes // self._block)
-        long_rows = bool((np.diff(graph.prepared.first_out) > LONG).any())
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
         self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
         self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
         kernel = self._kernel(
             "block_resident",
-            *(self.terminals, self.distances, graph.first_out, graph.arcs),
+            *(self.terminals, self.distances, *graph.blocks(self._block)),
             *(self._relaxed_with, self._blocks, self._lists),
             workgroup_size=size,
             push_constants=3,
@@ -123,10 +121,10 @@ class BlockResident(DeviceAlgorithm):
                 _BLOCK_CONSTANT: self._block,
                 _ROUNDS_CONSTANT: rounds,
                 _READ_FIRST_CONSTANT: parameters["read_first"] or 0,
-                _LONG_ROWS_CONSTANT: int(long_rows),
+                _BITS_CONSTANT: place_bits(self._block),
                 _AT_ONCE_CONSTANT: min(at_once, rounds),
             },
-            shared_bytes=4 * self._block * (2 if long_rows else 1) + _SHARED_BESIDES,
+            shared_bytes=8 * self._block + _SHARED_BESIDES,
         )
         groups = self._groups(self._num_blocks, 1, default=528)
         heaviest = int(graph.prepared.arcs[:, 1].max(initial=0))

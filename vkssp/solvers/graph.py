@@ -11,6 +11,7 @@ import numpy.typing as npt
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
+from vkssp.solvers.blocks import make_blocks
 from vkssp.solvers.prepare import PreparedGraph
 
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
@@ -77,6 +78,18 @@ class DeviceGraph(Resource):
 
         rows: Buffer = self.shared("rows", make)
         return rows
+
+    def blocks(self, block: int) -> list[Buffer]:
+        """Return records, other arcs and their ranges by blocks of so many nodes, see `vkssp.solvers.blocks.Blocks`."""
+
+        def make() -> list[Buffer]:
+            prepared = self.prepared
+            found = make_blocks(prepared.first_out, prepared.arcs, block)
+            names = {"the records": found.records, "the other arcs": found.others, "the ranges of blocks": found.ranges}
+            return self.upload(names)
+
+        buffers: list[Buffer] = self.shared(f"blocks of {block}", make)
+        return buffers
 
     def incoming(self) -> tuple[Buffer, Buffer, Any]:
         """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
