@@ -7,6 +7,10 @@
 // dispatch, for some rounds, while the queue is too short to keep the device busy: on a road network the time is
 // latency, and a round within a workgroup has less of it than a dispatch. Without rounds each subgroup keeps lists of its
 // own, so that the walk along thousands of arcs meets no barrier.
+//
+// Where nodes have many arcs most of these improve nothing, because their weight alone is more than the way to any node.
+// So rows begin with the light ones there, and once all nodes are reached an arc that leads beyond the farthest of the far
+// pile is not even read.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -28,26 +32,46 @@ layout(std430, binding = 8) readonly buffer SameDistances { uint same_dist[]; };
 layout(constant_id = 2) const uint ROUNDS = 16;
 layout(constant_id = 3) const uint READ_FIRST = 0;
 layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // of a workgroup, where the queue is short
+layout(constant_id = 5) const uint LIGHT_FIRST = 0;    // whether the arcs of a row are sorted by their weights
 #define RELAX_READS_FIRST READ_FIRST
 #define RELAX_READ(node) same_dist[node]
-#include "improve.glsl"
+#define RELAX_IMPROVED(node, before) if (LIGHT_FIRST != 0 && before == UNREACHABLE && node < num_nodes) ++reached
+uint reached = 0;
 
 layout(push_constant) uniform Push {
     uint near_capacity;
     uint far_capacity;
+    uint num_nodes;  // without the pieces of large ones
+    uint reachable;  // those of them that some arc leads to
 };
+#include "improve.glsl"
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 
 // What the dispatch reads of the state.
 struct Step {
-    uint phase, threshold, near_parity, far_parity, near_length, far_length;
+    uint phase, threshold, bound, near_parity, far_parity, near_length, far_length;
 } step;
 shared Step step_read;
+shared uint all_reached;
+uint far_farthest = 0;
 #include "near_far_lists.glsl"
 
-// Relax all arcs of the workgroup's entries, one or none for each invocation. All must come here.
+// The arc of a row at which those begin that lead from some distance to the bound or beyond, and improve nothing.
+uint useful_end(uvec2 row, uint distance) {
+    if (LIGHT_FIRST == 0 || step.bound == UNREACHABLE) return row.y;
+    if (distance >= step.bound) return row.x;
+    uint too_heavy = step.bound - distance, first = row.x, end = row.y;
+    while (first < end) {
+        uint middle = first + (end - first) / 2;
+        if (arcs[middle].y < too_heavy) first = middle + 1;
+        else end = middle;
+    }
+    return first;
+}
+
+// Relax the arcs of the workgroup's entries, one or none for each invocation. All must come here.
 void expand(bool has_entry, uvec2 entry) {
     uint first = 0, degree = 0;
     if (COUNTING > 0 && has_entry) ++visited;
@@ -55,7 +79,7 @@ void expand(bool has_entry, uvec2 entry) {
     if (has_entry && dist[entry.x] >= entry.y) {
         uvec2 row = row_of[entry.x];
         first = row.x;
-        degree = row.y - row.x;
+        degree = useful_end(row, entry.y) - row.x;
         if (COUNTING > 0) ++worked;
     }
     uint slot, before, total = workgroup_scan(degree, slot, before);
@@ -128,10 +152,21 @@ void split_far(uint length, uint in_half) {
             if (COUNTING > 0) ++visited;
             entry = far[in_half * far_capacity + at];
             is_current = dist[entry.x] >= entry.y;
+            if (is_current) far_farthest = max(far_farthest, entry.y);
         }
         put(entry, is_current && entry.y < step.threshold, is_current && entry.y >= step.threshold);
         make_room();
     }
+}
+
+// Add what this workgroup found of all that bounds distances. All must come here.
+void fold_bound() {
+    uint farthest = UNREACHABLE - workgroup_min(UNREACHABLE - far_farthest);
+    if (reached != 0) atomicAdd(all_reached, reached);
+    barrier();
+    if (gl_LocalInvocationIndex != 0) return;
+    if (farthest != 0) atomicMax(state.far_farthest, farthest);
+    if (all_reached != 0) atomicAdd(state.reached, all_reached);
 }
 
 // Decide what the next dispatch does.
@@ -147,6 +182,9 @@ void advance() {
         state.far_length = state.far_next;
         state.far_next = 0;
     }
+    // Nothing near is left when the pile is split, so all that is not final waits in it.
+    if (state.phase == SPLIT && state.reached == reachable) state.bound = state.far_farthest;
+    state.far_farthest = 0;
     state.near_parity = 1 - state.near_parity;
     state.near_length = state.near_next;
     state.near_next = 0;
@@ -170,8 +208,9 @@ void advance() {
 void main() {
     if (gl_LocalInvocationIndex == 0) {
         near_count[0] = near_count[1] = far_count = 0;
-        step_read = Step(state.phase, state.threshold, state.near_parity, state.far_parity, state.near_length,
-                         state.far_length);
+        all_reached = 0;
+        step_read = Step(state.phase, state.threshold, state.bound, state.near_parity, state.far_parity,
+                         state.near_length, state.far_length);
     }
     if (search_is_over()) return;
     step = step_read;
@@ -186,5 +225,6 @@ void main() {
     flush_lists();
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);
+    if (LIGHT_FIRST != 0) fold_bound();
     if (last_workgroup() && gl_LocalInvocationIndex == 0) advance();
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.graphs import grid, make_solver, scipy_dijkstra
-from vkssp import Graph
+from vkssp import UNREACHABLE, Graph
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
@@ -46,7 +46,44 @@ def test_counters_do_not_depend_on_how_entries_are_listed(device: Device, workgr
         near = rows[rows["phase"] == 0]
         # With buckets of one distance, and no weight of zero, each node is settled as it is taken, and once.
         assert near["worked"].sum() == DENSE.num_nodes
-        assert near["relaxed"].sum() == DENSE.num_arcs
+        assert near["relaxed"].sum() == arcs_that_may_improve(DENSE, 3)
+
+
+def arcs_that_may_improve(graph: Graph, source: int) -> int:
+    """Count arcs of nodes, by their distance, that lead to less than the farthest node if all are reached by then."""
+    distance = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
+    distance[source] = now = count = 0
+    bound = UNREACHABLE
+    while (distance >= now).any() and (now := int(distance[distance >= now].min())) != UNREACHABLE:
+        if now != 0:
+            bound = int(distance.max())
+        arcs = np.flatnonzero((distance[graph.tail] == now) & (graph.weight + now < bound))
+        count += len(arcs)
+        np.minimum.at(distance, graph.head[arcs], now + graph.weight[arcs])
+        now += 1
+    assert np.array_equal(distance, scipy_dijkstra(graph, source))
+    return count
+
+
+@pytest.mark.parametrize("delta", [1, 30, 10**6])
+def test_light_arcs_first(device: Device, delta: int) -> None:
+    """Where a node is out of reach, or leads nowhere, and where nodes are cut into pieces, or arcs weigh nothing."""
+    rng = np.random.default_rng(delta)
+    n = 300
+    tail, head = rng.integers(0, n, (2, 40 * n))
+    weight = rng.choice(np.array([0, 1, 5, 80, 81, 10_000], np.uint32), len(tail))
+    hub = np.full(9000, 7), rng.integers(0, n, 9000), rng.integers(0, 3000, 9000)
+    for keep in (head >= 0, head != 0, (tail > 2) & (head != 5)):
+        parts = [np.concatenate([ends[keep], more]) for ends, more in zip((tail, head, weight), hub, strict=True)]
+        graph = Graph.from_edges(*parts, num_nodes=n)
+        with make_solver(graph, "near_far", device, delta=delta, counters="totals") as solver:
+            for source in (7, 0, 5):
+                expected = scipy_dijkstra(graph, source)
+                assert np.array_equal(solver.distances(source), expected)
+                assert solver.distance(source, 100) == expected[100]
+                seeds = [(source, 50), (9, 3), (9, 8)]
+                both = np.minimum(expected.astype(np.int64) + 50, scipy_dijkstra(graph, 9).astype(np.int64) + 3)
+                assert np.array_equal(solver.distances_from(seeds), np.minimum(both, UNREACHABLE))
 
 
 @pytest.mark.parametrize("algorithm", ["near_far", "block_resident"])

@@ -48,6 +48,27 @@ def turned(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[
     return sparse.csc_array((value, row, offsets), shape=(num_rows, len(offsets) - 1)).tocsr()
 
 
+def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return head and weight of each arc, those of a row sorted by weight.
+
+    Parameters
+    ----------
+    first_out : numpy.ndarray
+        Offset of each row's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc, shape (num_arcs, 2), uint32.
+    """
+    from scipy import sparse
+
+    # scipy sorts the entries of a row by their columns, in C; the weights are the columns here.
+    largest = int(arcs[:, 1].max(initial=0))
+    index = np.int32 if max(largest, len(arcs)) < 2**31 - 1 else np.int64
+    parts = arcs[:, 0].copy(), arcs[:, 1].astype(index), first_out.astype(index)
+    rows = sparse.csr_array(parts, shape=(len(first_out) - 1, largest + 1))
+    rows.sort_indices()
+    return np.stack([rows.data, rows.indices.astype(np.uint32)], axis=1)
+
+
 def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
     degree = first_out[1:] - first_out[:-1]

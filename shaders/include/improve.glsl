@@ -1,13 +1,17 @@
 // Distances through arcs, and the improvement of those at their heads, a few at once: what does not depend on one another
 // is waited for together. Needs `dist` and loop.glsl, and RELAX_READS_FIRST defined: where it is not 0, a distance is read
 // before the atomic minimum on it, one more round trip to memory that pays where few relaxations improve anything. With
-// RELAX_READ(node) it may be read in another way than through `dist`.
+// RELAX_READ(node) it may be read in another way than through `dist`, and RELAX_IMPROVED(node, before) is carried out
+// where a distance was improved.
 
 #ifndef ARCS_AT_ONCE
 #define ARCS_AT_ONCE 4
 #endif
 #ifndef RELAX_READ
 #define RELAX_READ(node) dist[node]
+#endif
+#ifndef RELAX_IMPROVED
+#define RELAX_IMPROVED(node, before)
 #endif
 
 // Distance of an arc's head by way of its tail; UNREACHABLE where the sum does not fit.
@@ -34,7 +38,11 @@ void improve(uint head[ARCS_AT_ONCE], inout uint through[ARCS_AT_ONCE]) {
     }
     for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
         if (through[i] == UNREACHABLE) continue;
-        if (through[i] >= before[i]) through[i] = UNREACHABLE;
-        else if (COUNTING > 0) ++improved_count;
+        if (through[i] >= before[i]) {
+            through[i] = UNREACHABLE;
+            continue;
+        }
+        RELAX_IMPROVED(head[i], before[i]);
+        if (COUNTING > 0) ++improved_count;
     }
 }

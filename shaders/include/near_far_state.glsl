@@ -15,6 +15,7 @@ struct State {
     uint near_length;              // entries of the near queue
     uint buckets;
     uint queue_overflow;
+    uint bound;  // no distance that is not final is larger; UNREACHABLE if that is not known
     // What many workgroups add to lies on cache lines of its own, away from what all read at their start.
     uint near_gap[32];
     uint near_next;  // entries of the next near queue
@@ -22,5 +23,8 @@ struct State {
     uint far_length, far_next;  // entries of the far pile, and, in a split, of the one that is left
     uint nearest_gap[32];
     uint far_nearest;  // least distance in the far pile
+    // Only where light arcs come first:
+    uint far_farthest;  // largest distance in the far pile, at the last split
+    uint reached;       // nodes that some arc leads to, and a path
     uint end_gap[32];
 };

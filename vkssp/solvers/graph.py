@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
@@ -58,16 +59,20 @@ class DeviceGraph(Resource):
     @property
     def arcs(self) -> Buffer:
         """(head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes."""
-
-        def make() -> Buffer:
-            buffer = self._buffer("the arcs", 8 * (self.prepared.num_arcs + self.num_pieces))
-            for arcs, offset in ((self.prepared.arcs, 0), (self._to_pieces, self.prepared.arcs.nbytes)):
-                if len(arcs):
-                    buffer.write(arcs, offset)
-            return buffer
-
-        arcs: Buffer = self.shared("arcs", make)
+        arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.prepared.arcs))
         return arcs
+
+    def arcs_light_first(self) -> Buffer:
+        """Return the same, the arcs of each node sorted by weight."""
+        arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.prepared.arcs_light_first()))
+        return arcs
+
+    def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Buffer:
+        buffer = self._buffer("the arcs", arcs.nbytes + self._to_pieces.nbytes)
+        for values, offset in ((arcs, 0), (self._to_pieces, arcs.nbytes)):
+            if len(values):
+                buffer.write(values, offset)
+        return buffer
 
     def rows(self) -> Buffer:
         """Return rows in which nodes of more than `PIECE` arcs are cut into pieces, see `PreparedGraph.split_rows`."""

@@ -17,12 +17,13 @@ import numpy as np
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Outcome, Parameter, Terminal
 from vkssp.solvers.delta import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT = 2, 3, 4
+_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT, _LIGHT_FIRST_CONSTANT = 2, 3, 4, 5
 #: The queues by their bits in the state's `queue_overflow`.
 _QUEUES = {1: "near queue", 2: "far pile"}
 # Two words of a queue's entry, twice, for each place of the queue.
@@ -30,7 +31,8 @@ _BYTES_PER_PLACE = 16
 # Bytes of shared memory that prefix sums and lists take per invocation, and that everything else takes.
 _SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
 # From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then one step in a
-# dispatch, buckets the narrower the more arcs there are, and a read before the atomic minimum are faster.
+# dispatch, buckets the narrower the more arcs there are, a read before the atomic minimum, and light arcs first are
+# faster.
 _HIGH_DEGREE = 8
 _DELTA_PER_MEAN_AND_DEGREE = 12.0
 
@@ -54,8 +56,8 @@ class NearFar(DeviceAlgorithm):
     )
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "delta", "widest", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
-        *("queue_overflow", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
-        *(("nearest_gap", 32), "far_nearest", ("end_gap", 32)),
+        *("queue_overflow", "bound", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        *(("nearest_gap", 32), "far_nearest", "far_farthest", "reached", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
     CUTS_NODES: ClassVar[bool] = True
@@ -82,28 +84,37 @@ class NearFar(DeviceAlgorithm):
         self._queues = [
             self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
         ]
+        arcs = graph.arcs_light_first() if many_arcs else graph.arcs
+        self._has_arc_in = graph.prepared.has_arc_in()
         kernel = self._kernel(
             "near_far",
-            *(self.terminals, self.distances, graph.rows(), graph.arcs, *self._queues, self.distances),
+            *(self.terminals, self.distances, graph.rows(), arcs, *self._queues, self.distances),
             workgroup_size=size,
-            push_constants=2,
+            push_constants=4,
             constants={
                 _ROUNDS_CONSTANT: rounds,
                 _READ_FIRST_CONSTANT: int(many_arcs),
                 _LEAST_ENTRIES_CONSTANT: 1 if many_arcs else 8,
+                _LIGHT_FIRST_CONSTANT: int(many_arcs),
             },
             shared_bytes=shared * size + _SHARED_BESIDES,
             needs=("subgroup_ballot",),
         )
         groups = self._groups(self._num_nodes, min(size, 8), default=256)
         near, far = self._capacity.values()
-        return [Step(kernel, groups, (near, far))]
+        return [Step(kernel, groups, (near, far, self._num_nodes, int(self._has_arc_in.sum())))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.copy(self.terminals, self._queues[0], 8 * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        return {**first_bucket(self._delta, seeds, targets), "near_length": len(seeds)}
+        reached = int(self._has_arc_in[list({node for node, _ in seeds})].sum())
+        return {
+            **first_bucket(self._delta, seeds, targets),
+            "near_length": len(seeds),
+            "bound": UNREACHABLE,
+            "reached": reached,
+        }
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""

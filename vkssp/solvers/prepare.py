@@ -18,7 +18,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.landmarks import landmark_order, road_order
 from vkssp.order import Order, z_order
-from vkssp.rows import rows_of, tails_of
+from vkssp.rows import rows_of, sorted_rows, tails_of
 
 ORDERS = ("auto", "natural", "z", "landmarks")
 
@@ -130,6 +130,17 @@ class PreparedGraph:
 
         first_in, arcs_in, arc_in = self.derived("reverse", make)
         return first_in, arcs_in, arc_in
+
+    def arcs_light_first(self) -> npt.NDArray[np.uint32]:
+        """Return head and weight of each arc, those of a node sorted by weight; shape (num_arcs, 2), uint32."""
+        arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sorted_rows(self.first_out, self.arcs))
+        return arcs
+
+    def has_arc_in(self) -> npt.NDArray[np.bool_]:
+        """Return which nodes an arc leads to, shape (num_nodes,)."""
+        result = np.zeros(self.num_nodes, np.bool_)
+        result[self.arcs[:, 0]] = True
+        return result
 
     def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the nodes of more than `limit` arcs, and in how many pieces of so many arcs each is cut."""
