@@ -31,7 +31,7 @@ struct Other {
 };
 
 layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
-layout(std430, binding = 4) readonly restrict buffer Records { uvec4 records[]; };  // of each node, see relax_record
+layout(std430, binding = 4) readonly restrict buffer Records { uvec4 records[]; };  // of each node, see Record
 layout(std430, binding = 5) readonly restrict buffer Others { Other others[]; };
 layout(std430, binding = 6) readonly restrict buffer Ranges { uvec4 ranges[]; };  // others of a block: leaving, staying
 layout(std430, binding = 7) restrict buffer RelaxedWith { uint relaxed_with[]; };  // distance, by node
@@ -42,10 +42,9 @@ layout(std430, binding = 9) coherent buffer Lists { uint lists[]; };  // two hal
 
 layout(constant_id = 2) const uint BLOCK = 1024;
 layout(constant_id = 3) const uint ROUNDS = 32;
-layout(constant_id = 4) const uint READ_FIRST = 3;  // see relax_record (1) and improve (2)
-layout(constant_id = 5) const uint PLACE_BITS = 10;
-layout(constant_id = 6) const uint ROUNDS_AT_ONCE = 1;  // without a barrier between them
-#define RELAX_READS_FIRST (READ_FIRST & 2)
+layout(constant_id = 4) const uint PLACE_BITS = 10;
+layout(constant_id = 5) const uint ROUNDS_AT_ONCE = 1;  // without a barrier between them
+#define RELAX_READS_FIRST 0
 #define ARCS_AT_ONCE 1
 #include "improve.glsl"
 
@@ -62,7 +61,8 @@ shared uint block_dist[BLOCK];
 shared uint block_found[BLOCK];  // what the visit began with
 shared uvec4 others_of_block;
 shared uint changed[3];  // by round: one that is set, one that is read, one that is cleared
-shared uint next_entry;  // of the near list, that this workgroup takes
+shared uint first_block[2];  // in the near list, whichever half that is, asked for before this is known
+shared uint next_entry;      // of the near list, that this workgroup takes
 shared uint pending;     // least distance in the block that its node's arcs were not relaxed with
 
 // What the dispatch reads of the state, and where the lists start that are appended to. Registers are what decides how
@@ -75,7 +75,7 @@ shared uint near_out, far_out;
 
 uint threshold;
 uint base, count;      // first node of the block, and their number
-bool changes = false;  // something below the threshold, in this round
+bool changes = false;  // something in the block, in this round
 uint far_nearest = UNREACHABLE;
 
 // Others lower it meanwhile; the next round sees what this one does not.
@@ -87,35 +87,37 @@ void set_changed(uint flag) {
     atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
-// Improve the distance of a place in the block to one that is less than was read.
-void improve_inside(uint place, uint through, uint before) {
-    bool improves = through < before;
-    changes = changes || (improves && through < threshold);
-    if (COUNTING > 0) {
-        if (improves && atomicMin(block_dist[place], through) > through) ++improved_count;
-    } else if (improves) {
-        atomicMin(block_dist[place], through);
-    }
+// Some arcs of a node, which stay in its block: the places of the heads, and the weights. Where there is none, it leads
+// back to the node.
+struct Record {
+    uvec4 place, weight;
+};
+
+// In each word the weight and, in the low bits, the place.
+Record unpack(uvec4 words) {
+    return Record(words & ((1u << PLACE_BITS) - 1), words >> PLACE_BITS);
 }
 
-// Relax the arcs of a node's record: in each word the weight of one and, in the low bits, the place of its head. Where
-// there is none, the word leads back to the node, which improves nothing. All heads are read before the first is
-// improved, for a read that follows an atomic operation waits for it, and there is no branch but around that operation:
-// a search spends most of its time here.
-void relax_record(uvec4 record, uint distance) {
-    uvec4 place = record & ((1u << PLACE_BITS) - 1), before;
+// Relax the arcs of a record. There is no branch, and nothing is read before: the answers of four atomic operations come as
+// soon as that of one, and a search spends most of its time here.
+void relax_record(Record record, uint distance) {
+    uvec4 through, before;
+    uint room = UNREACHABLE - distance;  // a sum that does not fit becomes UNREACHABLE
+    for (uint i = 0; i < 4; ++i) through[i] = distance + min(record.weight[i], room);
+    for (uint i = 0; i < 4; ++i) before[i] = atomicMin(block_dist[record.place[i]], through[i]);
     for (uint i = 0; i < 4; ++i) {
-        before[i] = (READ_FIRST & 1) != 0 ? read_inside(place[i]) : UNREACHABLE;
-        if (COUNTING > 0 && record[i] >> PLACE_BITS != NO_ARC) ++relaxed;
+        changes = changes || through[i] < before[i];
+        if (COUNTING > 0 && record.weight[i] != NO_ARC) {
+            ++relaxed;
+            if (through[i] < before[i]) ++improved_count;
+        }
     }
-    for (uint i = 0; i < 4; ++i) improve_inside(place[i], extend(distance, record[i] >> PLACE_BITS), before[i]);
 }
 
 // Find out whether some sum does not fit.
-void check_sums(uvec4 record, uint distance) {
+void check_sums(Record record, uint distance) {
     for (uint i = 0; i < 4; ++i) {
-        uint weight = record[i] >> PLACE_BITS;
-        if (weight != NO_ARC && extend(distance, weight) == UNREACHABLE) sum_overflow = true;
+        if (record.weight[i] != NO_ARC && extend(distance, record.weight[i]) == UNREACHABLE) sum_overflow = true;
     }
 }
 
@@ -124,10 +126,12 @@ void check_sums(uvec4 record, uint distance) {
 void relax_staying() {
     for (uint i = others_of_block.z + gl_LocalInvocationIndex; i < others_of_block.w; i += WORKGROUP_SIZE) {
         Other arc = others[i];
-        uint distance = read_inside(arc.tail), place = arc.head - base;
+        uint distance = read_inside(arc.tail), place = arc.head - base, through = extend(distance, arc.weight);
         if (distance >= threshold) continue;
         if (COUNTING > 0) ++relaxed;
-        improve_inside(place, extend(distance, arc.weight), read_inside(place));
+        if (through >= read_inside(place) || through >= atomicMin(block_dist[place], through)) continue;
+        if (COUNTING > 0) ++improved_count;
+        changes = true;
     }
 }
 
@@ -170,16 +174,17 @@ void visit(uint block) {
     uint lid = gl_LocalInvocationIndex;
     base = block * BLOCK;
     count = min(BLOCK, num_nodes - base);
-    // Of this invocation's nodes: their records, the distances that their arcs were relaxed with, and, a bit for each,
-    // which have worked.
-    uvec4 record[NODES_EACH];  // in registers as long as the loops over them are unrolled
-    uint last[NODES_EACH], working = 0;
+    // Of this invocation's nodes: their records, the distances that their arcs were relaxed with, those below which they
+    // have work, and, a bit for each, which have worked. All are in registers as long as the loops over them are unrolled.
+    Record record[NODES_EACH];
+    uint last[NODES_EACH], limit[NODES_EACH], working = 0;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
         uint place = lid + k * WORKGROUP_SIZE;
-        last[k] = 0;  // a place without a node never works
+        last[k] = limit[k] = 0;  // a place without a node never works
         if (place >= count) continue;
-        record[k] = records[base + place];
+        record[k] = unpack(records[base + place]);
         last[k] = relaxed_with[base + place];
+        limit[k] = min(last[k], threshold);
         block_dist[place] = block_found[place] = dist[base + place];
     }
     if (lid == 0) {
@@ -200,9 +205,9 @@ void visit(uint block) {
                 if (BLOCK % WORKGROUP_SIZE != 0 && place >= BLOCK) continue;
                 if (COUNTING > 0 && place < count) ++visited;
                 uint distance = read_inside(place);
-                if (distance >= last[k] || distance >= threshold) continue;
+                if (distance >= limit[k]) continue;
                 if (COUNTING > 0) ++worked;
-                last[k] = distance;
+                last[k] = limit[k] = distance;
                 working |= 1u << k;
                 relax_record(record[k], distance);
             }
@@ -232,7 +237,7 @@ void visit(uint block) {
             continue;
         }
         relaxed_with[base + place] = distance;
-        if (distance >= UNREACHABLE - heaviest) check_sums(record[k], distance);
+        if (distance >= UNREACHABLE - heaviest) check_sums(unpack(records[base + place]), distance);
     }
     buffer_barrier();  // or what is improved in the block might seem to be new to those that stay
     relax_others(others_of_block.x, others_of_block.y);
@@ -295,6 +300,8 @@ void main() {
     if (gl_LocalInvocationIndex == 0) {
         step = Step(loop.iterations, state.phase, state.low, state.threshold, state.near_parity, state.far_parity,
                     state.near_length, state.far_length);
+        first_block[0] = lists[gl_WorkGroupID.x];
+        first_block[1] = lists[num_blocks + gl_WorkGroupID.x];
         near_out = (1 - step.near_parity) * num_blocks;
         far_out = (2 + (step.phase == SPLIT ? 1 - step.far_parity : step.far_parity)) * num_blocks;
     }
@@ -303,8 +310,9 @@ void main() {
     uint near_in = step.near_parity * num_blocks, far_in = (2 + step.far_parity) * num_blocks;
     if (step.phase == SPLIT) {
         split_far(step.far_length, far_in);
-    } else {
-        for (uint i = gl_WorkGroupID.x; i < step.near_length; i = next_entry) visit(lists[near_in + i]);
+    } else if (gl_WorkGroupID.x < step.near_length) {
+        visit(first_block[step.near_parity]);
+        while (next_entry < step.near_length) visit(lists[near_in + next_entry]);
     }
     far_nearest = workgroup_min(far_nearest);
     if (gl_LocalInvocationIndex == 0 && far_nearest != UNREACHABLE) atomicMin(state.far_nearest, far_nearest);

@@ -72,7 +72,6 @@ def test_tiny_blocks(device: Device, graph: Graph, data: st.DataObject) -> None:
         "rounds": data.draw(st.sampled_from([1, None])),
         "rounds_at_once": data.draw(st.sampled_from([1, 3, None])),
         "delta": data.draw(st.sampled_from([None, 1, 30, 2**32 - 2])),
-        "read_first": data.draw(st.sampled_from([0, 3])),
         "workgroups": data.draw(st.sampled_from([1, 64])),
     }
     source, target = (data.draw(st.integers(0, graph.num_nodes - 1)) for _ in range(2))

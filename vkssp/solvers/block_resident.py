@@ -26,7 +26,7 @@ from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5, 6
+_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
@@ -69,7 +69,6 @@ class BlockResident(DeviceAlgorithm):
         Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
         Parameter("rounds", 1, 65535, None, "rounds of a visit at most, but for those that are made at once"),
         Parameter("rounds_at_once", 1, 1024, None, "rounds between two barriers of the workgroup"),
-        Parameter("read_first", 0, 3, 3, "read before the atomic minimum: 1 in shared memory, 2 outside, 3 both"),
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
@@ -120,13 +119,12 @@ class BlockResident(DeviceAlgorithm):
             constants={
                 _BLOCK_CONSTANT: self._block,
                 _ROUNDS_CONSTANT: rounds,
-                _READ_FIRST_CONSTANT: parameters["read_first"] or 0,
                 _BITS_CONSTANT: place_bits(self._block),
                 _AT_ONCE_CONSTANT: min(at_once, rounds),
             },
             shared_bytes=8 * self._block + _SHARED_BESIDES,
         )
-        groups = self._groups(self._num_blocks, 1, default=528)
+        groups = self._groups(self._num_blocks, 1, default=264)
         heaviest = int(graph.prepared.arcs[:, 1].max(initial=0))
         return [Step(kernel, groups, (self._num_nodes, self._num_blocks, heaviest))]
 
