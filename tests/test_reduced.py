@@ -307,7 +307,7 @@ def test_a_failed_search_leaves_a_solver_that_works(device: Device, monkeypatch:
         with monkeypatch.context() as patch:
             patch.setattr(ReducedSearch, "begin", fail)
             with pytest.raises(KeyboardInterrupt):
-                solver.distances(2)
+                solver.distances_from([(2, 0), (60, 9), (90, 4)])  # which begins in another way
         assert solver.last is None
         assert np.array_equal(solver.distances(1), expected)
 

@@ -18,8 +18,8 @@ from tests.conftest import EXAMPLES
 from tests.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, Graph, read_graph, reduction
 from vkssp.generate import rmat, road_grid
-from vkssp.reduction import Reduction, inside, may_pay, reduce_graph
-from vkssp.reduction.inside import search_inside
+from vkssp.reduction import Reduction, may_pay, reduce_graph
+from vkssp.reduction.inside import Surroundings
 from vkssp.solvers.prepare import PreparedGraph
 
 BOTH, THERE, BACK = 3, 1, 2
@@ -50,8 +50,9 @@ def sparse_graphs(draw: st.DrawFn, max_nodes: int = 12) -> Graph:
     return Graph.from_edges(number[tails], number[heads], rng.choice(weights, len(arcs)), num_nodes=count)
 
 
-def dijkstra(first_out: Any, heads: Any, weights: Any, seeds: dict[int, int]) -> dict[int, int]:
-    """Return exact distances from some seeds, however large."""
+def dijkstra(first_out: Any, heads: Any, weights: Any, seeds: dict[int, int], ends: Any = None) -> dict[int, int]:
+    """Return exact distances from some seeds, however large; rows may end elsewhere than where the next begins."""
+    ends = first_out[1:] if ends is None else ends
     distance: dict[int, int] = {}
     heap = [(offset, node) for node, offset in seeds.items()]
     heapq.heapify(heap)
@@ -59,7 +60,7 @@ def dijkstra(first_out: Any, heads: Any, weights: Any, seeds: dict[int, int]) ->
         near, node = heapq.heappop(heap)
         if node not in distance:
             distance[node] = near
-            for arc in range(first_out[node], first_out[node + 1]):
+            for arc in range(first_out[node], ends[node]):
                 heapq.heappush(heap, (near + weights[arc], heads[arc]))
     return distance
 
@@ -69,13 +70,14 @@ class Reduced:
 
     def __init__(self, prepared: PreparedGraph) -> None:
         self.prepared, self.reduction = prepared, reduce_graph(prepared)
+        self.surroundings = Surroundings(self.reduction, prepared)
         core = self.reduction.core
         self._core = core.first_out.tolist(), core.head.tolist(), core.weight.tolist()
         self._whole = prepared.first_out.tolist(), *prepared.arcs.T.tolist()
 
     def distances(self, source: int) -> tuple[list[int], bool]:
         """Return distances, UNREACHABLE where they do not fit, and whether some sum did not."""
-        found = search_inside(self.reduction, self.prepared, [(source, 0)])
+        found = self.surroundings.search([(source, 0)])
         exact = dijkstra(*self._core, found.exits)
         overflow = found.overflow or self.reduction.saturated or any(value >= UNREACHABLE for value in exact.values())
         core = {node: value for node, value in exact.items() if value < UNREACHABLE}
@@ -228,19 +230,27 @@ def test_a_chain_whose_sum_does_not_fit_hides_no_shorter_way() -> None:
     reduced.check_all()
 
 
-@pytest.mark.parametrize("few", [0, 5])
 @given(graph=sparse_graphs(), data=st.data())
-def test_large_components_are_searched_like_small_ones(few: int, graph: Graph, data: st.DataObject) -> None:
+def test_searches_among_removed_nodes(graph: Graph, data: st.DataObject) -> None:
+    """Against a search in the whole graph that goes on from no core node."""
     prepared = PreparedGraph(graph, "natural")
     reduction = reduce_graph(prepared)
     places = st.tuples(st.integers(0, prepared.num_nodes - 1), st.integers(0, 9))
     seeds = data.draw(st.lists(places, min_size=1, max_size=4))
-    expected = search_inside(reduction, prepared, seeds)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inside, "_FEW", few)
-        found = search_inside(reduction, prepared, seeds)
-    assert np.array_equal(found.nodes, expected.nodes) and np.array_equal(found.distances, expected.distances)
-    assert found.exits == expected.exits and found.overflow == expected.overflow
+    found = Surroundings(reduction, prepared).search(seeds)
+    is_core = reduction.component == UNREACHABLE
+    first_out, arcs = prepared.first_out.tolist(), prepared.arcs.T.tolist()
+    ends = [first_out[node + (not core)] for node, core in enumerate(is_core)]
+    starts: dict[int, int] = {}
+    for node, offset in seeds:
+        starts[node] = min(offset, starts.get(node, offset))
+    expected = dijkstra(first_out[:-1], *arcs, starts, ends=ends)
+    near = dict(zip(found.nodes.tolist(), found.distances.tolist(), strict=True))
+    fit = {node: distance for node, distance in expected.items() if distance < UNREACHABLE}
+    assert near == {node: distance for node, distance in fit.items() if not is_core[node]}
+    cores = {int(reduction.records[node, 0]): distance for node, distance in fit.items() if is_core[node]}
+    assert found.exits == cores and found.overflow == (len(fit) < len(expected))
+    assert all(found.distance(node) == near.get(node, UNREACHABLE) for node in range(prepared.num_nodes))
 
 
 @pytest.mark.parametrize("teeth", [1, 3])

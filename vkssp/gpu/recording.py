@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import TIMEOUT, array, call, constant, create, ffi, lib, struct
@@ -69,6 +69,7 @@ class Recording(Resource):
     def __init__(self, device: Device, owner: Resource | None = None) -> None:
         self.device = device
         self.pending = False
+        self._with: Recording | None = None  # that this was last submitted with, whose fence tells of both
         # Destroying what was never made is allowed, so a failure on the way leaves nothing behind.
         self._pool = self._fence = ffi.NULL
         super().__init__(owner or device)
@@ -91,6 +92,7 @@ class Recording(Resource):
         self.handle = create("vkAllocateCommandBuffers", "VkCommandBuffer", device.handle, allocate)
         buffers = array("VkCommandBuffer", [self.handle])
         self._submit_info = struct("VkSubmitInfo", commandBufferCount=1, pCommandBuffers=buffers)
+        self._submit_infos: dict[Recording, Any] = {}
         self._fences = array("VkFence", [self._fence])
         self._barrier = struct("VkMemoryBarrier")
 
@@ -137,27 +139,40 @@ class Recording(Resource):
         """Set every word of a buffer."""
         lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes, value)
 
-    def update(self, buffer: Buffer, data: bytes) -> None:
-        """Write some bytes, which become part of the recording, to the beginning of a buffer: at most 65 536."""
-        lib.vkCmdUpdateBuffer(self.handle, buffer.handle, 0, len(data), ffi.from_buffer(data))
-
     def timestamp(self, timestamps: Timestamps, slot: int) -> None:
         """Write the time at which everything recorded so far is done to a slot."""
         if timestamps.period:
             lib.vkCmdResetQueryPool(self.handle, timestamps.handle, slot, 1)
             lib.vkCmdWriteTimestamp(self.handle, 0x2000, timestamps.handle, slot)
 
-    def submit(self) -> None:
-        """Hand the commands to the device's queue, and return at once."""
+    def submit(self, first: Recording | None = None) -> None:
+        """Hand the commands to the device's queue, and return at once.
+
+        Parameters
+        ----------
+        first : Recording, optional
+            Another one, which is carried out before. A submission costs the host more than its commands do.
+        """
         self._check_open()
         self.wait()
+        info, both = self._submit_info, [self]
+        if first is not None:
+            first._check_open()
+            first.wait()
+            both.append(first)
+            if first not in self._submit_infos:
+                handles = array("VkCommandBuffer", [first.handle, self.handle])
+                self._submit_infos[first] = struct("VkSubmitInfo", commandBufferCount=2, pCommandBuffers=handles)
+            info, first._with = self._submit_infos[first], self
         with self.device.lock:
             # Before the call: what was submitted and is not known to be pending would be freed under the device.
-            self.pending = True
+            for recording in both:
+                recording.pending = True
             try:
-                call("vkQueueSubmit", self.device.queue, 1, self._submit_info, self._fence)
+                call("vkQueueSubmit", self.device.queue, 1, info, self._fence)
             except Exception:
-                self.pending = False
+                for recording in both:
+                    recording.pending = False
                 raise
 
     def wait(self) -> None:
@@ -169,6 +184,10 @@ class Recording(Resource):
             If the device is lost or does not answer.
         """
         if not self.pending:
+            return
+        if self._with is not None:
+            self._with.wait()
+            self.pending, self._with = False, None
             return
         handle, deadline = self.device.handle, time.monotonic() + PATIENCE
         while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from vkssp.solvers.base import Terminal
 from vkssp.solvers.prepare import PreparedGraph
 
 Int64s = npt.NDArray[np.int64]
-# Components of more nodes than this are left to scipy, whose search is compiled but has to be given its own arrays.
-_FEW = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ class Inside:
     Attributes
     ----------
     nodes, distances : numpy.ndarray
-        Removed nodes, rising, and their distances, shape (k,), uint32.
+        Removed nodes, rising within each component, and their distances, shape (k,), uint32.
     exits : dict of int to int
         Distances of core nodes, by their ids in the core; those that are seeds themselves are among them.
     overflow : bool
@@ -40,13 +38,12 @@ class Inside:
 
     def distance(self, node: int) -> int:
         """Return the distance of a node, UNREACHABLE where it is not among those that were reached."""
-        place = int(np.searchsorted(self.nodes, node))
-        here = place < len(self.nodes) and int(self.nodes[place]) == node
-        return int(self.distances[place]) if here else UNREACHABLE
+        here = np.flatnonzero(self.nodes == node)
+        return int(self.distances[here[0]]) if len(here) else UNREACHABLE
 
 
-def search_inside(reduction: Reduction, prepared: PreparedGraph, seeds: Sequence[Terminal]) -> Inside:
-    """Search from the seeds without leaving a core node.
+class Surroundings:
+    """The arcs of removed nodes, component by component, as scipy's search wants them.
 
     Parameters
     ----------
@@ -54,72 +51,99 @@ def search_inside(reduction: Reduction, prepared: PreparedGraph, seeds: Sequence
         Of the graph.
     prepared : PreparedGraph
         The graph.
-    seeds : sequence of (int, int)
-        Nodes, each with the weight between it and the place that is meant.
     """
-    component = reduction.component
-    inner = [(node, offset) for node, offset in seeds if component[node] != UNREACHABLE]
-    parts = sorted({int(component[node]) for node, _ in inner})
-    size = sum(int(reduction.first_member[part + 1]) - int(reduction.first_member[part]) for part in parts)
-    if size > _FEW:
-        nodes, distances = _by_scipy(reduction, prepared, inner, parts)
-    else:
-        nodes, distances = _by_heap(component, prepared, inner)
-    fits = distances < UNREACHABLE
-    overflow = not bool(fits.all())
-    nodes, distances = nodes[fits], distances[fits]
-    outside = component[nodes] == UNREACHABLE
-    exits: dict[int, int] = {}
-    leaving = zip(nodes[outside].tolist(), distances[outside].tolist(), strict=True)
-    for node, distance in (*leaving, *((node, offset) for node, offset in seeds if component[node] == UNREACHABLE)):
-        core = int(reduction.records[node, 0])
-        exits[core] = min(distance, exits.get(core, UNREACHABLE))
-    near, far = nodes[~outside].astype(np.uint32), distances[~outside].astype(np.uint32)
-    return Inside(near, far, exits, overflow)
 
+    def __init__(self, reduction: Reduction, prepared: PreparedGraph) -> None:
+        self.reduction = reduction
+        members, first_member = reduction.members.astype(np.int64), reduction.first_member.astype(np.int64)
+        first = prepared.first_out[members].astype(np.int64)
+        degree = prepared.first_out[members + 1].astype(np.int64) - first
+        rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
+        arcs = prepared.arcs[np.repeat(first - rows[:-1], degree) + np.arange(rows[-1])]
+        heads = arcs[:, 0].astype(np.int64)
+        component = np.repeat(np.arange(len(first_member) - 1), np.diff(first_member))
+        of_arc = np.repeat(component, degree)
+        # Core nodes around a component come after those in it, and have no arcs.
+        outside = reduction.component[heads] == UNREACHABLE
+        around, number = np.unique(of_arc[outside] * prepared.num_nodes + heads[outside], return_inverse=True)
+        self._first_exit = np.searchsorted(around // max(1, prepared.num_nodes), np.arange(len(first_member)))
+        self._exit = reduction.records[around % max(1, prepared.num_nodes), 0]
+        self._place = np.zeros(prepared.num_nodes, np.int32)
+        self._place[members] = np.arange(len(members)) - first_member[component]
+        head = self._place[heads]
+        sizes = np.diff(first_member)
+        head[outside] = number - self._first_exit[of_arc[outside]] + sizes[of_arc[outside]]
+        self._head, self._weight, self._rows = head, arcs[:, 1].astype(np.float64), rows.astype(np.int64)
 
-def _by_heap(component: Uint32s, prepared: PreparedGraph, seeds: Iterable[Terminal]) -> tuple[Int64s, Int64s]:
-    """Return the nodes that are reached, rising, and their distances."""
-    first_out, arcs = prepared.first_out, prepared.arcs
-    heap = sorted((offset, node) for node, offset in seeds)
-    distance: dict[int, int] = {}
-    while heap:
-        near, node = heapq.heappop(heap)
-        if node in distance:
-            continue
-        distance[node] = near
-        if component[node] == UNREACHABLE:
-            continue
-        for head, weight in arcs[first_out[node] : first_out[node + 1]].tolist():
-            if head not in distance:
-                heapq.heappush(heap, (near + weight, head))
-    nodes = sorted(distance)
-    return np.array(nodes, np.int64), np.array([distance[node] for node in nodes], np.int64)
+    def search(self, seeds: Sequence[Terminal]) -> Inside:
+        """Search from the seeds without leaving a core node.
 
+        Parameters
+        ----------
+        seeds : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant.
+        """
+        reduction = self.reduction
+        exits: dict[int, int] = {}
+        parts: dict[int, list[Terminal]] = {}
+        nodes, distances, overflow = [np.empty(0, np.uint32)], [np.empty(0, np.int64)], False
+        for node, offset in seeds:
+            part = int(reduction.component[node])
+            if part != UNREACHABLE:
+                parts.setdefault(part, []).append((node, offset))
+                continue
+            core = int(reduction.records[node, 0])
+            exits[core] = min(offset, exits.get(core, UNREACHABLE))
+        for part, some in parts.items():
+            found = self._search(part, some)
+            nodes.append(found[0])
+            distances.append(found[1])
+            for core, distance in zip(found[2], found[3], strict=True):
+                if distance < UNREACHABLE:
+                    exits[core] = min(distance, exits.get(core, UNREACHABLE))
+                else:
+                    overflow = True
+        near, far = np.concatenate(nodes), np.concatenate(distances)
+        if len(far) and int(far.max()) >= UNREACHABLE:
+            fits = far < UNREACHABLE
+            near, far, overflow = near[fits], far[fits], True
+        return Inside(near, far.astype(np.uint32), exits, overflow)
 
-def _by_scipy(
-    reduction: Reduction, prepared: PreparedGraph, seeds: Sequence[Terminal], parts: Sequence[int]
-) -> tuple[Int64s, Int64s]:
-    """Return the same for components that together are large; removed nodes and core nodes rise by themselves."""
-    from scipy import sparse
-    from scipy.sparse import csgraph
+    def _search(self, part: int, seeds: Sequence[Terminal]) -> tuple[Uint32s, Int64s, list[int], list[int]]:
+        """Search from seeds in one component.
 
-    spans = [reduction.members[slice(*reduction.first_member[part : part + 2])] for part in parts]
-    nodes = np.sort(np.concatenate(spans)).astype(np.int64)
-    first, end = prepared.first_out[nodes].astype(np.int64), prepared.first_out[nodes + 1].astype(np.int64)
-    degree = end - first
-    arcs = prepared.arcs[np.repeat(first - np.cumsum(degree) + degree, degree) + np.arange(int(degree.sum()))]
-    # Core nodes come after those inside and have no arcs; last, one node with an arc to every seed.
-    beyond = np.flatnonzero(reduction.component[arcs[:, 0]] == UNREACHABLE)
-    outside = np.unique(arcs[beyond, 0]).astype(np.int64)
-    known = np.concatenate([nodes, outside])
-    place = np.concatenate([np.searchsorted(nodes, arcs[:, 0]), np.searchsorted(nodes, [node for node, _ in seeds])])
-    place[beyond] = len(nodes) + np.searchsorted(outside, arcs[beyond, 0])
-    weight = np.concatenate([arcs[:, 1], [offset for _, offset in seeds]]).astype(np.float64)
-    ends = np.concatenate([np.cumsum(degree), np.full(len(outside), len(arcs)), [len(place)]])
-    rows: Int64s = np.concatenate([[0], ends])
-    matrix = sparse.csr_array((weight, place, rows), shape=(len(known) + 1,) * 2)
-    # Exact, as sums of whole numbers up to 2**53 are in this type.
-    distance = csgraph.dijkstra(matrix, indices=len(known))[:-1]
-    reached = np.isfinite(distance)
-    return known[reached], distance[reached].astype(np.int64)
+        Returns
+        -------
+        nodes : numpy.ndarray
+            Removed nodes that are reached, uint32.
+        distances : numpy.ndarray
+            Their distances, int64.
+        exits, exit_distances : list of int
+            Core nodes around them that are reached, by their ids in the core, and their distances.
+        """
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
+        reduction = self.reduction
+        begin, end = reduction.first_member[part : part + 2].tolist()
+        first_exit, last_exit = self._first_exit[part : part + 2].tolist()
+        size, count = end - begin, end - begin + last_exit - first_exit
+        first, last = int(self._rows[begin]), int(self._rows[end])
+        # One node more, with an arc to every seed.
+        rows = np.full(count + 2, last - first, np.int32)
+        rows[:size] = self._rows[begin:end] - first
+        rows[-1] += len(seeds)
+        head = np.concatenate([self._head[first:last], self._place[[node for node, _ in seeds]]])
+        weight = np.concatenate([self._weight[first:last], [offset for _, offset in seeds]])
+        matrix: Any = sparse.csr_array((weight, head, rows), shape=(count + 1, count + 1))
+        # Exact, as sums of whole numbers up to 2**53 are in this type.
+        distance = csgraph.dijkstra(matrix, indices=count)
+        inside, outside = distance[:size], distance[size:count]
+        reached = np.flatnonzero(np.isfinite(inside))
+        left = np.flatnonzero(np.isfinite(outside))
+        return (
+            reduction.members[begin + reached],
+            inside[reached].astype(np.int64),
+            self._exit[first_exit + left].tolist(),
+            outside[left].astype(np.int64).tolist(),
+        )

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vkssp.errors import QueryError
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Parameter, Terminal
@@ -110,6 +111,9 @@ class BlockResident(DeviceAlgorithm):
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
         self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
         self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
+        most = 4 * (self.terminals.nbytes // 8)
+        self._seed_blocks = Buffer(self._device, most, mapped=True, name="the blocks of the seeds", owner=self)
+        self._parts.append(self._seed_blocks)
         kernel = self._kernel(
             "block_resident",
             *(self.terminals, self.distances, *graph.blocks(self._block)),
@@ -131,8 +135,13 @@ class BlockResident(DeviceAlgorithm):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)
         recording.fill(self._blocks, UNREACHABLE)
-        recording.update(self._lists, self._seed_blocks.tobytes())
+        recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        self._seed_blocks = np.unique(np.array([node for node, _ in seeds], np.uint32) // np.uint32(self._block))
-        return {**first_bucket(self._delta, seeds, targets), "near_length": len(self._seed_blocks)}
+        seed_blocks = list({node // self._block for node, _ in seeds})
+        self._num_seed_blocks = len(seed_blocks)
+        self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
+        return {**first_bucket(self._delta, seeds, targets), "near_length": len(seed_blocks)}
+
+    def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
+        return (len(seeds), self._num_seed_blocks)

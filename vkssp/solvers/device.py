@@ -143,6 +143,7 @@ class DeviceAlgorithm(Resource):
         self.distances = self._buffer("the distances", 4 * num_distances)
         self.terminals = Buffer(self._device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self.state = self._buffer("the state", self.STATE.itemsize)
+        self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
         self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
         self._parts = []  # what is made from here on may be made again
@@ -228,15 +229,19 @@ class DeviceAlgorithm(Resource):
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         """Record fills and copies that a search begins with, beside those of the distances."""
 
+    def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
+        """Return what `_begin` depends on; where it is what it was, nothing is recorded again."""
+        return (len(seeds),)
+
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`."""
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
-        initial = np.zeros(1, self.STATE)
+        initial = self._first.view(self.STATE)
 
         def begin(recording: Recording) -> None:
             recording.fill(self.distances, UNREACHABLE)
-            recording.update(self.state, initial.tobytes())
+            recording.copy(self._first, self.state, self.STATE.itemsize)
             self._begin(recording, len(seeds))
             if self._afterwards is not None:
                 self._afterwards.begin(recording)
@@ -248,10 +253,11 @@ class DeviceAlgorithm(Resource):
 
         while True:
             # Anew each time, for what is made again may begin in another way.
+            self._first.view()[:] = 0
             loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
-            state, milliseconds, self._trace = self._loop.run(begin)
+            state, milliseconds, self._trace = self._loop.run(begin, self._begins_like(seeds))
             if not state["cut_short"]:
                 break
             self._spread()

@@ -80,13 +80,14 @@ class Loop(Resource):
         # recorded when they are first needed.
         self._batches = [Recording(device, owner=self) for _ in range(count)]
         self._recorded: set[int] = set()
+        self._key: object = None
 
-    def _submit(self, slot: int) -> Recording:
+    def _submit(self, slot: int, first: Recording | None = None) -> Recording:
         batch = self._batches[slot]
         if slot not in self._recorded:
             self._record(batch, slot)
             self._recorded.add(slot)
-        batch.submit()
+        batch.submit(first)
         return batch
 
     def _record(self, batch: Recording, slot: int) -> None:
@@ -103,8 +104,15 @@ class Loop(Resource):
             # The next batch goes on where this one ends, and the host reads the copy.
             batch.barrier("all", "all")
 
-    def run(self, begin: Callable[[Recording], None]) -> tuple[Any, float, list[npt.NDArray[Any]]]:
+    def run(self, begin: Callable[[Recording], None], key: object) -> tuple[Any, float, list[npt.NDArray[Any]]]:
         """Carry out what `begin` records, and then the iteration until it is done.
+
+        Parameters
+        ----------
+        begin : callable
+            Records how a search begins.
+        key : object
+            What that depends on. It is recorded again where this is another than in the last run.
 
         Returns
         -------
@@ -115,20 +123,21 @@ class Loop(Resource):
         trace : list of numpy.ndarray
             Rows of all iterations, in pieces; empty where none are written.
         """
-        with self._start.record():
-            self._start.barrier("all", "all")
-            self._start.timestamp(self._timestamps, 0)
-            begin(self._start)
-        self._start.submit()
+        if self._key != key:
+            self._key = None
+            with self._start.record():
+                self._start.barrier("all", "all")
+                self._start.timestamp(self._timestamps, 0)
+                begin(self._start)
+            self._key = key
         seen, began, last = 0, None, 0.0
         trace: list[npt.NDArray[Any]] = []
         slot, following = 0, 2
-        running = self._submit(slot)
+        running = self._submit(slot, self._start)
         while True:
             next_running = self._submit(following)
             running.wait()
             if began is None:
-                self._start.wait()
                 began = last = self._timestamps.read(0)
             now = self._timestamps.read(slot + 1)
             if self._trace is not None:
@@ -137,7 +146,8 @@ class Loop(Resource):
                 trace.append(self._rings[slot][np.arange(seen, written) % self._rings.shape[1]])
                 seen = written
             if self._slots[slot]["done"]:
-                return self._slots[slot].copy(), now - began, trace
+                ended = np.frombuffer(self._slots[slot : slot + 1].tobytes(), self._slots.dtype)  # a copy
+                return ended[0], now - began, trace
             each = (now - last) / self._times[slot // 2]
             last, running = now, next_running
             slot, following = following, self._after(following, each)

@@ -30,7 +30,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.reduction import Reduction
-from vkssp.reduction.inside import Inside, search_inside
+from vkssp.reduction.inside import Inside, Surroundings
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
 from vkssp.solvers.device import DeviceAlgorithm
 from vkssp.solvers.graph import DeviceGraph
@@ -50,6 +50,8 @@ class ReducedGraph(DeviceGraph):
     ----------
     reduction : Reduction
         Core and records on the host.
+    surroundings : Surroundings
+        What lies around the core, on the host.
     core : DeviceGraph
         The core.
     records : Buffer
@@ -60,6 +62,7 @@ class ReducedGraph(DeviceGraph):
     def __init__(self, device: Device, prepared: PreparedGraph, reduction: Reduction) -> None:
         super().__init__(device, prepared)
         self.reduction = reduction
+        self.surroundings = prepared.derived("surroundings", lambda: Surroundings(reduction, prepared))
         try:
             core = prepared.derived("core", lambda: PreparedGraph(reduction.core, "natural", keep=prepared.keeps))
             self.core = DeviceGraph(device, core, self)
@@ -111,7 +114,6 @@ class ReducedSearch(Resource):
         self._graph, self._counting, self._device = graph, counting, graph.device
         self._is_traced = False
         self._expansion: tuple[Bindings, Bindings] | None = None
-        self._near_words = np.zeros(2, np.uint32)
         try:
             self._make()
             # Made last and so closed first: what was submitted must have ended before what it works on goes.
@@ -125,6 +127,7 @@ class ReducedSearch(Resource):
         self.distances = Buffer(device, 4 * self._graph.num_nodes, name="the distances", owner=self)
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._near = Buffer(device, _NEAR_BYTES, name="the nodes near the seeds", owner=self)
+        self._near_words = Buffer(device, _NEAR_BYTES, mapped=True, name="the next nodes near the seeds", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
         size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
         self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
@@ -132,7 +135,7 @@ class ReducedSearch(Resource):
 
     def begin(self, recording: Recording) -> None:
         """Record the upload of what the seeds reach inside their components; see `Afterwards`."""
-        recording.update(self._near, self._near_words.tobytes())
+        recording.copy(self._near_words, self._near, _NEAR_BYTES)
 
     def finish(self, recording: Recording, state: Buffer) -> None:
         """Record how the distances of all nodes follow from those of the core; see `Afterwards`."""
@@ -152,12 +155,14 @@ class ReducedSearch(Resource):
         graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         self.terminals.view()[: len(places)] = places
-        found = search_inside(graph.reduction, graph.prepared, seeds)
+        found = graph.surroundings.search(seeds)
         best, through, overflow = self._targets(targets, found)
         near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
         near = near.astype(np.uint32)
         fits_near = near.nbytes <= _NEAR_BYTES
-        self._near_words = near if fits_near else np.zeros(2, np.uint32)
+        used = near if fits_near else near[:0]
+        self._near_words.view()[:2] = 0
+        self._near_words.view()[: len(used)] = used
         # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
         fits = len(found.exits) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
