@@ -26,14 +26,16 @@ def default_delta(weight: npt.NDArray[np.uint32], per_mean: float = DELTA_PER_ME
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
 
 
-def first_bucket(delta: int, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> dict[str, int]:
+def first_bucket(
+    delta: int, seeds: Sequence[Terminal], targets: Sequence[Terminal], narrower: int = 64
+) -> dict[str, int]:
     """Return how the state of a search with a near and a far part begins, but for the length of the near one.
 
-    That for a target begins with a narrow bucket, so that a near one need not wait for all of a wide one. Each is twice
-    as wide as the one before, up to `delta`; see widened() in shaders/include/distance.glsl.
+    That for a target begins with a bucket that is so many times narrower, so that a near one need not wait for all of a
+    wide one. Each is twice as wide as the one before, up to `delta`; see widened() in shaders/include/distance.glsl.
     """
     low = min(offset for _, offset in seeds)
-    first = max(1, delta // 64) if targets else delta
+    first = max(1, delta // narrower) if targets else delta
     return {
         "delta": first,
         "widest": delta,
