@@ -1,0 +1,101 @@
+"""A session: an algorithm over a shared graph, made when it is needed, given back after failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.choice import AUTO, checked, choose
+from vkssp.solvers.shared import SharedGraph
+from vkssp.solvers.terminals import terminals
+
+OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
+
+
+class Session(Resource):
+    """What a solver does its searches with; see `vkssp.solver.Solver`, which has the questions that can be asked."""
+
+    _counting: int
+    _parameters: dict[str, int | None]
+
+    def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
+        self._shared = shared.hold()
+        self._prepared, self.device = shared.graph.prepared, shared.device
+        self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
+        self.last: Outcome | None = None
+        self._download_s: float | None = None
+        self._lock = threading.RLock()
+        self._search: Algorithm | None = None
+        self._walker: Walker | None = None
+        super().__init__()
+        try:
+            # In the whole graph, of which a core has the numbering, but not the degrees.
+            self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
+            self._parameters = self._parameters or checked(self.algorithm, {})
+            self._algorithm()
+        except BaseException:
+            self.close()
+            raise
+        self._upload_s = self.device.upload_s - uploaded_s
+        self._setup_s = time.perf_counter() - began - self._upload_s
+
+    def _algorithm(self) -> Algorithm:
+        """Return the algorithm with its buffers, made when there is none yet, or none any more."""
+        if self._search is None:
+            self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
+        return self._search
+
+    def _discard(self) -> None:
+        """Give back the algorithm's buffers; the next search makes new ones.
+
+        After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
+        """
+        search, walker, self._search, self._walker = self._search, self._walker, None, None
+        for part in (walker, search):
+            if part is not None:
+                part.close()
+
+    def close(self) -> None:
+        """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
+        if not self.inherited:
+            with self._lock:
+                super().close()
+
+    def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
+        outcome = self._run(seeds, targets)
+        if outcome.best == UNREACHABLE and outcome.overflow:
+            found = self._algorithm().read()
+            beyond = self._prepared.beyond(found)
+            if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
+                raise DistanceOverflowError(OVERFLOW)
+        return outcome.best
+
+    def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
+        self._check_open()
+        self.last = None  # what fails has no outcome
+        try:
+            self.last = self._algorithm().search(seeds, targets)
+        except BaseException:
+            self._discard()
+            raise
+        return self.last
+
+    def _terminals(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    ) -> tuple[list[Terminal], list[Terminal]]:
+        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise QueryError("this solver has been closed; make another")
+        _ = self.device.handle  # an error if the device has been closed, or belongs to another process
+
+    def _release(self) -> None:
+        self._discard()
+        self._shared.release()
