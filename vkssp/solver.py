@@ -19,6 +19,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.terminals import terminals
+from vkssp.traffic import changed_weights
 
 
 class Solver(Session):
@@ -57,7 +58,7 @@ class Solver(Session):
     Attributes
     ----------
     graph : Graph
-        The graph.
+        The graph, with the weights that it has now.
     device : Device or Host
         The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
@@ -155,15 +156,15 @@ class Solver(Session):
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         """
-        here = terminals(self._prepared, seeds, "source")
-        with self._lock:
-            outcome = self._run(here, [])
+        with self.holding():
+            prepared = self._prepared
+            outcome = self._run(terminals(prepared, seeds, "source"), [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
-        if outcome.overflow and self._prepared.beyond(found).any():
+        if outcome.overflow and prepared.beyond(found).any():
             raise DistanceOverflowError(OVERFLOW)
-        return found if self._prepared.is_identity else found[self._prepared.node]
+        return found if prepared.is_identity else found[prepared.node]
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, ending the search early; 2**32 - 1 where there is no path.
@@ -175,9 +176,8 @@ class Solver(Session):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        seeds, targets = self._terminals([(source, 0)], [(target, 0)])
-        with self._lock:
-            return self._best(seeds, targets)
+        with self.holding():
+            return self._best(*self._terminals([(source, 0)], [(target, 0)]))
 
     def route(self, source: int, target: int) -> Route:
         """Return a shortest path from one node to another, and what the graph knows of it.
@@ -194,19 +194,19 @@ class Solver(Session):
             If the distance does not fit into 32 bits.
         """
         began = time.perf_counter()
-        found = self.search_path([(source, 0)], [(target, 0)])
+        found, graph = self.search_path([(source, 0)], [(target, 0)]), self.graph
         if found is None:
             raise NoRouteError(f"no path leads from node {source} to node {target}")
         weight, _, _, arcs = found
-        nodes = np.concatenate([np.array([source], np.uint32), self.graph.head[arcs]])
-        streets = self.graph.streets
+        nodes = np.concatenate([np.array([source], np.uint32), graph.head[arcs]])
+        streets = graph.streets
         return Route(
             nodes=nodes,
             arcs=arcs,
             weight=weight,
-            points=along(self.graph, nodes, arcs),
+            points=along(graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
-            duration_s=duration(self.graph, weight),
+            duration_s=duration(graph, weight),
             origin=None,
             destination=None,
             device=self.device.info.name,
@@ -228,9 +228,8 @@ class Solver(Session):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        here_seeds, here_targets = self._terminals(seeds, targets)
-        with self._lock:
-            return self._run(here_seeds, here_targets)
+        with self.holding():
+            return self._run(*self._terminals(seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return what each iteration of the last search did.
@@ -248,13 +247,43 @@ class Solver(Session):
         QueryError
             If the solver was not made with ``counters="trace"``, or nothing was searched yet.
         """
-        with self._lock:
-            self._check_open()
+        with self.holding():
             if COUNTING[self._counting] != "trace":
                 raise QueryError("this solver keeps no trace; make it with counters='trace'")
+            algorithm = self._algorithm()
             if self.last is None:
                 raise QueryError("there is no trace before the first search; ask for distances first")
-            return self._algorithm().trace()
+            return algorithm.trace()
+
+    def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
+        """Change the weights of all arcs, or of some, from the next search on.
+
+        They hold for all clones of this solver, too, and change as soon as none of them searches. On the device only
+        what has changed is written, where that is possible: not where the graph is reduced (``reduction="none"`` keeps
+        it whole), for what chains become follows from weights; not where weights of zero appear or vanish in cycles;
+        and not for ``bellman_ford_edge`` and ``crauser``. There what follows from weights is made anew, which takes
+        about as long as the making of the solver without its numbering, and room for both.
+
+        Parameters
+        ----------
+        weights : array_like
+            Whole numbers from 0 to 2**32 - 2, one for each arc that is meant. Where turns take time an arc's weight
+            holds that of the turn into it, see `Streets.turn`.
+        arcs : array_like, optional
+            Ids of the arcs that are meant, by their places in `graph`; by default all. One may be named again with the
+            same weight, not with another.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc or weight, or there are not as many weights as arcs.
+        QueryError
+            If an arc has two weights.
+        """
+        with self._lock:
+            self._check_open()
+            self._check_free()
+            self._shared.set_weights(lambda graph: changed_weights(graph, weights, arcs))
 
     @property
     def timings(self) -> Timings:
@@ -274,10 +303,10 @@ class Solver(Session):
 
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
-        with self._lock:
-            self._check_open()
+        with self.holding():
+            algorithm = self._algorithm()
             if self._walker is None:
-                self._walker = self._algorithm().walker()
+                self._walker = algorithm.walker()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -300,10 +329,10 @@ class Solver(Session):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        here_seeds, here_targets = self._terminals(seeds, targets)
-        if len(targets) == 0:
-            raise QueryError("there is no target; give at least one")
-        with self._lock:
+        with self.holding():
+            here_seeds, here_targets = self._terminals(seeds, targets)
+            if len(targets) == 0:
+                raise QueryError("there is no target; give at least one")
             best = self._best(here_seeds, here_targets)
             if best == UNREACHABLE:
                 return None
@@ -314,4 +343,4 @@ class Solver(Session):
             except BaseException:
                 self._discard()
                 raise
-        return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
+            return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])

@@ -99,6 +99,11 @@ class HostSearch(Resource):
         """Return a copy of the distances of the last search; see `Algorithm`."""
         return self.distances.copy()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        return not self.closed
+
     def trace(self) -> npt.NDArray[Any]:
         """Return a copy of the iterations of the last search; see `Algorithm`."""
         return self._rows[: self._num_rows].copy()

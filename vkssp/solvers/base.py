@@ -169,6 +169,10 @@ class Algorithm(Protocol):
     def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
         """Allocate buffers and make pipelines; `counting` is an index into `COUNTING`."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on after weights have changed; otherwise another has to be made."""
+
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances from the nearest seed to every node, or to the best target and all nodes that are nearer."""
 

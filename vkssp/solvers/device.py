@@ -156,6 +156,7 @@ class DeviceAlgorithm(Resource):
             part.close()
         self._parts = []
         steps = self._steps()
+        self._planned = self._graph.prepared.spread
 
         def iterate(recording: Recording, times: int) -> None:
             for number in range(times):
@@ -171,6 +172,11 @@ class DeviceAlgorithm(Resource):
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
         self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
         self._parts.append(self._loop)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it suits the weights of the graph, which may be others than it was made for; see `Algorithm`."""
+        return not self.closed and self._graph.prepared.spread.fits(self._planned)
 
     def _finish(self) -> Callable[[Recording], None] | None:
         """Return what records the end of every batch."""

@@ -6,15 +6,19 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.prepare import PreparedGraph, places_of
+from vkssp.solvers.reweigh import Reweigher
 
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
 PIECE = 4096
+# What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming"}
 
 
 class DeviceGraph(Resource):
@@ -35,6 +39,8 @@ class DeviceGraph(Resource):
         self._arrays = Resource(self)
         self._lock = threading.RLock()
         self._things: dict[str, Any] = {}
+        self._reweigher: Reweigher | None = None
+        self._place_in: npt.NDArray[np.int64] | None = None
         self._to_pieces = prepared.arcs_to_pieces(PIECE)
         self.num_pieces = len(self._to_pieces)
 
@@ -87,6 +93,48 @@ class DeviceGraph(Resource):
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
+
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put other weights in the place of those on the device, where that is all that there is to do.
+
+        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards.
+
+        Parameters
+        ----------
+        prepared : PreparedGraph
+            What `PreparedGraph.reweighted` made of this one's.
+        changed : numpy.ndarray, optional
+            The caller's ids of the arcs whose weights are others, shape (k,), int64; by default all.
+
+        Returns
+        -------
+        bool
+            Whether it was done. It is not where nodes or arcs are others, nor where algorithms keep things here that
+            may follow from weights in ways that only they know: then another graph has to be made.
+        """
+        with self._lock:
+            if prepared.arc is not self.prepared.arc or not self._things.keys() <= _REWEIGHTED:
+                return False
+            if self._reweigher is None:
+                self._reweigher = Reweigher(self.device, self._arrays)
+            weight = prepared.graph.weight
+            if changed is not None:
+                changed = changed[prepared.places(changed) >= 0]
+            if "arcs" in self._things:
+                if changed is None:
+                    self._reweigher.put(self._things["arcs"], prepared.arcs[:, 1])
+                else:
+                    self._reweigher.put(self._things["arcs"], weight[changed], prepared.places(changed))
+            if "incoming" in self._things:
+                _, arcs_in, arc_in = self._things["incoming"]
+                if changed is None:
+                    self._reweigher.put(arcs_in, weight[arc_in])
+                else:
+                    if self._place_in is None:
+                        self._place_in = places_of(arc_in, prepared.graph.num_arcs)
+                    self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
+            self.prepared = prepared
+            return True
 
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""

@@ -68,6 +68,10 @@ class ReducedGraph(DeviceGraph):
             self.close()
             raise
 
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Return False: what chains become follows from weights, and so a graph is reduced anew."""
+        return False
+
 
 class ReducedSearch(Resource):
     """One search at a time on a reduced graph.
@@ -246,6 +250,11 @@ class ReducedSearch(Resource):
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""
         return self.distances.read(np.uint32, self._graph.num_nodes)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        return not self.closed
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the iterations of the last search in the core; see `Algorithm`."""

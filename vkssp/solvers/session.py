@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
-from vkssp.graph import UNREACHABLE
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import Algorithm, Outcome, Terminal, Walker
 from vkssp.solvers.choice import AUTO, checked, choose
+from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
 
@@ -26,27 +28,64 @@ class Session(Resource):
 
     def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
         self._shared = shared.hold()
-        self._prepared, self.device = shared.graph.prepared, shared.device
-        self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
+        self.device = shared.device
         self.last: Outcome | None = None
         self._download_s: float | None = None
-        self._lock = threading.RLock()
+        self._lock, self._depth = threading.RLock(), 0
         self._search: Algorithm | None = None
         self._walker: Walker | None = None
         super().__init__()
         try:
-            # In the whole graph, of which a core has the numbering, but not the degrees.
-            self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
-            self._parameters = self._parameters or checked(self.algorithm, {})
-            self._algorithm()
+            with self.holding():
+                # In the whole graph, of which a core has the numbering, but not the degrees.
+                self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
+                self._parameters = self._parameters or checked(self.algorithm, {})
+                self._algorithm()
         except BaseException:
             self.close()
             raise
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
 
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+        return self._prepared.graph
+
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        return self._shared.core_nodes
+
+    @property
+    def _prepared(self) -> PreparedGraph:
+        return self._shared.prepared
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self._check_open()
+            with self._shared.searching():
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+
+    def _check_free(self) -> None:
+        """Raise `QueryError` where this thread keeps the weights itself."""
+        if self._depth:
+            raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
+
     def _algorithm(self) -> Algorithm:
-        """Return the algorithm with its buffers, made when there is none yet, or none any more."""
+        """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""
+        if self._search is not None and not self._search.is_current:
+            self._discard()
+            self.last = None  # its trace is gone
         if self._search is None:
             self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
         return self._search
@@ -77,7 +116,6 @@ class Session(Resource):
         return outcome.best
 
     def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
-        self._check_open()
         self.last = None  # what fails has no outcome
         try:
             self.last = self._algorithm().search(seeds, targets)
