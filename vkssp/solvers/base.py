@@ -157,6 +157,18 @@ class Walker(Protocol):
         """Give back what it holds."""
 
 
+class Reader(Protocol):
+    """Reads the distances of some nodes off those of an algorithm's last search."""
+
+    closed: bool
+
+    def read(self) -> Uint32s:
+        """Return the distances, in the order of the nodes."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
 class Algorithm(Protocol):
     """A search with buffers of its own, to be run any number of times by one thread at a time."""
 
@@ -184,6 +196,9 @@ class Algorithm(Protocol):
 
     def walker(self) -> Walker:
         """Return a walker along the distances of this algorithm's searches."""
+
+    def reader(self, nodes: Uint32s) -> Reader:
+        """Return a reader of the distances of some nodes, by the numbers that they have in the prepared graph."""
 
     def close(self) -> None:
         """Give back the buffers."""

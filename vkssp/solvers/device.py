@@ -16,6 +16,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.loop import Loop
 from vkssp.solvers.path import PathWalker
@@ -290,3 +291,7 @@ class DeviceAlgorithm(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

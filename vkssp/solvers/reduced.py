@@ -33,6 +33,7 @@ from vkssp.reduction import Reduction
 from vkssp.reduction.inside import Inside, search_inside
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
 from vkssp.solvers.device import DeviceAlgorithm
+from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
@@ -263,3 +264,7 @@ class ReducedSearch(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances of the whole graph; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

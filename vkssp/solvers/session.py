@@ -7,17 +7,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
-from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.base import Algorithm, Outcome, Reader, Terminal, Walker
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
 
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
+# Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
+_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 256
 
 
 class Session(Resource):
@@ -105,6 +109,67 @@ class Session(Resource):
         if not self.inherited:
             with self._lock:
                 super().close()
+
+    def rows(
+        self, graph: Graph, seeds: Sequence[Sequence[Terminal]], nodes: Uint32s, *, whole: bool = False
+    ) -> Iterator[Uint32s]:
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
+
+        This is what all tables are made of: an engine that searches for many sources at once would take the place of
+        the loop here.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph of this session, with the weights that are meant.
+        seeds : sequence of sequences of (int, int)
+            For each row nodes, each with the weight between it and the place that is meant; a row without any is
+            unreachable throughout.
+        nodes : numpy.ndarray
+            The nodes whose distances are wanted, shape (k,), uint32.
+        whole : bool
+            Whether rows are to hold the distances of all nodes of the graph.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Blocks of rows, shape (rows, k) or (rows, num_nodes), uint32; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or while blocks are made, if weights have changed meanwhile.
+        DistanceOverflowError
+            While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
+        """
+        with self.holding():
+            here = [terminals(self._prepared, group, "source") if len(group) else [] for group in seeds]
+            node = self._prepared.node
+            return self._blocks(graph, here, node[nodes], node if whole else node[nodes])
+
+    def _blocks(
+        self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s
+    ) -> Iterator[Uint32s]:
+        reader: Reader | None = None
+        size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
+        try:
+            for first in range(0, len(seeds), size):
+                block = np.full((len(seeds[first : first + size]), len(wanted)), UNREACHABLE, np.uint32)
+                for row, group in zip(block, seeds[first : first + size], strict=True):
+                    with self.holding():
+                        if self.graph is not graph:
+                            raise QueryError("weights changed while a table was made; ask for it again")
+                        if group:
+                            outcome = self._run(group, [])
+                            if reader is None or reader.closed:
+                                reader = self._algorithm().reader(wanted)
+                            row[:] = reader.read()
+                            if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
+                                raise DistanceOverflowError(OVERFLOW)
+                yield block
+        finally:
+            if reader is not None:
+                reader.close()
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
