@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.graphs import ON_DEVICE, check_path, grid, heap_dijkstra, make_solver, random_graphs
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, GraphError, QueryError, Solver
+from tests.graphs import check_path, heap_dijkstra, make_solver, random_graphs
+from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.prepare import PreparedGraph
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 LARGEST = 2**32 - 2

@@ -154,6 +154,12 @@ class StreetIndex:
         found: list[int] = order[first[place] : first[place + 1]].tolist()
         return found
 
+    def nodes_of(self, snap: Snap) -> list[int]:
+        """Return the nodes at the end of a polyline that a point lies on."""
+        arc = int(self.arcs(snap.polyline)[0])
+        at_tail = snap.fraction == (1.0 if self.backward[arc] else 0.0)
+        return self.nodes_at(int(self.graph.tail[arc] if at_tail else self.graph.head[arc]))
+
     def arcs_out(self, node: int) -> range:
         """Return the arcs that leave a node."""
         return range(int(self.graph.first_out[node]), int(self.graph.first_out[node + 1]))
