@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,7 +56,7 @@ class Lengths:
         """Return the metres of a part of an arc; none where there is no arc."""
         return part * float(self._of_arc[arc]) if arc >= 0 else 0.0
 
-    def along(self, distances: Uint32s, starts: list[End]) -> Floats:
+    def along(self, distances: Uint32s, starts: Sequence[End]) -> Floats:
         """Return the metres of a shortest path to each node; those of nodes that are not reached mean nothing.
 
         Each node but the first of a path has an arc into it along which its distance was found. The sums over the tree
@@ -65,7 +67,7 @@ class Lengths:
         ----------
         distances : numpy.ndarray
             Distance of each node, shape (num_nodes,), uint32.
-        starts : list of End
+        starts : sequence of End
             What they are distances from.
 
         Returns

@@ -20,7 +20,8 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, i
 from vkssp.routing.places import LatLon, check_place, nearest_places, no_road, place_of, text
 from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import Snap, StreetIndex
-from vkssp.routing.table import Table, table_of_places
+from vkssp.routing.table import Table
+from vkssp.routing.table_places import table_of_places
 from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 from vkssp.traffic import Change, speed_weights
