@@ -23,22 +23,30 @@ from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, T
 from vkssp.solvers.session import Session
 
 
+def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
+    """Return places as an array, and the nearest point on a street to each; errors name the row."""
+    for row, place in enumerate(places):
+        check_place(index, place, f"{name} {row}")
+    where = np.array([tuple(map(float, place)) for place in places], np.float64)
+    nearest: list[Snap] = []
+    for row, snap in enumerate(index.nearest_of_each(where)):
+        if snap is None:
+            raise no_road(places[row], f"{name} {row}")
+        nearest.append(snap)
+    return where, nearest
+
+
 class _Snapped:
     """Places and the streets that they may be snapped to: the nearest, or the nearest of those that lead on."""
 
-    def __init__(self, index: StreetIndex, places: Sequence[LatLon], name: str, *, leaving: bool) -> None:
-        for row, place in enumerate(places):
-            check_place(index, place, f"{name} {row}")
-        where = np.array([tuple(map(float, place)) for place in places], np.float64)
-        self.nearest: list[Snap] = []
-        for row, snap in enumerate(index.nearest_of_each(where)):
-            if snap is None:
-                raise no_road(places[row], f"{name} {row}")
-            self.nearest.append(snap)
+    def __init__(
+        self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
+    ) -> None:
+        self.nearest = nearest
         useful = index.leaves if leaving else index.is_reached
         away = [row for row, snap in enumerate(self.nearest) if not useful(snap)]
         self.other: list[Snap | None] = list(self.nearest)
-        found = index.nearest_of_each(where[away], leaving=leaving, reached=not leaving)
+        found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving)
         for row, snap in zip(away, found, strict=True):
             self.other[row] = snap
         self.differs = np.array([a != b for a, b in zip(self.nearest, self.other, strict=True)], np.bool_)
@@ -134,8 +142,10 @@ class _Places:
         island_here, island_there = here.island[rows][:, None], there.island[None, :]
         meet = ~same & (here.other_part[rows][:, None] == there.other_part[None, :])
         everywhere = np.ones_like(same)
+        # Rows that may need a search from another street, and the place of each row among them.
+        lacking = here.differs[rows] & (weight >= NEVER).any(axis=1)
+        place = np.cumsum(lacking) - 1
         from_others: Rows | None = None
-        place = np.cumsum(here.differs[rows]) - 1  # of each row among those
         # Which of the two streets of the source, and of the target, are tried first, and which after those.
         for asked, other_here, other_there in (
             (everywhere, same | island_here, same | island_there),
@@ -149,7 +159,7 @@ class _Places:
                 if len(used) == 0:
                     continue
                 if of_source and from_others is None:
-                    from_others = self._from_others(rows[here.differs[rows]])
+                    from_others = self._from_others(rows[lacking])
                 known = found.taken(used) if from_others is None or not of_source else from_others.taken(place[used])
                 filled, long = self._best(rows[used], known, of_source=of_source, of_target=of_target)
                 weight[used] = np.where(wanted[used], filled, weight[used])
@@ -178,8 +188,9 @@ def table_of_places(
             raise QueryError(f"there are no {name}; give at least one")
     with solver.holding():
         maker = Maker(solver, checked_metrics(solver.graph, metrics))
-        here = _Snapped(index, sources, "source", leaving=True)
-        there = _Snapped(index, sources if targets is None else targets, "target", leaving=False)
+        known = _snapped(index, sources, "source")
+        here = _Snapped(index, *known, leaving=True)
+        there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
         # With the weights that there are now, whatever other queries are asked meanwhile.
         rows = _Places(maker, copy.copy(index), here, there)
     return Table((len(here.nearest), len(there.nearest)), maker.metrics, rows.blocks)

@@ -21,7 +21,7 @@ from vkssp.solvers.terminals import terminals
 
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 # Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
-_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 256
+_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
 
 
 class Session(Resource):
