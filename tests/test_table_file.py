@@ -56,11 +56,11 @@ def test_parquet(device: Device, tmp_path: Path) -> None:
     graph = grid(8, seed=1)
     with Solver(graph, "near_far", device) as solver:
         whole = table_of_nodes(solver, range(64), [5, 9], ["weight", "distance"])
-        cut = Table(whole.shape, whole.metrics, lambda: (piece for block in whole for piece in halves(block)))
-        write_table(path, cut, targets=["x", "y"])
+        pieces = [piece for block in whole for piece in halves(block)]
+        write_table(path, Table(whole.shape, whole.metrics, lambda: iter(pieces)), targets=["x", "y"])
         expected = whole.read()
     found = parquet.read_table(path)
-    assert parquet.ParquetFile(path).num_row_groups == 2
+    assert parquet.ParquetFile(path).num_row_groups == len(pieces)
     assert found["source"].to_pylist() == np.repeat(range(64), 2).tolist()
     assert found["target"].to_pylist() == ["x", "y"] * 64
     assert found["weight"].to_pylist() == expected["weight"].reshape(-1).tolist()
@@ -71,7 +71,8 @@ def test_parquet(device: Device, tmp_path: Path) -> None:
 
 
 def halves(block: Block) -> list[Block]:
-    return [{name: values[at : at + 32] for name, values in block.items()} for at in (0, 32)]
+    middle = len(next(iter(block.values()))) // 2
+    return [{name: values[part] for name, values in block.items()} for part in (slice(middle), slice(middle, None))]
 
 
 @pytest.mark.parametrize("ending", table_file.ENDINGS)
@@ -210,6 +211,9 @@ def test_the_command(andorra_path: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert main([*base, "--traffic", str(traffic), "--output", str(output)]) == 0
     assert "1 of the 2 ways" in capsys.readouterr().err
     assert np.load(output)[0, 1] > expected[0, 1]
-    for wrong in (["--output", str(places)], ["--output", str(tmp_path / "t.xls")], ["--metrics", "fuel"]):
+    for wrong in (["--output", str(places)], ["--output", str(tmp_path / "t.xls")], ["--traffic", str(places)]):
         assert main([*base, "--output", str(output), *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit, match="2"):
+        main([*base, "--output", str(output), "--metrics", "duration,fuel"])
+    assert "choose some of duration, distance, weight" in capsys.readouterr().err

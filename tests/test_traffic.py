@@ -29,6 +29,9 @@ def test_arcs_of_ways(graph: Graph) -> None:
     for index, way in enumerate(ways):
         assert arcs[which == index].tolist() == np.flatnonzero(streets.way == way).tolist()
     assert [len(array) for array in streets.arcs_of_ways([])] == [0, 0]
+    for wrong in ([1.5], ["a"], [[1]]):
+        with pytest.raises(GraphError, match="give a list of OSM way ids"):
+            streets.arcs_of_ways(wrong)
 
 
 def test_weights_are_times_and_turns_stay(graph: Graph) -> None:
@@ -78,6 +81,7 @@ def test_queries_follow_speeds(device: Device, graph: Graph) -> None:
         ({7: float("nan")}, "above 0"),
         ({7: float("inf")}, "above 0"),
         ({7: 5.0}, "none of the 1 ways, such as 7"),
+        ({7.5: 5.0}, "must be a mapping"),
         ([7], "must be a mapping"),
         ({"a": 5.0}, "must be a mapping"),
         ({2**70: 5.0}, "must be a mapping"),
@@ -122,6 +126,7 @@ def test_files(graph: Graph, tmp_path: Path) -> None:
         ("arc,weight\n99999999,2\n", GraphError, "arc ids of this graph"),
         ("arc,weight\n1,20000\n1,30000\n", QueryError, "arc 1 is to weigh"),
         ("arc,weight\n1,9999999999\n", GraphError, "the largest of weights"),
+        ("arc,weight\n1,1e300\n", GraphError, "the largest of weights"),
         ("arc,weight\n99999999999999999999999,1\n", FormatError, "64 bits"),
         ("way,speed_kmh\n1.5,2\n", FormatError, "line 2: '1.5,2' is not a way and a speed"),
         ("way,speed_kmh\n5,0\n", QueryError, "above 0"),

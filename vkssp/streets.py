@@ -124,7 +124,7 @@ class Streets:
         Parameters
         ----------
         ways : array_like
-            OSM ids, shape (k,).
+            OSM ids, integers, shape (k,).
 
         Returns
         -------
@@ -133,9 +133,19 @@ class Streets:
             the graph does not have.
         which : numpy.ndarray
             For each of them the index of its way in `ways`, int64.
+
+        Raises
+        ------
+        GraphError
+            If they are no integers.
         """
         order, way = self._by_way
-        wanted = np.asarray(ways, np.int64)
+        given = np.asarray(ways)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise GraphError(
+                f"ways has shape {given.shape} and dtype {given.dtype}; give a list of OSM way ids, integers"
+            )
+        wanted = given.astype(np.int64)
         first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
         count = end - first
         places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))

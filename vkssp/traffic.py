@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,7 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
         into 32 bits, or the graph has none of the ways.
     """
     try:
-        ways = np.fromiter(speeds.keys(), np.int64, len(speeds))
+        ways = np.fromiter(map(operator.index, speeds), np.int64, len(speeds))
         speed = np.fromiter(speeds.values(), np.float64, len(speeds))
     except (AttributeError, TypeError, ValueError, OverflowError):
         raise QueryError("speeds must be a mapping of OSM way ids to km/h, such as {4711: 30.0}") from None
@@ -154,7 +155,7 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
     """
     names, first, second = _read(path)
     if names == _ARCS:
-        changed, arcs = changed_weights(graph, second.astype(np.int64), first)
+        changed, arcs = changed_weights(graph, second, first)
         assert arcs is not None
         return changed, Change(len(arcs), 0, 0)
     arcs, weights, change = _speed_weights(graph, first, second)

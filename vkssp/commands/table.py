@@ -22,7 +22,12 @@ SUMMARY = "find what it takes from each of many places to each of others"
 
 def names(text: str) -> list[str]:
     """Return the metrics in ``NAME,NAME,...``."""
-    return [name.strip() for name in text.split(",")]
+    from vkssp.routing.table import METRICS
+
+    found = [name.strip() for name in text.split(",")]
+    if not set(found) <= set(METRICS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(METRICS)}")
+    return found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
