@@ -207,6 +207,22 @@ def test_weights_change_between_the_searches_of_other_threads(device: Device) ->
         check(clone, graph.weight, 0)
 
 
+def test_a_thread_may_use_several_clones_while_another_waits(device: Device) -> None:
+    graph = grid(5)
+    with Solver(graph, "near_far", device) as solver, solver.clone() as clone:
+        with solver.holding():
+            changing = threading.Thread(target=lambda: clone.set_weights(graph.weight + np.uint32(1)), daemon=True)
+            changing.start()
+            while not solver._shared._waiting:
+                changing.join(0.01)
+            with solver.clone() as third:
+                for each in (third, clone):
+                    check(each, graph.weight, 0)
+        changing.join(60)
+        assert not changing.is_alive()
+        check(solver, graph.weight + np.uint32(1), 0)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DeviceError])
 def test_what_fails_half_way_leaves_the_old_weights(
     device: Device, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
@@ -265,8 +281,8 @@ def test_what_is_no_weight_is_an_error_and_changes_nothing(device: Device, algor
         solver.set_weights([], [])
         solver.set_weights([graph.weight[5]] * 2, [5, 5])
         check(solver, graph.weight, 0)
-        with solver.holding(), pytest.raises(QueryError, match="change them after it"):
-            solver.set_weights(graph.weight)
+        with solver.clone() as clone, solver.holding(), pytest.raises(QueryError, match="change them after it"):
+            clone.set_weights(graph.weight)
     with pytest.raises(QueryError, match="closed"):
         solver.set_weights(graph.weight)
 

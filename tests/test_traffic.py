@@ -30,7 +30,7 @@ def test_arcs_of_ways(graph: Graph) -> None:
         assert arcs[which == index].tolist() == np.flatnonzero(streets.way == way).tolist()
     assert [len(array) for array in streets.arcs_of_ways([])] == [0, 0]
     for wrong in ([1.5], ["a"], [[1]]):
-        with pytest.raises(GraphError, match="give a list of OSM way ids"):
+        with pytest.raises(GraphError, match="give OSM way ids"):
             streets.arcs_of_ways(wrong)
 
 

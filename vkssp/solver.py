@@ -317,8 +317,12 @@ class Solver(Session):
         """
         with self._lock:
             self._check_open()
-            self._check_free()
-            self._shared.set_weights(lambda graph: changed_weights(graph, weights, arcs))
+            shared = self._shared.hold()
+        # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+        try:
+            shared.set_weights(lambda graph: changed_weights(graph, weights, arcs))
+        finally:
+            shared.release()
 
     @property
     def timings(self) -> Timings:

@@ -142,9 +142,7 @@ class Streets:
         order, way = self._by_way
         given = np.asarray(ways)
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise GraphError(
-                f"ways has shape {given.shape} and dtype {given.dtype}; give a list of OSM way ids, integers"
-            )
+            raise GraphError(f"ways has shape {given.shape} and dtype {given.dtype}; give OSM way ids, integers")
         wanted = given.astype(np.int64)
         first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
         count = end - first

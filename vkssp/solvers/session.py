@@ -35,7 +35,7 @@ class Session(Resource):
         self.device = shared.device
         self.last: Outcome | None = None
         self._download_s: float | None = None
-        self._lock, self._depth = threading.RLock(), 0
+        self._lock = threading.RLock()
         self._search: Algorithm | None = None
         self._walker: Walker | None = None
         super().__init__()
@@ -69,21 +69,9 @@ class Session(Resource):
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
         with self._lock:
-            if self._depth:
-                yield
-                return
             self._check_open()
             with self._shared.searching():
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-
-    def _check_free(self) -> None:
-        """Raise `QueryError` where this thread keeps the weights itself."""
-        if self._depth:
-            raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
+                yield
 
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""

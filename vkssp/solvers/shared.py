@@ -82,22 +82,33 @@ class SharedGraph:
         self._lock, self._holders = threading.Lock(), 0
         self._idle = threading.Condition()
         self._searches, self._waiting, self._is_torn = 0, 0, False
+        self._of_thread = threading.local()
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """Keep the weights as they are; not to be nested, for it waits for those who want to change them."""
+        """Keep the weights as they are; may be nested."""
+        if self._is_searching:
+            yield  # and not wait for those who wait for this thread
+            return
         with self._idle:
             while self._waiting:
                 self._idle.wait()
             if self._is_torn:
                 self._replace(self.prepared)
             self._searches += 1
+        self._of_thread.searches = True
         try:
             yield
         finally:
+            self._of_thread.searches = False
             with self._idle:
                 self._searches -= 1
                 self._idle.notify_all()
+
+    @property
+    def _is_searching(self) -> bool:
+        """Whether this thread keeps the weights as they are."""
+        return getattr(self._of_thread, "searches", False)
 
     def set_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
         """Change weights as soon as nobody searches, all at once or, after an error, not at all.
@@ -107,7 +118,14 @@ class SharedGraph:
         change : callable
             Returns a graph with other weights for the one that there is, and the ids of the arcs whose weights are
             others, or None for all.
+
+        Raises
+        ------
+        QueryError
+            If this thread keeps the weights as they are.
         """
+        if self._is_searching:
+            raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
         with self._idle:
             self._waiting += 1
             try:
