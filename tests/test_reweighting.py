@@ -87,7 +87,7 @@ def test_distances_follow_any_sequence_of_changes(device: Device, algorithm: str
         change_and_check(solver, rng, 3)
 
 
-@settings(max_examples=max(2, EXAMPLES // 6))
+@settings(max_examples=max(2, EXAMPLES // 15))
 @given(graph=random_graphs(max_nodes=25), seed=st.integers(0, 2**32 - 1))
 @pytest.mark.parametrize("algorithm", ["near_far", "bellman_ford_edge"])
 def test_a_reduced_graph_is_reduced_anew(device: Device, algorithm: str, graph: Graph, seed: int) -> None:
@@ -194,7 +194,7 @@ def test_weights_change_between_the_searches_of_other_threads(device: Device) ->
     with Solver(graph, "near_far", device) as solver, solver.clone() as clone:
         found: list[np.ndarray] = []
         threads = [
-            threading.Thread(target=lambda s=each: found.extend(s.distances(0) for _ in range(15)))  # type: ignore[misc]
+            threading.Thread(target=lambda s=each: found.extend(s.distances(0) for _ in range(8)))  # type: ignore[misc]
             for each in (solver, clone)
         ]
         for thread in threads:
