@@ -14,8 +14,9 @@ from tests.conftest import EXAMPLES, shared_data
 from tests.graphs import grid, make_solver, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.gpu.device import Device
+from vkssp.routing.ends import End
 from vkssp.routing.lengths import arc_lengths
-from vkssp.routing.table import table_of_nodes
+from vkssp.routing.table import Goals, Maker, nodes_for, table_of_nodes
 from vkssp.solvers import ALGORITHMS, session
 
 Place = tuple[float, float]
@@ -77,6 +78,16 @@ def test_what_is_no_table(device: Device) -> None:
     with Solver(Graph.from_edges([0], [1], [1]), "near_far", device) as solver:
         with pytest.raises(QueryError, match="no coordinates"):
             table_of_nodes(solver, [0], [1], ["distance"])
+
+
+def test_targets_that_nothing_leads_to(device: Device) -> None:
+    graph = grid(3)
+    with Solver(graph, "near_far", device) as solver:
+        maker = Maker(solver, ("distance", "weight"))
+        goals = Goals(graph, [[], []], maker.lengths)
+        (found,) = maker.found([[End(0, 0)], []], nodes_for(graph, [goals]), 8)
+        block = maker.block(*goals.best(found))
+    assert np.array_equal(block["weight"], np.full((2, 2), UNREACHABLE)) and np.isnan(block["distance"]).all()
 
 
 def test_weights_that_change_end_a_table(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

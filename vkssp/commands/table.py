@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> Result:
     """Make a table and write it."""
     from vkssp.routing.router import Router
     from vkssp.routing.table import table_of_nodes
-    from vkssp.routing.table_file import check_ending, read_ends, write_table
+    from vkssp.routing.table_file import check_ending, read_ends
     from vkssp.solver import Solver
     from vkssp.storage import check_writable
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> Result:
             assert sources.nodes is not None and targets.nodes is not None
             solver, table = opened, table_of_nodes(opened, sources.nodes, targets.nodes, args.metrics)
         snapped = time.perf_counter()
-        reached = write_table(args.output, table, sources.ids, targets.ids, progress=is_watched(args))
+        reached = table.write(args.output, sources.ids, targets.ids, progress=is_watched(args))
         device, algorithm = solver.device.info.name, solver.algorithm
     seconds, pairs = time.perf_counter() - snapped, table.shape[0] * table.shape[1]
     result: dict[str, Any] = {

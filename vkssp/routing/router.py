@@ -228,7 +228,8 @@ class Router(Resource):
     def set_speeds(self, speeds: Mapping[int, float]) -> Change:
         """Change how fast OSM ways are travelled, both ways, from the next query on.
 
-        Turns take as long as before, and so do gates. Speeds hold until others are set for the same ways.
+        Turns take as long as before, and so do gates. Speeds hold until others are set for the same ways, or weights:
+        `set_weights` with those of the graph that the router was made of brings back the first ones.
 
         Parameters
         ----------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,19 @@ class Table:
             at += len(values)
         return whole
 
+    def write(
+        self,
+        path: str | Path,
+        sources: Sequence[int] | Sequence[str] | None = None,
+        targets: Sequence[int] | Sequence[str] | None = None,
+        *,
+        progress: bool = False,
+    ) -> int:
+        """Write all of it to a .npy, .csv or .parquet file, row by row; see `vkssp.routing.table_file.write_table`."""
+        from vkssp.routing.table_file import write_table
+
+        return write_table(path, self, sources, targets, progress=progress)
+
 
 def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, ...]:
     """Return what a table of a graph is to hold, by default durations, or weights where those are none.
@@ -84,8 +98,6 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, .
         raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(METRICS)}, each once")
     if "duration" in wanted and not timed:
         raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
-    if "distance" in wanted and graph.lat is None:
-        raise QueryError("the graph has no coordinates, so there are no metres in it; leave the metric distance out")
     return wanted
 
 
@@ -136,9 +148,8 @@ class Goals:
         count, number = np.diff(self.first, append=len(self)), np.arange(len(self))
         which = np.where(through == np.repeat(best, count, axis=1), number, len(number))
         chosen = np.minimum.reduceat(which, self.first, axis=1)
-        # Where no way leads the column is any: the weight tells.
-        column = np.minimum(self._column[chosen], rows.metres.shape[1] - 1)
-        return best, np.take_along_axis(rows.metres, column, axis=1) + self.metres[chosen]
+        to_goal = np.concatenate([rows.metres, np.zeros((len(rows.metres), 1))], axis=1)
+        return best, np.take_along_axis(to_goal, self._column[chosen], axis=1) + self.metres[chosen]
 
 
 def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
@@ -166,9 +177,7 @@ class Maker:
                 distances, metres = block[first : first + most], None
                 if self.lengths is not None:
                     groups = starts[row : row + len(distances)]
-                    along = (
-                        self.lengths.along(of_row, list(ends)) for of_row, ends in zip(distances, groups, strict=True)
-                    )
+                    along = map(self.lengths.along, distances, groups)
                     metres = np.stack([metres_of_row[nodes] for metres_of_row in along])
                     distances = distances[:, nodes]
                 row += len(distances)

@@ -147,7 +147,7 @@ class Session(Resource):
                     with self.holding():
                         if self.graph is not graph:
                             raise QueryError("weights changed while a table was made; ask for it again")
-                        if group:
+                        if group and len(wanted):
                             outcome = self._run(group, [])
                             if reader is None or reader.closed:
                                 reader = self._algorithm().reader(wanted)
