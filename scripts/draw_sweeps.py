@@ -34,7 +34,7 @@ from vkssp.bench.evaluation import exit_code, import_pyplot
 from vkssp.bench.film import Film, check_film, write_film
 from vkssp.bench.replay import range_widths, replay, times_covered
 from vkssp.bench.streetmap import BACKGROUND, StreetMap, window_of
-from vkssp.cli import latlon
+from vkssp.commands.common import latlon
 from vkssp.errors import QueryError
 from vkssp.geo import haversine
 from vkssp.gpu.device import Device

@@ -68,7 +68,10 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(devi
     for algorithm in ON_DEVICE:
         with make_solver(grid(4), algorithm, device) as solver:
             solver.route(0, 15)
-    Solver(grid(4), device=device, reduction="full").close()
+    with Solver(grid(4), "near_far", device, reduction="full") as solver:
+        next(solver.table([0]))
+    with Solver(grid(4), "near_far", device) as solver:
+        solver.set_weights(grid(4).weight)
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:

@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 from tests.osm_maps import import_plain
-from vkssp import Graph, QueryError, Router
+from vkssp import Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.routing.places import nearest_places
@@ -43,3 +43,24 @@ def test_there_may_be_fewer_streets_than_were_asked_for(device: Device) -> None:
     for number in (0, -1, 1.5, None):
         with pytest.raises(QueryError, match=r"number is .*; give how many streets"):
             nearest_places(index, (0, 0), number)  # type: ignore[arg-type]
+
+
+def test_many_places_at_once_are_found_as_one_by_one(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path, turns="none")
+    index = StreetIndex(graph)
+    rng = np.random.default_rng(3)
+    bounds = (index.south - 0.3, index.west - 0.3), (index.north + 0.3, index.east + 0.3)
+    places = np.concatenate([rng.uniform(*bounds, (400, 2)), index.points[::97], index.points[:3]])
+    for options in ({}, {"leaving": True}, {"reached": True}):
+        found = index.nearest_of_each(places, **options)
+        assert found == [index.nearest(lat, lon, **options) for lat, lon in places.tolist()]
+        assert None in found, "some are far from any street"
+    assert index.nearest_of_each(np.empty((0, 2))) == []
+
+
+def test_many_places_where_the_map_begins_again() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [1, 1, 1], lat=[0, 0, 0.01], lon=[179.999, -179.999, -179.998])
+    index = StreetIndex(graph)
+    places = np.random.default_rng(1).uniform((-0.01, 179.99), (0.01, 180), (20, 2))
+    places[::2, 1] -= 359.99
+    assert index.nearest_of_each(places) == [index.nearest(lat, lon) for lat, lon in places.tolist()]

@@ -15,6 +15,7 @@ from vkssp.order import Order, z_order
 from vkssp.reading import read_graph
 from vkssp.routing.route import Place, Route
 from vkssp.routing.router import Router
+from vkssp.routing.table import Table
 from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
 from vkssp.streets import Streets
@@ -37,6 +38,7 @@ __all__ = [
     "Router",
     "Solver",
     "Streets",
+    "Table",
     "VksspError",
     "landmark_order",
     "read_graph",

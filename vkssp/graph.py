@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,8 @@ Uint32s = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
 
-def _uint32s(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s:
-    """Return `values` as one-dimensional uint32s, or say which of them cannot be one."""
+def whole_numbers(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s:
+    """Return `values` as one-dimensional uint32s, or raise a `GraphError` that says which of them cannot be one."""
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of unequal length
@@ -171,11 +171,11 @@ class Graph:
         GraphError
             If anything does not hold; the message names the array, the entry and the cure.
         """
-        first = _uint32s(first_out, "first_out", "offsets", UNREACHABLE)
+        first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
         if len(first) == 0:
             raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
-        heads = _uint32s(head, "head", "node ids", UNREACHABLE)
-        weights = _uint32s(weight, "weight", "weights", UNREACHABLE - 1)
+        heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
+        weights = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1)
         num_nodes = len(first) - 1
         if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
             raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
@@ -233,9 +233,9 @@ class Graph:
         GraphError
             If anything does not hold; the message names the array, the entry and the cure.
         """
-        tails = _uint32s(tail, "tail", "node ids", UNREACHABLE)
-        heads = _uint32s(head, "head", "node ids", UNREACHABLE)
-        weights = _uint32s(weight, "weight", "weights", UNREACHABLE - 1)
+        tails = whole_numbers(tail, "tail", "node ids", UNREACHABLE)
+        heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
+        weights = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1)
         if not len(tails) == len(heads) == len(weights):
             raise GraphError(
                 f"tail, head and weight have {len(tails)}, {len(heads)}, {len(weights)} entries; give as many of each"
@@ -306,6 +306,35 @@ class Graph:
         index = np.int32 if max(self.num_nodes, self.num_arcs) < 2**31 else np.int64
         rows = (self.weight.copy(), self.head.astype(index), self.first_out.astype(index))
         return sparse.csr_array(rows, shape=(self.num_nodes, self.num_nodes))
+
+    def with_weights(self, weight: npt.NDArray[np.uint32]) -> Graph:
+        """Return a graph with other weights that shares everything else with this one.
+
+        Parameters
+        ----------
+        weight : numpy.ndarray
+            Whole numbers from 0 to 2**32 - 2, shape (num_arcs,). Where turns take time an arc's weight holds that of
+            the turn into it, see `Streets.turn`.
+
+        Raises
+        ------
+        GraphError
+            If a weight is none, there are more or fewer than arcs, or one is less than the turn into its arc takes.
+        """
+        weights = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1)
+        if len(weights) != self.num_arcs:
+            raise GraphError(f"weight has {len(weights)} entries and the graph {self.num_arcs} arcs; give one per arc")
+        turn = None if self.streets is None else self.streets.turn
+        if turn is not None and (weights < turn).any():
+            at = int(np.argmax(weights < turn))
+            raise GraphError(
+                f"weight[{at}] is {weights[at]}, less than the {turn[at]} that the turn into that arc takes; weights "
+                "of arcs hold those of turns, which streets.turn tells"
+            )
+        graph = replace(self, weight=_fixed(weights))
+        if "tail" in self.__dict__:
+            graph.__dict__["tail"] = self.tail  # the same, and need not be made again
+        return graph
 
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
         """Return the graph with every arc turned round, and for each of its arcs the id it has here."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,18 @@ import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
-from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import COUNTING, Algorithm, Outcome, Terminal, Walker
-from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, choose, runs_on
+from vkssp.solvers.base import COUNTING, Outcome, Terminal
+from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.shared import SharedGraph, Timings, share
-from vkssp.solvers.terminals import terminals
+from vkssp.solvers.session import OVERFLOW, Session
+from vkssp.solvers.shared import Timings, share
+from vkssp.solvers.terminals import nodes_of, terminals
+from vkssp.traffic import changed_weights
 
-_OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 
-
-class Solver(Resource):
+class Solver(Session):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
@@ -61,7 +58,7 @@ class Solver(Resource):
     Attributes
     ----------
     graph : Graph
-        The graph.
+        The graph, with the weights that it has now.
     device : Device or Host
         The device; a stand-in for it where the algorithm runs on the CPU.
     algorithm : str
@@ -108,49 +105,6 @@ class Solver(Resource):
             reduction = "auto" if algorithm == AUTO else "none"
         shared = share(graph, order, where, device, reduction, counters == "trace")
         self._begin(algorithm, shared, began, uploaded_s)
-
-    def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self._shared = shared.hold()
-        self._prepared, self.device = shared.graph.prepared, shared.device
-        self.graph, self.core_nodes = self._prepared.graph, shared.core_nodes
-        self.last: Outcome | None = None
-        self._download_s: float | None = None
-        self._lock = threading.RLock()
-        self._search: Algorithm | None = None
-        self._walker: Walker | None = None
-        super().__init__()
-        try:
-            # In the whole graph, of which a core has the numbering, but not the degrees.
-            self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
-            self._parameters = self._parameters or checked(self.algorithm, {})
-            self._algorithm()
-        except BaseException:
-            self.close()
-            raise
-        self._upload_s = self.device.upload_s - uploaded_s
-        self._setup_s = time.perf_counter() - began - self._upload_s
-
-    def _algorithm(self) -> Algorithm:
-        """Return the algorithm with its buffers, made when there is none yet, or none any more."""
-        if self._search is None:
-            self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
-        return self._search
-
-    def _discard(self) -> None:
-        """Give back the algorithm's buffers; the next search makes new ones.
-
-        After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
-        """
-        search, walker, self._search, self._walker = self._search, self._walker, None, None
-        for part in (walker, search):
-            if part is not None:
-                part.close()
-
-    def close(self) -> None:
-        """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
-        if not self.inherited:
-            with self._lock:
-                super().close()
 
     def clone(self) -> Solver:
         """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
@@ -202,15 +156,15 @@ class Solver(Resource):
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         """
-        here = terminals(self._prepared, seeds, "source")
-        with self._lock:
-            outcome = self._run(here, [])
+        with self.holding():
+            prepared = self._prepared
+            outcome = self._run(terminals(prepared, seeds, "source"), [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
-        if outcome.overflow and self._prepared.beyond(found).any():
-            raise DistanceOverflowError(_OVERFLOW)
-        return found if self._prepared.is_identity else found[self._prepared.node]
+        if outcome.overflow and prepared.beyond(found).any():
+            raise DistanceOverflowError(OVERFLOW)
+        return found if prepared.is_identity else found[prepared.node]
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, ending the search early; 2**32 - 1 where there is no path.
@@ -222,9 +176,8 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        seeds, targets = self._terminals([(source, 0)], [(target, 0)])
-        with self._lock:
-            return self._best(seeds, targets)
+        with self.holding():
+            return self._best(*self._terminals([(source, 0)], [(target, 0)]))
 
     def route(self, source: int, target: int) -> Route:
         """Return a shortest path from one node to another, and what the graph knows of it.
@@ -241,25 +194,60 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         began = time.perf_counter()
-        found = self.search_path([(source, 0)], [(target, 0)])
+        found, graph = self.search_path([(source, 0)], [(target, 0)]), self.graph
         if found is None:
             raise NoRouteError(f"no path leads from node {source} to node {target}")
         weight, _, _, arcs = found
-        nodes = np.concatenate([np.array([source], np.uint32), self.graph.head[arcs]])
-        streets = self.graph.streets
+        nodes = np.concatenate([np.array([source], np.uint32), graph.head[arcs]])
+        streets = graph.streets
         return Route(
             nodes=nodes,
             arcs=arcs,
             weight=weight,
-            points=along(self.graph, nodes, arcs),
+            points=along(graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
-            duration_s=duration(self.graph, weight),
+            duration_s=duration(graph, weight),
             origin=None,
             destination=None,
             device=self.device.info.name,
             algorithm=self.algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
         )
+
+    def table(self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None) -> Iterator[Uint32s]:
+        """Return the distances from each of some nodes to each of others, some rows at a time.
+
+        Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
+        meanwhile.
+
+        Parameters
+        ----------
+        sources, targets : array_like
+            Node ids, shape (s,) and (t,); by default targets are the sources.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Blocks of rows, shape (rows, t), uint32, with s rows in all; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or no source or target; while rows are made, if weights have changed.
+        DistanceOverflowError
+            While rows are made, if a shortest distance does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     np.concatenate(list(solver.table([0, 1], [1, 2]))).tolist()
+        [[4, 7], [0, 3]]
+        """
+        graph = self.graph
+        rows = nodes_of(graph, sources, "sources")
+        columns = rows if targets is None else nodes_of(graph, targets, "targets")
+        return self.rows(graph, [[(node, 0)] for node in rows.tolist()], columns)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Run a search and leave its distances on the device, as those who measure want it.
@@ -275,9 +263,8 @@ class Solver(Resource):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        here_seeds, here_targets = self._terminals(seeds, targets)
-        with self._lock:
-            return self._run(here_seeds, here_targets)
+        with self.holding():
+            return self._run(*self._terminals(seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return what each iteration of the last search did.
@@ -295,13 +282,47 @@ class Solver(Resource):
         QueryError
             If the solver was not made with ``counters="trace"``, or nothing was searched yet.
         """
-        with self._lock:
-            self._check_open()
+        with self.holding():
             if COUNTING[self._counting] != "trace":
                 raise QueryError("this solver keeps no trace; make it with counters='trace'")
+            algorithm = self._algorithm()
             if self.last is None:
                 raise QueryError("there is no trace before the first search; ask for distances first")
-            return self._algorithm().trace()
+            return algorithm.trace()
+
+    def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
+        """Change the weights of all arcs, or of some, from the next search on.
+
+        They hold for all clones of this solver, too, and change as soon as none of them searches. On the device only
+        what has changed is written, where that is possible: not where the graph is reduced (``reduction="none"`` keeps
+        it whole), for what chains become follows from weights; not where weights of zero appear or vanish in cycles;
+        and not for ``bellman_ford_edge`` and ``crauser``. There what follows from weights is made anew, which takes
+        about as long as the making of the solver without its numbering, and room for both.
+
+        Parameters
+        ----------
+        weights : array_like
+            Whole numbers from 0 to 2**32 - 2, one for each arc that is meant. Where turns take time an arc's weight
+            holds that of the turn into it, see `Streets.turn`.
+        arcs : array_like, optional
+            Ids of the arcs that are meant, by their places in `graph`; by default all. One may be named again with the
+            same weight, not with another.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc or weight, or there are not as many weights as arcs.
+        QueryError
+            If an arc has two weights.
+        """
+        with self._lock:
+            self._check_open()
+            shared = self._shared.hold()
+        # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+        try:
+            shared.set_weights(lambda graph: changed_weights(graph, weights, arcs))
+        finally:
+            shared.release()
 
     @property
     def timings(self) -> Timings:
@@ -321,10 +342,10 @@ class Solver(Resource):
 
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
-        with self._lock:
-            self._check_open()
+        with self.holding():
+            algorithm = self._algorithm()
             if self._walker is None:
-                self._walker = self._algorithm().walker()
+                self._walker = algorithm.walker()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -347,10 +368,10 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        here_seeds, here_targets = self._terminals(seeds, targets)
-        if len(targets) == 0:
-            raise QueryError("there is no target; give at least one")
-        with self._lock:
+        with self.holding():
+            here_seeds, here_targets = self._terminals(seeds, targets)
+            if len(targets) == 0:
+                raise QueryError("there is no target; give at least one")
             best = self._best(here_seeds, here_targets)
             if best == UNREACHABLE:
                 return None
@@ -361,37 +382,4 @@ class Solver(Resource):
             except BaseException:
                 self._discard()
                 raise
-        return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
-
-    def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
-        outcome = self._run(seeds, targets)
-        if outcome.best == UNREACHABLE and outcome.overflow:
-            found = self._algorithm().read()
-            beyond = self._prepared.beyond(found)
-            if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
-                raise DistanceOverflowError(_OVERFLOW)
-        return outcome.best
-
-    def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
-        self._check_open()
-        self.last = None  # what fails has no outcome
-        try:
-            self.last = self._algorithm().search(seeds, targets)
-        except BaseException:
-            self._discard()
-            raise
-        return self.last
-
-    def _terminals(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
-    ) -> tuple[list[Terminal], list[Terminal]]:
-        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise QueryError("this solver has been closed; make another")
-        _ = self.device.handle  # an error if the device has been closed, or belongs to another process
-
-    def _release(self) -> None:
-        self._discard()
-        self._shared.release()
+            return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,43 @@ class Streets:
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights."""
         return weight if self.turn is None else weight - self.turn
+
+    @cached_property
+    def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The arcs in the order of their ways, and the way of each; made when first asked for."""
+        order = np.argsort(self.way, kind="stable")
+        return order, self.way[order]
+
+    def arcs_of_ways(self, ways: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the arcs that are parts of OSM ways.
+
+        Parameters
+        ----------
+        ways : array_like
+            OSM ids, integers, shape (k,).
+
+        Returns
+        -------
+        arcs : numpy.ndarray
+            Ids of the arcs of the first way, then of the second and so on, rising in each, int64; none for ways that
+            the graph does not have.
+        which : numpy.ndarray
+            For each of them the index of its way in `ways`, int64.
+
+        Raises
+        ------
+        GraphError
+            If they are no integers.
+        """
+        order, way = self._by_way
+        given = np.asarray(ways)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise GraphError(f"ways has shape {given.shape} and dtype {given.dtype}; give OSM way ids, integers")
+        wanted = given.astype(np.int64)
+        first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
+        count = end - first
+        places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+        return order[places], np.repeat(np.arange(len(wanted)), count)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from vkssp.commands import algorithms, bench, devices, distances, import_, info, isochrone, nearest, route
+from vkssp.commands import algorithms, bench, devices, distances, import_, info, isochrone, nearest, route, table
 from vkssp.commands.common import Result
 
 
@@ -27,6 +27,7 @@ COMMANDS: dict[str, Command] = {
     "import": import_,
     "info": info,
     "route": route,
+    "table": table,
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,

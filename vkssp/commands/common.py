@@ -12,6 +12,7 @@ from vkssp.reading import read_graph
 from vkssp.reduction import REDUCTIONS
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 from vkssp.solvers.prepare import ORDERS
+from vkssp.traffic import with_traffic
 
 #: What a command returns: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
@@ -91,6 +92,12 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         "algorithm is auto), none (else)",
     )
 
+    parser.add_argument(
+        "--traffic",
+        metavar="T.csv",
+        help="a table of what is not as in the graph: columns way,speed_kmh, for OSM ways, or arc,weight",
+    )
+
 
 def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver, those of its algorithm checked before anything is read."""
@@ -109,4 +116,12 @@ def is_watched(args: argparse.Namespace) -> bool:
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     """Return the graph that was asked for, or that of another path."""
-    return read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
+    graph = read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
+    traffic = getattr(args, "traffic", None)
+    if traffic is None:
+        return graph
+    graph, change = with_traffic(graph, traffic)
+    if change.unknown:
+        unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
+        print(f"vkssp: {unknown} are not in the graph, and passed over", file=sys.stderr)
+    return graph

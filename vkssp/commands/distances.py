@@ -44,9 +44,9 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.storage import atomic_write, check_writable
 
     if args.output:
-        check_writable(args.output, args.graph, args.trace)
+        check_writable(args.output, args.graph, args.trace, args.traffic)
     if args.trace:
-        check_writable(args.trace, args.graph)
+        check_writable(args.trace, args.graph, args.traffic)
     parameters = solver_parameters(args)
     counters = "trace" if args.trace else args.counters
     graph = load(args)

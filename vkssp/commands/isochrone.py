@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.storage import check_writable
 
     if args.output:
-        check_writable(args.output, args.graph)
+        check_writable(args.output, args.graph, args.traffic)
     parameters = solver_parameters(args)
     graph = load(args)
     timed = duration(graph, 1) is not None

@@ -30,6 +30,18 @@ class Work(NamedTuple):
     buckets: int | None = None
 
 
+class HostReader(Resource):
+    """Reads the distances of some nodes off those of a search."""
+
+    def __init__(self, search: HostSearch, nodes: Uint32s) -> None:
+        super().__init__(search)
+        self._search, self._nodes = search, nodes
+
+    def read(self) -> Uint32s:
+        """Return the distances, in the order of the nodes."""
+        return self._search.distances[self._nodes]
+
+
 class HostSearch(Resource):
     """One search at a time on the CPU; algorithms say how in `_run`.
 
@@ -99,6 +111,11 @@ class HostSearch(Resource):
         """Return a copy of the distances of the last search; see `Algorithm`."""
         return self.distances.copy()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        return not self.closed
+
     def trace(self) -> npt.NDArray[Any]:
         """Return a copy of the iterations of the last search; see `Algorithm`."""
         return self._rows[: self._num_rows].copy()
@@ -109,6 +126,10 @@ class HostSearch(Resource):
     def walker(self) -> HostWalker:
         """Return a walker along the distances of this algorithm's searches."""
         return HostWalker(self._graph, self)
+
+    def reader(self, nodes: Uint32s) -> HostReader:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return HostReader(self, nodes)
 
 
 _compiled: set[type[HostSearch]] = set()

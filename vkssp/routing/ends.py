@@ -55,7 +55,7 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[End]:
     """Return the nodes that one gets to first from a point."""
     graph, arcs = index.graph, index.arcs(snap.polyline).tolist()
     if index.knows_turns and snap.fraction in (0.0, 1.0):
-        arcs = [arc for node in _nodes_at(index, snap) for arc in index.arcs_out(node)]
+        arcs = [arc for node in index.nodes_of(snap) for arc in index.arcs_out(node)]
         return _best(End(int(graph.head[a]), part_weight(index, a, 1.0), a, 0.0) for a in arcs)
     at = {arc: position(index, arc, snap) for arc in arcs}
     ends = [End(int(graph.head[a]), part_weight(index, a, 1.0 - at[a]), a, at[a]) for a in arcs]
@@ -69,7 +69,7 @@ def find_goals(index: StreetIndex, snap: Snap) -> list[End]:
     """Return the nodes from which one gets to a point without passing another."""
     graph, arcs = index.graph, index.arcs(snap.polyline).tolist()
     if index.knows_turns and snap.fraction in (0.0, 1.0):
-        return _best(End(node, 0) for node in _nodes_at(index, snap))
+        return _best(End(node, 0) for node in index.nodes_of(snap))
     at = {arc: position(index, arc, snap) for arc in arcs}
     ends = [End(int(graph.tail[a]), turn_weight(index, a) + part_weight(index, a, at[a]), a, at[a]) for a in arcs]
     if index.knows_turns:
@@ -87,8 +87,8 @@ def find_direct(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, End, 
     """
     graph = index.graph
     ways: list[tuple[int, End, End]] = []
-    nodes = set(_nodes_at(index, start)) if index.knows_turns and start.fraction in (0.0, 1.0) else set()
-    if nodes and goal.fraction in (0.0, 1.0) and nodes & set(_nodes_at(index, goal)):
+    nodes = set(index.nodes_of(start)) if index.knows_turns and start.fraction in (0.0, 1.0) else set()
+    if nodes and goal.fraction in (0.0, 1.0) and nodes & set(index.nodes_of(goal)):
         end = End(min(nodes), 0)
         return 0, end, end
     for arc in index.arcs(goal.polyline).tolist():
@@ -103,13 +103,6 @@ def find_direct(index: StreetIndex, start: Snap, goal: Snap) -> tuple[int, End, 
             weight = part_weight(index, arc, there - here)
             ways.append((weight, End(-1, 0, arc, here), End(-1, 0, arc, there)))
     return min(ways, key=lambda way: way[0], default=None)
-
-
-def _nodes_at(index: StreetIndex, snap: Snap) -> list[int]:
-    """Return the nodes at the end of a polyline that a point lies on."""
-    arc = int(index.arcs(snap.polyline)[0])
-    at_tail = position(index, arc, snap) == 0.0
-    return index.nodes_at(int(index.graph.tail[arc] if at_tail else index.graph.head[arc]))
 
 
 def _best(ends: Iterable[End]) -> list[End]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,11 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, i
 from vkssp.routing.places import LatLon, check_place, nearest_places, no_road, place_of, text
 from vkssp.routing.route import Place, Route, along, duration
 from vkssp.routing.snap import Snap, StreetIndex
+from vkssp.routing.table import Table
+from vkssp.routing.table_places import table_of_places
 from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
+from vkssp.traffic import Change, speed_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +76,23 @@ class Router(Resource):
         **parameters: Any,
     ) -> None:
         super().__init__()
-        self.graph = graph
-        self.index = StreetIndex(graph)
+        self._index = StreetIndex(graph)
         self.solver = Solver(graph, algorithm, device, **parameters)
         # Now rather than in the first query. Some drivers compile a kernel when it first runs, so each runs once.
-        self.index.prepare()
+        self._index.prepare()
         self.solver.prepare_routes()
         self.solver.search_path([(0, 0)], [(0, 0)])
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+        return self.solver.graph
+
+    @property
+    def index(self) -> StreetIndex:
+        """The streets, where places are snapped to."""
+        self._index.graph = self.graph  # of which nothing but the weights may be others
+        return self._index
 
     def _release(self) -> None:
         solver = getattr(self, "solver", None)
@@ -177,9 +190,65 @@ class Router(Resource):
             start = self.index.nearest(*origin, leaving=True) or start
         if start is None:
             raise no_road(origin, "from")
-        starts = find_starts(self.index, start)
-        distances = self.solver.distances_from([(end.node, end.weight) for end in starts])
-        return isochrones(self.index, distances, begun_streets(self.index, starts), weights, width_m)
+        with self.solver.holding():
+            starts = find_starts(self.index, start)
+            distances = self.solver.distances_from([(end.node, end.weight) for end in starts])
+            return isochrones(self.index, distances, begun_streets(self.index, starts), weights, width_m)
+
+    def table(
+        self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
+    ) -> Table:
+        """Return what it takes from each of some places to each of others, as routes between them would.
+
+        Parameters
+        ----------
+        sources, targets : sequence of (float, float)
+            Latitude and longitude in degrees; by default targets are the sources.
+        metrics : sequence of str, optional
+            ``"duration"`` in seconds, ``"distance"`` in metres along the quickest route (where several are quickest,
+            along one of them), ``"weight"``; by default durations, or weights where those are none.
+
+        Returns
+        -------
+        Table
+            Its rows are made as one iterates over it, or all by its `read`; a search for each.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map or far from any road, there are no places, or a metric is not known; while
+            rows are made, if weights have changed.
+        """
+        return table_of_places(self.solver, self.index, sources, targets, metrics)
+
+    def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
+        """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`."""
+        self.solver.set_weights(weights, arcs)
+
+    def set_speeds(self, speeds: Mapping[int, float]) -> Change:
+        """Change how fast OSM ways are travelled, both ways, from the next query on.
+
+        Turns take as long as before, and so do gates. Speeds hold until others are set for the same ways, or weights:
+        `set_weights` with those of the graph that the router was made of brings back the first ones.
+
+        Parameters
+        ----------
+        speeds : mapping of int to float
+            Speed in km/h for OSM way ids. Ways that the graph does not have are counted and passed over.
+
+        Returns
+        -------
+        Change
+            How many arcs changed, and how many ways are not known.
+
+        Raises
+        ------
+        QueryError
+            If a speed is not more than 0, or the graph has none of the ways, or no durations.
+        """
+        arcs, weights, change = speed_weights(self.graph, speeds)
+        self.solver.set_weights(weights, arcs)
+        return change
 
     def _candidates(self, origin: LatLon, destination: LatLon) -> list[tuple[Snap, Snap]]:
         index = self.index
@@ -206,12 +275,13 @@ class Router(Resource):
 
     def _between(self, start: Snap, end: Snap) -> _Way | None:
         """Return the best way between two snapped points, None where there is none."""
-        index = self.index
-        starts, goals = find_starts(index, start), find_goals(index, end)
-        direct = find_direct(index, start, end)
-        found = None
-        if starts and goals:
-            found = self.solver.search_path(*([(e.node, e.weight) for e in ends] for ends in (starts, goals)))
+        with self.solver.holding():  # so that the ends' weights are those of the search
+            index = self.index
+            starts, goals = find_starts(index, start), find_goals(index, end)
+            direct = find_direct(index, start, end)
+            found = None
+            if starts and goals:
+                found = self.solver.search_path(*([(e.node, e.weight) for e in ends] for ends in (starts, goals)))
         if found is not None and (direct is None or found[0] < direct[0]):
             weight, seed, target, arcs = found
             return _Way(weight, starts[seed], arcs, goals[target])

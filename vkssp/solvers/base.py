@@ -157,6 +157,18 @@ class Walker(Protocol):
         """Give back what it holds."""
 
 
+class Reader(Protocol):
+    """Reads the distances of some nodes off those of an algorithm's last search."""
+
+    closed: bool
+
+    def read(self) -> Uint32s:
+        """Return the distances, in the order of the nodes."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
 class Algorithm(Protocol):
     """A search with buffers of its own, to be run any number of times by one thread at a time."""
 
@@ -169,6 +181,10 @@ class Algorithm(Protocol):
     def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
         """Allocate buffers and make pipelines; `counting` is an index into `COUNTING`."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on after weights have changed; otherwise another has to be made."""
+
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances from the nearest seed to every node, or to the best target and all nodes that are nearer."""
 
@@ -180,6 +196,9 @@ class Algorithm(Protocol):
 
     def walker(self) -> Walker:
         """Return a walker along the distances of this algorithm's searches."""
+
+    def reader(self, nodes: Uint32s) -> Reader:
+        """Return a reader of the distances of some nodes, by the numbers that they have in the prepared graph."""
 
     def close(self) -> None:
         """Give back the buffers."""

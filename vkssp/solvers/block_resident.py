@@ -34,7 +34,7 @@ MOST_NODES_EACH = 16
 _DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
 # A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
 _ROUNDS_AT_ONCE = 4
-# How many times narrower than others the first bucket of a search for a target is. Still narrower ones hold less than the
+# How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
 # nodes of a block, which are visited together anyway.
 _NARROWER = 16
 # Bytes of shared memory beside those of a place in the block.

@@ -7,6 +7,7 @@ leave it, and arcs that stay in it but are too heavy for a word or too many for 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,40 +59,80 @@ def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32],
     block : int
         Nodes of a block, a power of two.
     """
-    num_nodes = len(first_out) - 1
-    num_blocks = -(-num_nodes // block)
-    bits = place_bits(block)
+    num_nodes, bits = len(first_out) - 1, place_bits(block)
     records = np.empty((num_nodes, RECORD), np.uint32)
-    counts = np.empty((num_blocks, 2), np.int64)
-    others = []
+    free = np.uint32(UNREACHABLE >> bits << bits & UNREACHABLE)
+    nodes = np.arange(num_nodes, dtype=np.uint32)
+    records[:] = (nodes & np.uint32(block - 1) | free)[:, None]
+    counts = np.zeros((-(-num_nodes // block), 2), np.int64)
+    others = [np.empty((0, 3), np.uint32)]
+    for some in _dealt(first_out, arcs, block):
+        head, weight = arcs[some.kept].T
+        records.reshape(-1)[some.word] = weight << np.uint32(bits) | head & np.uint32(block - 1)
+        others.append(np.column_stack([some.tail & np.uint32(block - 1), arcs[some.other]]))
+        counts[some.blocks] = some.counts
+    ends = np.cumsum(counts).reshape(-1, 2)
+    ranges = np.stack([ends[:, 0] - counts[:, 0], ends[:, 0], ends[:, 0], ends[:, 1]], axis=1).astype(np.uint32)
+    return Blocks(records, np.concatenate(others), ranges)
+
+
+def words_in_blocks(
+    first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int
+) -> npt.NDArray[np.int64]:
+    """Return where `make_blocks` puts each arc.
+
+    Returns
+    -------
+    numpy.ndarray
+        The word of `records` that holds it, counted through all rows; after these the row of `others`; -1 for loops;
+        shape (num_arcs,), int64.
+    """
+    result = np.full(len(arcs), -1, np.int64)
+    count = RECORD * (len(first_out) - 1)
+    for some in _dealt(first_out, arcs, block):
+        result[some.kept] = some.word
+        result[some.other] = np.arange(count, count + len(some.other))
+        count += len(some.other)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    """Where the arcs of some nodes go: those that are kept in records, by their words, and the others, in their order.
+
+    And of the others their tails, and, for some blocks, how many leave each and how many stay.
+    """
+
+    kept: npt.NDArray[np.int64]
+    word: npt.NDArray[np.int64]
+    other: npt.NDArray[np.int64]
+    tail: npt.NDArray[np.uint32]
+    blocks: slice
+    counts: npt.NDArray[np.int64]
+
+
+def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Iterator[_Dealt]:
+    """Yield where arcs go, of some whole blocks at a time."""
+    num_nodes, bits = len(first_out) - 1, place_bits(block)
     step = max(_NODES_AT_ONCE, block)
     for first in range(0, num_nodes, step):
         end = min(first + step, num_nodes)
-        begin, stop = int(first_out[first]), int(first_out[end])
-        offset = first_out[first : end + 1] - first_out[first]
-        degree = offset[1:] - offset[:-1]
-        nodes = np.arange(first, end, dtype=np.uint32)
-        head, weight = arcs[begin:stop, 0], arcs[begin:stop, 1]
-        tail = np.repeat(nodes, degree)
-        stays = (head ^ tail) & np.uint32(~(block - 1) & UNREACHABLE) == 0
-        fits = stays & (weight < np.uint32(UNREACHABLE >> bits)) & (head != tail)
-        before = np.concatenate([[0], np.cumsum(fits, dtype=np.int64)])
+        begin = int(first_out[first])
+        offset = first_out[first : end + 1].astype(np.int64) - begin
+        degree = np.diff(offset)
+        head, weight = arcs[begin : begin + int(offset[-1])].T
+        tail = np.repeat(np.arange(first, end, dtype=np.uint32), degree)
+        is_loop = head == tail
+        stays = head // np.uint32(block) == tail // np.uint32(block)
+        fits = stays & (weight < np.uint32(UNREACHABLE >> bits)) & ~is_loop
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(fits)])
         slot = before[:-1] - np.repeat(before[offset[:-1]], degree)
-        in_record = np.flatnonzero(fits & (slot < RECORD))
-        record = records[first:end]
-        record[:] = (nodes & np.uint32(block - 1) | np.uint32((UNREACHABLE >> bits << bits) & UNREACHABLE))[:, None]
-        record[tail[in_record] - np.uint32(first), slot[in_record]] = (weight[in_record] << np.uint32(bits)) | (
-            head[in_record] & np.uint32(block - 1)
-        )
-        rest = head != tail
-        rest[in_record] = False
-        arc = np.flatnonzero(rest)
+        is_kept = fits & (slot < RECORD)
+        kept, other = np.flatnonzero(is_kept), np.flatnonzero(~is_kept & ~is_loop)
         # Those that leave a block come before those that stay in it.
-        key = (tail[arc] - np.uint32(first)) // np.uint32(block) * np.uint32(2) + stays[arc]
-        arc = arc[np.argsort(key, kind="stable")]
-        some = slice(first // block, -(-end // block))
-        counts[some] = np.bincount(key, minlength=2 * (some.stop - some.start)).reshape(-1, 2)
-        others.append(np.stack([tail[arc] & np.uint32(block - 1), head[arc], weight[arc]], axis=1))
-    ends = np.cumsum(counts).reshape(-1, 2)
-    ranges = np.stack([ends[:, 0] - counts[:, 0], ends[:, 0], ends[:, 0], ends[:, 1]], axis=1).astype(np.uint32)
-    return Blocks(records, np.concatenate(others) if others else np.empty((0, 3), np.uint32), ranges)
+        key = (tail[other].astype(np.int64) - first) // block * 2 + stays[other]
+        order = np.argsort(key, kind="stable")
+        blocks = slice(first // block, -(-end // block))
+        counts = np.bincount(key, minlength=2 * (blocks.stop - blocks.start)).reshape(-1, 2)
+        word = RECORD * tail[kept].astype(np.int64) + slot[kept]
+        yield _Dealt(begin + kept, word, begin + other[order], tail[other[order]], blocks, counts)

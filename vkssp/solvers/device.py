@@ -16,6 +16,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.loop import Loop
 from vkssp.solvers.path import PathWalker
@@ -157,6 +158,7 @@ class DeviceAlgorithm(Resource):
             part.close()
         self._parts = []
         steps = self._steps()
+        self._planned = self._graph.prepared.spread
 
         def iterate(recording: Recording, times: int) -> None:
             for number in range(times):
@@ -172,6 +174,11 @@ class DeviceAlgorithm(Resource):
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
         self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
         self._parts.append(self._loop)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it suits the weights of the graph, which may be others than it was made for; see `Algorithm`."""
+        return not self.closed and self._graph.prepared.spread.fits(self._planned)
 
     def _finish(self) -> Callable[[Recording], None] | None:
         """Return what records the end of every batch."""
@@ -290,3 +297,7 @@ class DeviceAlgorithm(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

@@ -12,11 +12,15 @@ import numpy.typing as npt
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
-from vkssp.solvers.blocks import make_blocks
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.graph import UNREACHABLE
+from vkssp.solvers.blocks import RECORD, make_blocks, place_bits, words_in_blocks
+from vkssp.solvers.prepare import PreparedGraph, places_of
+from vkssp.solvers.reweigh import Reweigher
 
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
 PIECE = 4096
+# What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming"}
 
 
 class DeviceGraph(Resource):
@@ -36,7 +40,10 @@ class DeviceGraph(Resource):
         # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
         self._arrays = Resource(self)
         self._lock = threading.RLock()
-        self._things: dict[str, Any] = {}
+        self._things: dict[str | int, Any] = {}
+        self._words: dict[int, npt.NDArray[np.int64]] = {}  # of arcs in blocks, by their size
+        self._reweigher: Reweigher | None = None
+        self._place_in: npt.NDArray[np.int64] | None = None
         self._to_pieces = prepared.arcs_to_pieces(PIECE)
         self.num_pieces = len(self._to_pieces)
 
@@ -93,7 +100,7 @@ class DeviceGraph(Resource):
             names = {"the records": found.records, "the other arcs": found.others, "the ranges of blocks": found.ranges}
             return self.upload(names)
 
-        buffers: list[Buffer] = self.shared(f"blocks of {block}", make)
+        buffers: list[Buffer] = self.shared(block, make)
         return buffers
 
     def incoming(self) -> tuple[Buffer, Buffer, Any]:
@@ -106,7 +113,71 @@ class DeviceGraph(Resource):
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def shared(self, name: str, make: Callable[[], Any]) -> Any:
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put other weights in the place of those on the device, where that is all that there is to do.
+
+        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards.
+
+        Parameters
+        ----------
+        prepared : PreparedGraph
+            What `PreparedGraph.reweighted` made of this one's.
+        changed : numpy.ndarray, optional
+            The caller's ids of the arcs whose weights are others, shape (k,), int64; by default all.
+
+        Returns
+        -------
+        bool
+            Whether it was done. It is not where nodes or arcs are others, nor where algorithms keep things here that
+            may follow from weights in ways that only they know: then another graph has to be made.
+        """
+        with self._lock:
+            blocks = {name for name in self._things if isinstance(name, int)}
+            if prepared.arc is not self.prepared.arc or not self._things.keys() - blocks <= _REWEIGHTED:
+                return False
+            if self._reweigher is None:
+                self._reweigher = Reweigher(self.device, self._arrays)
+            weight = prepared.graph.weight
+            if changed is not None:
+                changed = changed[prepared.places(changed) >= 0]
+            for block in blocks:
+                if not self._reweight_blocks(block, prepared, changed):
+                    return False
+            if "arcs" in self._things:
+                if changed is None:
+                    self._reweigher.put(self._things["arcs"], prepared.arcs[:, 1])
+                else:
+                    self._reweigher.put(self._things["arcs"], weight[changed], prepared.places(changed))
+            if "incoming" in self._things:
+                _, arcs_in, arc_in = self._things["incoming"]
+                if changed is None:
+                    self._reweigher.put(arcs_in, weight[arc_in])
+                else:
+                    if self._place_in is None:
+                        self._place_in = places_of(arc_in, prepared.graph.num_arcs)
+                    self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
+            self.prepared = prepared
+            return True
+
+    def _reweight_blocks(self, block: int, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put other weights into the blocks of some size, and return whether that was possible."""
+        if block not in self._words:
+            self._words[block] = words_in_blocks(self.prepared.first_out, self.prepared.arcs, block)
+        place = slice(None) if changed is None else prepared.places(changed)
+        word, arcs = self._words[block][place], prepared.arcs[place]
+        end, bits = RECORD * prepared.num_nodes, place_bits(block)
+        in_record, other = np.flatnonzero((word >= 0) & (word < end)), np.flatnonzero(word >= end)
+        head, weight = arcs[in_record].T
+        if (weight >= UNREACHABLE >> bits).any():
+            return False
+        assert self._reweigher is not None
+        records, others, _ = self._things[block]
+        values = (weight << np.uint32(bits)) | (head & np.uint32(block - 1))
+        self._reweigher.put(records, values, word[in_record], stride=1, offset=0)
+        self._reweigher.put(others, arcs[other, 1], word[other] - end, stride=3, offset=2)
+        return True
+
+    def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
         """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
         with self._lock:
             if name not in self._things:

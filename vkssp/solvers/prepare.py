@@ -6,10 +6,11 @@ along distances cannot go round in circles, and no solver has to know. Results a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,25 @@ from vkssp.order import Order, z_order
 from vkssp.rows import rows_of, sorted_rows, tails_of
 
 ORDERS = ("auto", "natural", "z", "landmarks")
+
+
+class Spread(NamedTuple):
+    """What weights are like, as far as algorithms plan with it.
+
+    Attributes
+    ----------
+    mean : float
+        The mean weight of an arc.
+    heaviest : int
+        The largest weight.
+    """
+
+    mean: float
+    heaviest: int
+
+    def fits(self, planned: Spread) -> bool:
+        """Return whether what was made for other weights is right with these, and about as fast."""
+        return self.heaviest <= planned.heaviest and planned.mean <= 2 * self.mean <= 4 * planned.mean
 
 
 class PreparedGraph:
@@ -64,10 +84,13 @@ class PreparedGraph:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
         self.graph, self.order = graph, order
         self._kept: dict[str, Any] | None = {} if keep else None
-        rank: npt.NDArray[np.uint32] | None = None
         numbering = _numbering(graph, order)
-        if numbering is not None and not numbering.is_identity:
-            rank = numbering.rank
+        self._rank = None if numbering is None or numbering.is_identity else numbering.rank
+        self._contract()
+
+    def _contract(self) -> None:
+        """Make the arrays, by the numbering and without cycles of weight zero."""
+        graph, rank = self.graph, self._rank
         group, between = _zero_cycles(graph)
         if group is not None:
             # A cycle's nodes take the place of the first of them in the numbering.
@@ -101,6 +124,60 @@ class PreparedGraph:
     def keeps(self) -> bool:
         """Whether what is derived from the arrays is kept."""
         return self._kept is not None
+
+    @cached_property
+    def spread(self) -> Spread:
+        """What the weights are like."""
+        weights = self.arcs[:, 1]
+        return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(0.0, 0)
+
+    @cached_property
+    def _place(self) -> npt.NDArray[np.int64]:
+        return places_of(self.arc, self.graph.num_arcs)
+
+    def places(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the ids here of some of the caller's arcs, -1 for those in contracted cycles, shape (k,), int64."""
+        return arcs if self.is_identity else self._place[arcs]
+
+    def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> PreparedGraph:
+        """Return the caller's graph with other weights made ready, with the numbering that this one has.
+
+        Parameters
+        ----------
+        graph : Graph
+            The caller's graph with other weights; see `Graph.with_weights`.
+        changed : numpy.ndarray, optional
+            Ids of the arcs whose weights may be others, shape (k,), int64; by default all.
+
+        Returns
+        -------
+        PreparedGraph
+            It shares all it can with this one: `arc` itself, where nodes and arcs are the same, and only then.
+        """
+        place = None if changed is None else self.places(changed)  # first, so that the copy knows what that takes
+        other = copy.copy(self)
+        other.graph, other._kept = graph, {} if self.keeps else None
+        for name in ("spread", "_zero_trees"):
+            other.__dict__.pop(name, None)
+        which = slice(None) if changed is None else changed
+        if not self._same_cycles(graph, which):
+            other.__dict__.pop("_place", None)
+            other._contract()
+        elif changed is None or place is None:
+            weights = graph.weight if self.is_identity else graph.weight[self.arc]
+            other.arcs = np.stack([self.arcs[:, 0], weights], axis=1)
+        else:
+            here = place >= 0
+            other.arcs = self.arcs.copy()
+            other.arcs[place[here], 1] = graph.weight[changed[here]]
+        return other
+
+    def _same_cycles(self, graph: Graph, which: Any) -> bool:
+        """Return whether other weights, of some arcs, leave the cycles of weight zero as they are."""
+        before, after = self.graph.weight[which] == 0, graph.weight[which] == 0
+        if np.array_equal(before, after):
+            return True
+        return not self.contracted and (not (after & ~before).any() or _zero_cycles(graph)[0] is None)
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` returns; if such things are kept, what it returned under this name before."""
@@ -236,6 +313,13 @@ class PreparedGraph:
     @cached_property
     def _zero_trees(self) -> _ZeroTrees:
         return _ZeroTrees(self.graph, self.node)
+
+
+def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the places that the ids from 0 to `count` have in a list, -1 for those that are not in it, int64."""
+    place = np.full(count, -1, np.int64)
+    place[arc] = np.arange(len(arc))
+    return place
 
 
 def _numbering(graph: Graph, order: str) -> Order | None:

@@ -33,6 +33,7 @@ from vkssp.reduction import Reduction
 from vkssp.reduction.inside import Inside, Surroundings
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
 from vkssp.solvers.device import DeviceAlgorithm
+from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
@@ -70,6 +71,10 @@ class ReducedGraph(DeviceGraph):
         except BaseException:
             self.close()
             raise
+
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Return False: what chains become follows from weights, and so a graph is reduced anew."""
+        return False
 
 
 class ReducedSearch(Resource):
@@ -252,6 +257,11 @@ class ReducedSearch(Resource):
         """Return the distances of the last search; see `Algorithm`."""
         return self.distances.read(np.uint32, self._graph.num_nodes)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        return not self.closed
+
     def trace(self) -> npt.NDArray[Any]:
         """Return the iterations of the last search in the core; see `Algorithm`."""
         return self._inner.trace() if self._is_traced else np.empty(0, TRACE)
@@ -259,3 +269,7 @@ class ReducedSearch(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances of the whole graph; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

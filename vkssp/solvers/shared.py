@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
@@ -42,11 +47,115 @@ class Timings:
 
 
 class SharedGraph:
-    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go."""
+    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go.
 
-    def __init__(self, graph: DeviceGraph | HostGraph, device: Device | Host, is_owner: bool) -> None:
-        self.graph, self.device, self._is_owner = graph, device, is_owner
+    Its weights may change, while nobody searches. Those who search do so in `searching`.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph on the host.
+    device : Device or Host
+        Where it goes.
+    is_owner : bool
+        Whether the device is closed after the graph.
+    make : callable
+        Returns a prepared graph on the device, perhaps reduced.
+
+    Attributes
+    ----------
+    graph : DeviceGraph or HostGraph
+        The graph; another one after weights have changed in a way that asks for it.
+    prepared : PreparedGraph
+        The same on the host.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedGraph,
+        device: Device | Host,
+        is_owner: bool,
+        make: Callable[[PreparedGraph], DeviceGraph | HostGraph],
+    ) -> None:
+        self.prepared, self.device, self._is_owner, self._make = prepared, device, is_owner, make
+        self.graph = make(prepared)
         self._lock, self._holders = threading.Lock(), 0
+        self._idle = threading.Condition()
+        self._searches, self._waiting, self._is_torn = 0, 0, False
+        self._of_thread = threading.local()
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Keep the weights as they are; may be nested."""
+        if self._is_searching:
+            yield  # and not wait for those who wait for this thread
+            return
+        with self._idle:
+            while self._waiting:
+                self._idle.wait()
+            if self._is_torn:
+                self._replace(self.prepared)
+            self._searches += 1
+        self._of_thread.searches = True
+        try:
+            yield
+        finally:
+            self._of_thread.searches = False
+            with self._idle:
+                self._searches -= 1
+                self._idle.notify_all()
+
+    @property
+    def _is_searching(self) -> bool:
+        """Whether this thread keeps the weights as they are."""
+        return getattr(self._of_thread, "searches", False)
+
+    def set_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
+        """Change weights as soon as nobody searches, all at once or, after an error, not at all.
+
+        Parameters
+        ----------
+        change : callable
+            Returns a graph with other weights for the one that there is, and the ids of the arcs whose weights are
+            others, or None for all.
+
+        Raises
+        ------
+        QueryError
+            If this thread keeps the weights as they are.
+        """
+        if self._is_searching:
+            raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
+        with self._idle:
+            self._waiting += 1
+            try:
+                while self._searches:
+                    self._idle.wait()
+                graph, changed = change(self.prepared.graph)
+                prepared = self.prepared.reweighted(graph, changed)
+                if self._is_torn or not self._patch(prepared, changed):
+                    self._replace(prepared)
+                self.prepared = prepared
+            finally:
+                self._waiting -= 1
+                self._idle.notify_all()
+
+    def _patch(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put weights in the place of others, and return whether that was possible."""
+        if not isinstance(self.graph, DeviceGraph):
+            return False
+        try:
+            return self.graph.reweight(prepared, changed)
+        except BaseException:
+            # Some may be on the device already. The next search puts back what was there.
+            self._is_torn = True
+            raise
+
+    def _replace(self, prepared: PreparedGraph) -> None:
+        """Make the graph anew; closing the old one closes all algorithms on it."""
+        old, self.graph = self.graph, self._make(prepared)
+        self._is_torn = False
+        old.close()
 
     @property
     def core_nodes(self) -> int | None:
@@ -108,17 +217,20 @@ def share(
         from vkssp.cpu import Host, HostGraph
 
         host = Host()
-        return SharedGraph(HostGraph(prepared, host), host, True)
-    # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
-    reduced = reduction_for(prepared, "none" if is_traced and reduction == "auto" else reduction)
+        return SharedGraph(prepared, host, True, lambda graph: HostGraph(graph, host))
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
-    try:
+
+    def make(graph: PreparedGraph) -> DeviceGraph:
+        # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
+        reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
         # Where nobody asked for it, what has no room on the device is no reduction that pays.
         if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
             reduced = None
-        on_device = DeviceGraph(opened, prepared) if reduced is None else ReducedGraph(opened, prepared, reduced)
-        return SharedGraph(on_device, opened, opened is not device)
+        return DeviceGraph(opened, graph) if reduced is None else ReducedGraph(opened, graph, reduced)
+
+    try:
+        return SharedGraph(prepared, opened, opened is not device, make)
     except BaseException:
         if opened is not device:
             opened.close()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 
-from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import GraphError, QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s, whole_numbers
 from vkssp.solvers.base import MAX_TERMINALS, Terminal
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -44,6 +47,26 @@ def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) ->
             raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
         result.append((_node(prepared, node, name), weight))
     return result
+
+
+def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
+    """Return many nodes of a graph as an array, shape (k,), uint32; `name` is what they are called.
+
+    Raises
+    ------
+    QueryError
+        If there are none, or one is no node of the graph.
+    """
+    try:
+        found = whole_numbers(nodes, name, "node ids", UNREACHABLE)
+    except GraphError as error:
+        raise QueryError(str(error)) from None
+    if len(found) == 0:
+        raise QueryError(f"there are no {name}; give at least one")
+    if int(found.max()) >= graph.num_nodes:
+        at = int(np.argmax(found))
+        raise QueryError(f"{name}[{at}] is {found[at]}; node ids of this graph go from 0 to {graph.num_nodes - 1}")
+    return found
 
 
 def _node(prepared: PreparedGraph, node: int, name: str) -> int:

@@ -1,0 +1,17 @@
+// Gathers the distances of some nodes, so that only those are downloaded.
+#version 460
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 1) readonly restrict buffer Nodes { uint nodes[]; };
+layout(std430, binding = 2) writeonly restrict buffer Gathered { uint gathered[]; };
+
+layout(push_constant) uniform Push {
+    uint count;
+};
+
+void main() {
+    for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        gathered[i] = dist[nodes[i]];
+    }
+}

@@ -1,0 +1,20 @@
+// Writes other weights into an array of arcs: of all from a first one on, or of those whose places follow the weights.
+#version 460
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer Changes { uint changes[]; };
+layout(std430, binding = 1) writeonly restrict buffer Arcs { uint arcs[]; };
+
+layout(push_constant) uniform Push {
+    uint count;
+    uint first;
+    uint in_order;
+    uint stride, offset;  // words of an arc, and which of them is the weight
+};
+
+void main() {
+    for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        uint place = in_order != 0 ? first + i : changes[count + i];
+        arcs[stride * place + offset] = changes[i];
+    }
+}

@@ -1,0 +1,219 @@
+"""Tables in files, the files that name sources and targets, and the command that goes from one to the other."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.graphs import grid
+from vkssp import FormatError, Graph, QueryError, Router, Solver, read_graph
+from vkssp.cli import main
+from vkssp.gpu.device import Device
+from vkssp.routing import table_file
+from vkssp.routing.table import Block, Table, table_of_nodes
+from vkssp.routing.table_file import read_ends, write_table
+
+PLACES = [(42.5075, 1.5218), (42.5430, 1.7340), (42.55, 1.52)]
+
+
+def parts() -> Graph:
+    """Two parts that no way joins."""
+    return Graph.from_edges([0, 1, 2, 3], [1, 0, 3, 2], [4, 5, 6, 2**32 - 2], lat=[0, 0, 1, 1], lon=[0, 1, 0, 1])
+
+
+def test_arrays(device: Device, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.npy", tmp_path / "two.npy"
+    with Solver(parts(), "near_far", device) as solver:
+        table = table_of_nodes(solver, [3, 0, 0], [2, 1])
+        assert write_table(one, table) == 3
+        assert np.load(one).tolist() == [[2**32 - 2, 2**32 - 1], [2**32 - 1, 4], [2**32 - 1, 4]]
+        table = table_of_nodes(solver, [3, 0, 0], [2, 1], ["distance", "weight"])
+        write_table(two, table)
+        whole = np.load(two)
+        assert whole.dtype.names == ("distance_m", "weight") and whole.shape == (3, 2)
+        assert np.array_equal(whole["weight"], np.load(one))
+        assert np.array_equal(np.isnan(whole["distance_m"]), whole["weight"] == 2**32 - 1)
+    assert sorted(tmp_path.iterdir()) == [one, two]
+
+
+def test_lines(device: Device, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    with Solver(parts(), "near_far", device) as solver:
+        write_table(path, table_of_nodes(solver, [0, 3], [1], ["weight", "distance"]), ["a,b", "c"], [7])
+    with path.open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [(line["source"], line["target"], line["weight"]) for line in lines] == [("a,b", "7", "4"), ("c", "7", "")]
+    assert lines[1]["distance_m"] == "" and float(lines[0]["distance_m"]) == pytest.approx(111_000, rel=0.01)
+
+
+def test_parquet(device: Device, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    graph = grid(8, seed=1)
+    with Solver(graph, "near_far", device) as solver:
+        whole = table_of_nodes(solver, range(64), [5, 9], ["weight", "distance"])
+        pieces = [piece for block in whole for piece in halves(block)]
+        write_table(path, Table(whole.shape, whole.metrics, lambda: iter(pieces)), targets=["x", "y"])
+        expected = whole.read()
+    found = parquet.read_table(path)
+    assert parquet.ParquetFile(path).num_row_groups == len(pieces)
+    assert found["source"].to_pylist() == np.repeat(range(64), 2).tolist()
+    assert found["target"].to_pylist() == ["x", "y"] * 64
+    assert found["weight"].to_pylist() == expected["weight"].reshape(-1).tolist()
+    assert found["distance_m"].to_pylist() == expected["distance"].reshape(-1).tolist()
+    with Solver(parts(), "near_far", device) as solver:
+        write_table(path, table_of_nodes(solver, [0, 3], [1]))
+    assert parquet.read_table(path)["weight"].to_pylist() == [4, None]
+
+
+def halves(block: Block) -> list[Block]:
+    middle = len(next(iter(block.values()))) // 2
+    return [{name: values[part] for name, values in block.items()} for part in (slice(middle), slice(middle, None))]
+
+
+@pytest.mark.parametrize("ending", table_file.ENDINGS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, QueryError])
+def test_what_ends_early_leaves_nothing(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, error: type[BaseException]
+) -> None:
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    with Solver(grid(4), "near_far", device) as solver:
+        table = table_of_nodes(solver, range(16))
+
+        def blocks() -> object:
+            yield next(iter(table))
+            raise error("enough")
+
+        broken = Table((32, 16), table.metrics, blocks)  # type: ignore[arg-type]
+        with pytest.raises(error):
+            write_table(tmp_path / f"t{ending}", broken)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table((1, 1), ("weight",), lambda: iter([]))
+    with pytest.raises(FormatError, match=r"must end in one of .npy, .csv, .parquet"):
+        write_table(tmp_path / "t.txt", table)
+    with pytest.raises(QueryError, match="names for 2, 1"):
+        write_table(tmp_path / "t.csv", table, [1, 2])
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(QueryError, match=r"pip install 'vkssp\[table\]'"):
+        write_table(tmp_path / "t.parquet", table)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "places", "nodes", "ids"),
+    [
+        ("a.csv", "lat,lon\n1.5,2\n3,4\n", [(1.5, 2), (3, 4)], None, [0, 1]),
+        ("a.csv", '\ufeffname,Lon,LAT,id\nx,2,1,"q, r"\n\ny,4,3,s\n', [(1, 2), (3, 4)], None, ["q, r", "s"]),
+        ("a.csv", "node\n7\n3\n", None, [7, 3], [7, 3]),
+        ("a.csv", "id,node\na,7\nb,7\n", None, [7, 7], ["a", "b"]),
+        ("a.txt", "7\n3\n", None, [7, 3], [7, 3]),
+        ("a.json", '{"type":"Point","coordinates":[2,1]}', [(1, 2)], None, [0]),
+        (
+            "a.geojson",
+            json.dumps(
+                {
+                    "type": "FeatureCollection",
+                    "features": [
+                        {"type": "Feature", "id": 9, "geometry": {"type": "Point", "coordinates": [2, 1, 5]}},
+                        {
+                            "type": "Feature",
+                            "properties": {"id": 8},
+                            "geometry": {"type": "Point", "coordinates": [4, 3]},
+                        },
+                    ],
+                }
+            ),
+            [(1, 2), (3, 4)],
+            None,
+            [9, 8],
+        ),
+    ],
+)
+def test_ends(tmp_path: Path, name: str, content: str, places: object, nodes: object, ids: object) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    ends = read_ends(path)
+    assert ends.places == places and ends.ids == ids
+    assert (None if ends.nodes is None else ends.nodes.tolist()) == nodes
+
+
+def test_ends_in_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.array([3, 1], np.uint32))
+    nodes = read_ends(path).nodes
+    assert nodes is not None and nodes.tolist() == [3, 1]
+    np.save(path, np.array([[1.5, 2]]))
+    assert read_ends(path).places == [(1.5, 2.0)]
+    for wrong in (np.zeros(3), np.zeros((2, 3)), np.array(["a"]), np.zeros(0, np.int64)):
+        np.save(path, wrong)
+        with pytest.raises(FormatError, match=r"neither integers|has no places"):
+            read_ends(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", "no columns lat,lon or node"),
+        ("a.csv", "lat,lon\n", "no places or nodes in it"),
+        ("a.csv", "x,y\n1,2\n", "no columns lat,lon or node"),
+        ("a.csv", "lat,lon\n1,2\n3\n", "line 3: '3' has not a latitude and a longitude"),
+        ("a.csv", "lat,lon\n1,nan\n", "line 2"),
+        ("a.csv", "node\n1.5\n", "line 2: '1.5' has not a node id"),
+        ("a.txt", "1\ntwo\n", "line 2: 'two' has not a node id"),
+        ("a.txt", "99999999999999999999999\n", "cannot|can be read"),
+        ("a.npy", "no array", "is no NumPy array"),
+        ("a.json", "{", "is no JSON"),
+        ("a.json", "[1]", "feature 0 is no GeoJSON point"),
+        ("a.json", '{"type":"LineString","coordinates":[[1,2],[3,4]]}', "feature 0 is no GeoJSON point"),
+        ("a.json", '{"features":[]}', "no places or nodes in it"),
+    ],
+)
+def test_what_names_no_ends(tmp_path: Path, name: str, content: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(FormatError, match=message):
+        read_ends(path)
+    with pytest.raises(FormatError, match="cannot read"):
+        read_ends(tmp_path / "missing.csv")
+
+
+def test_the_command(andorra_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph, places, output = tmp_path / "a.graph", tmp_path / "places.csv", tmp_path / "out.npy"
+    read_graph(andorra_path).save(graph)
+    places.write_text("id,lat,lon\n" + "".join(f"p{i},{lat},{lon}\n" for i, (lat, lon) in enumerate(PLACES)))
+    base = ["table", str(graph), "--algorithm", "dijkstra", "--sources", str(places)]
+    assert main([*base, "--output", str(output), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sources"], result["targets"], result["reached"], result["metrics"]) == (3, 3, 9, ["duration"])
+    with Router(Graph.load(graph), "dijkstra") as router:
+        expected = router.table(PLACES).read()["duration"]
+        way = int(router.graph.streets.way[router.route(PLACES[0], PLACES[1]).arcs[50]])  # type: ignore[union-attr]
+    assert np.array_equal(np.load(output), expected)
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text("5\n900\n")
+    assert main([*base, "--targets", str(nodes), "--output", str(output)]) == 2
+    assert "give two of one kind" in capsys.readouterr().err
+    lines = tmp_path / "out.csv"
+    arguments = ["--sources", str(nodes), "--metrics", "duration,distance", "--output", str(lines)]
+    assert main([*base, *arguments]) == 0
+    assert "of 4 pairs have a way" in capsys.readouterr().out
+    assert lines.read_text().startswith("source,target,duration_s,distance_m\n5,5,0.0,0.0\n")
+    # Slow traffic on a street of the way from the first to the second.
+    traffic = tmp_path / "traffic.csv"
+    traffic.write_text(f"way,speed_kmh\n{way},1\n1,5\n")
+    assert main([*base, "--traffic", str(traffic), "--output", str(output)]) == 0
+    assert "1 of the 2 ways" in capsys.readouterr().err
+    assert np.load(output)[0, 1] > expected[0, 1]
+    for wrong in (["--output", str(places)], ["--output", str(tmp_path / "t.xls")], ["--traffic", str(places)]):
+        assert main([*base, "--output", str(output), *wrong]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit, match="2"):
+        main([*base, "--output", str(output), "--metrics", "duration,fuel"])
+    assert "choose some of duration, distance, weight" in capsys.readouterr().err

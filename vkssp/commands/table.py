@@ -1,0 +1,108 @@
+"""The subcommand ``vkssp table``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    add_solver,
+    is_watched,
+    load,
+    solver_parameters,
+)
+from vkssp.errors import QueryError
+
+SUMMARY = "find what it takes from each of many places to each of others"
+
+
+def names(text: str) -> list[str]:
+    """Return the metrics in ``NAME,NAME,...``."""
+    from vkssp.routing.table import METRICS
+
+    found = [name.strip() for name in text.split(",")]
+    if not set(found) <= set(METRICS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(METRICS)}")
+    return found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    add_graph(parser)
+    parser.add_argument(
+        "--sources",
+        required=True,
+        metavar="S.csv",
+        help="places, a table with columns lat,lon and perhaps id, or GeoJSON points; or nodes, a column node, an "
+        "integer in each line, or a .npy array of them",
+    )
+    parser.add_argument("--targets", metavar="T.csv", help="the same (default: the sources)")
+    parser.add_argument(
+        "--metrics",
+        type=names,
+        metavar="M,M",
+        help="duration in seconds, distance in metres along the quickest route, weight (default: duration, or weight "
+        "where weights are no durations)",
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="write a NumPy array (.npy), a line for each pair (.csv), or Parquet (.parquet, needs vkssp[table])",
+    )
+    add_solver(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Make a table and write it."""
+    from vkssp.routing.router import Router
+    from vkssp.routing.table import table_of_nodes
+    from vkssp.routing.table_file import check_ending, read_ends
+    from vkssp.solver import Solver
+    from vkssp.storage import check_writable
+
+    check_ending(args.output)
+    check_writable(args.output, args.graph, args.sources, args.targets, args.traffic)
+    parameters = solver_parameters(args)
+    sources = read_ends(args.sources)
+    targets = sources if args.targets is None else read_ends(args.targets)
+    if (sources.places is None) != (targets.places is None):
+        raise QueryError(f"{args.sources} and {args.targets} are places and nodes; give two of one kind")
+    graph = load(args)
+    began = time.perf_counter()
+    with (Solver if sources.places is None else Router)(graph, args.algorithm, args.device, **parameters) as opened:
+        ready = time.perf_counter()
+        if isinstance(opened, Router):
+            assert sources.places is not None and targets.places is not None
+            solver, table = opened.solver, opened.table(sources.places, targets.places, args.metrics)
+        else:
+            assert sources.nodes is not None and targets.nodes is not None
+            solver, table = opened, table_of_nodes(opened, sources.nodes, targets.nodes, args.metrics)
+        snapped = time.perf_counter()
+        reached = table.write(args.output, sources.ids, targets.ids, progress=is_watched(args))
+        device, algorithm = solver.device.info.name, solver.algorithm
+    seconds, pairs = time.perf_counter() - snapped, table.shape[0] * table.shape[1]
+    result: dict[str, Any] = {
+        "sources": table.shape[0],
+        "targets": table.shape[1],
+        "reached": reached,
+        "metrics": list(table.metrics),
+        "device": device,
+        "algorithm": algorithm,
+        "setup_ms": 1e3 * (ready - began),
+        "snap_ms": 1e3 * (snapped - ready),
+        "table_ms": 1e3 * seconds,
+        "output": args.output,
+    }
+    lines = [
+        f"table     {table.shape[0]:,} sources, {table.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a way",
+        f"device    {device}",
+        f"rows      {seconds:.1f} s with {algorithm}, {table.shape[0] / seconds:,.1f} each second",
+        f"wrote     {args.output}",
+    ]
+    return result, lines

@@ -1,0 +1,229 @@
+"""Tables: from each of many nodes, or places, to each of many others; rows are made as they are asked for.
+
+A row is one search. What a target adds to it is known beforehand: the nodes from which one gets to it without passing
+another, each with what is left then. Tables between places are in `vkssp.routing.table_places`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.routing.ends import End
+from vkssp.routing.lengths import Lengths
+from vkssp.routing.route import duration
+from vkssp.solvers.session import OVERFLOW, Session
+from vkssp.solvers.terminals import nodes_of
+
+#: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
+METRICS = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
+#: Farther than any sum of weights.
+NEVER = np.uint64(2**62)
+#: Ways to targets that are looked at together.
+WAYS = 1 << 21
+
+#: Some rows of a table: an array for each metric.
+Block = dict[str, npt.NDArray[Any]]
+#: Weights, and metres, by rows.
+Found = tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table whose rows are made when they are asked for: iterate over it, once or again, for blocks of rows.
+
+    A block is a dict of an array for each metric, of shape (rows, targets). The weights of the graph may not change
+    while it is made.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+        Numbers of sources and targets.
+    metrics : tuple of str
+        What it holds, see `METRICS`.
+    """
+
+    shape: tuple[int, int]
+    metrics: tuple[str, ...]
+    _blocks: Callable[[], Iterator[Block]]
+
+    def __iter__(self) -> Iterator[Block]:
+        """Return an iterator over blocks of rows, from the first on."""
+        return self._blocks()
+
+    def read(self) -> Block:
+        """Return all of it, an array of shape `shape` for each metric."""
+        whole: Block = {name: np.empty(self.shape, METRICS[name]) for name in self.metrics}
+        at = 0
+        for block in self:
+            for name, values in block.items():
+                whole[name][at : at + len(values)] = values
+            at += len(values)
+        return whole
+
+    def write(
+        self,
+        path: str | Path,
+        sources: Sequence[int] | Sequence[str] | None = None,
+        targets: Sequence[int] | Sequence[str] | None = None,
+        *,
+        progress: bool = False,
+    ) -> int:
+        """Write all of it to a .npy, .csv or .parquet file, row by row; see `vkssp.routing.table_file.write_table`."""
+        from vkssp.routing.table_file import write_table
+
+        return write_table(path, self, sources, targets, progress=progress)
+
+
+def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, ...]:
+    """Return what a table of a graph is to hold, by default durations, or weights where those are none.
+
+    Raises
+    ------
+    QueryError
+        If one is not known, named twice, or means nothing in the graph.
+    """
+    timed = duration(graph, 1) is not None
+    if metrics is None:
+        return ("duration",) if timed else ("weight",)
+    wanted = tuple(metrics)
+    if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(METRICS):
+        raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(METRICS)}, each once")
+    if "duration" in wanted and not timed:
+        raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
+    return wanted
+
+
+class Rows(NamedTuple):
+    """What searches found: distances of the nodes that were asked for, by rows, and metres along the paths there."""
+
+    distances: Uint32s
+    metres: npt.NDArray[np.float64] | None
+
+    def taken(self, which: npt.NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.distances[which], None if self.metres is None else self.metres[which])
+
+
+class Goals:
+    """For some targets the nodes from which one gets to them without passing another, and what is left then."""
+
+    def __init__(self, graph: Graph, ends: Sequence[Sequence[End]], lengths: Lengths | None) -> None:
+        # Each target has one way more, from no node, so that none is without.
+        flat = [end for group in ends for end in (*group, None)]
+        self.nodes = np.array([graph.num_nodes if end is None else end.node for end in flat], np.int64)
+        self.first = np.cumsum([0, *(len(group) + 1 for group in ends)])[:-1]
+        self.weight = np.array([0 if end is None else end.weight for end in flat], np.uint64)
+        self.metres = None
+        if lengths is not None:
+            self.metres = np.array([0.0 if end is None else lengths.of(end.arc, end.at) for end in flat])
+        self._column = self.nodes
+
+    def __len__(self) -> int:
+        """Return the number of ways."""
+        return len(self.nodes)
+
+    def look_among(self, nodes: Uint32s) -> None:
+        """Take nodes, which rise, for the columns of rows."""
+        self._column = np.searchsorted(nodes, self.nodes)  # what comes from no node is one too far
+
+    def best(self, rows: Rows) -> Found:
+        """Return weights, and metres, to each target."""
+        nowhere = np.full((len(rows.distances), 1), UNREACHABLE, np.uint32)
+        at_goal = np.take(np.concatenate([rows.distances, nowhere], axis=1), self._column, axis=1)
+        through = at_goal + self.weight
+        through[at_goal == UNREACHABLE] = NEVER
+        best = np.minimum.reduceat(through, self.first, axis=1)
+        if ((best >= UNREACHABLE) & (best < NEVER)).any():
+            raise DistanceOverflowError(OVERFLOW)
+        if rows.metres is None or self.metres is None:
+            return best, None
+        count, number = np.diff(self.first, append=len(self)), np.arange(len(self))
+        which = np.where(through == np.repeat(best, count, axis=1), number, len(number))
+        chosen = np.minimum.reduceat(which, self.first, axis=1)
+        to_goal = np.concatenate([rows.metres, np.zeros((len(rows.metres), 1))], axis=1)
+        return best, np.take_along_axis(to_goal, self._column[chosen], axis=1) + self.metres[chosen]
+
+
+def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
+    """Return the nodes that some goals need, rising, and let them look for those."""
+    known = np.unique(np.concatenate([each.nodes for each in goals]))
+    nodes: Uint32s = known[known < graph.num_nodes].astype(np.uint32)
+    for each in goals:
+        each.look_among(nodes)
+    return nodes
+
+
+class Maker:
+    """Makes the rows of a table from what searches find."""
+
+    def __init__(self, solver: Session, metrics: tuple[str, ...]) -> None:
+        self.solver, self.graph, self.metrics = solver, solver.graph, metrics
+        self.lengths = Lengths(self.graph) if "distance" in metrics else None
+
+    def found(self, starts: Sequence[Sequence[End]], nodes: Uint32s, most: int) -> Iterator[Rows]:
+        """Return what is found from each of some starts, some rows at a time, `most` at most."""
+        seeds = [[(end.node, end.weight) for end in group] for group in starts]
+        row = 0
+        for block in self.solver.rows(self.graph, seeds, nodes, whole=self.lengths is not None):
+            for first in range(0, len(block), most):
+                distances, metres = block[first : first + most], None
+                if self.lengths is not None:
+                    groups = starts[row : row + len(distances)]
+                    along = map(self.lengths.along, distances, groups)
+                    metres = np.stack([metres_of_row[nodes] for metres_of_row in along])
+                    distances = distances[:, nodes]
+                row += len(distances)
+                yield Rows(distances, metres)
+
+    def block(self, weight: npt.NDArray[np.uint64], metres: npt.NDArray[np.float64] | None) -> Block:
+        """Return the metrics of some rows."""
+        missing = weight >= NEVER
+        values: Block = {"weight": np.where(missing, UNREACHABLE, weight).astype(np.uint32)}
+        unit = duration(self.graph, 1)
+        if unit is not None:
+            values["duration"] = np.where(missing, np.nan, weight * unit).astype(np.float32)
+        if metres is not None:
+            values["distance"] = np.where(missing, np.nan, metres).astype(np.float32)
+        return {name: values[name] for name in self.metrics}
+
+
+def table_of_nodes(
+    solver: Session, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, metrics: Sequence[str] | None = None
+) -> Table:
+    """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
+
+    Parameters
+    ----------
+    solver : Solver
+        Over the graph.
+    sources, targets : array_like
+        Node ids, shape (s,) and (t,); by default targets are the sources.
+    metrics : sequence of str, optional
+        See `METRICS`; by default durations, or weights where those are none.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node or metric, or no source or target.
+    """
+    with solver.holding():
+        maker = Maker(solver, checked_metrics(solver.graph, metrics))
+        rows = nodes_of(maker.graph, sources, "sources")
+        columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
+    starts, ends = ([[End(node, 0)] for node in nodes.tolist()] for nodes in (rows, columns))
+    goals = Goals(maker.graph, ends, maker.lengths)
+    wanted = nodes_for(maker.graph, [goals])
+
+    def blocks() -> Iterator[Block]:
+        for found in maker.found(starts, wanted, max(1, WAYS // len(goals))):
+            yield maker.block(*goals.best(found))
+
+    return Table((len(starts), len(ends)), maker.metrics, blocks)

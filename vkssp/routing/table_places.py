@@ -1,0 +1,196 @@
+"""Tables between places on a map, which hold what routes between them would.
+
+A row is one search from all arcs that its place lies on. The few targets that may be reached without passing any node,
+on the same street or at the same junction, are found by the streets and junctions of targets. Which streets places are
+snapped to is decided for each pair as for a route.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.routing.ends import find_direct, find_goals, find_starts
+from vkssp.routing.lengths import Lengths
+from vkssp.routing.places import LatLon, check_place, no_road
+from vkssp.routing.snap import Snap, StreetIndex
+from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, checked_metrics, nodes_for
+from vkssp.solvers.session import Session
+
+
+def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
+    """Return places as an array, and the nearest point on a street to each; errors name the row."""
+    for row, place in enumerate(places):
+        check_place(index, place, f"{name} {row}")
+    where = np.array([tuple(map(float, place)) for place in places], np.float64)
+    nearest: list[Snap] = []
+    for row, snap in enumerate(index.nearest_of_each(where)):
+        if snap is None:
+            raise no_road(places[row], f"{name} {row}")
+        nearest.append(snap)
+    return where, nearest
+
+
+class _Snapped:
+    """Places and the streets that they may be snapped to: the nearest, or the nearest of those that lead on."""
+
+    def __init__(
+        self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
+    ) -> None:
+        self.nearest = nearest
+        useful = index.leaves if leaving else index.is_reached
+        away = [row for row, snap in enumerate(self.nearest) if not useful(snap)]
+        self.other: list[Snap | None] = list(self.nearest)
+        found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving)
+        for row, snap in zip(away, found, strict=True):
+            self.other[row] = snap
+        self.differs = np.array([a != b for a, b in zip(self.nearest, self.other, strict=True)], np.bool_)
+        self.island = np.array([index.on_island(snap) for snap in self.nearest], np.bool_)
+        self.part = np.array([index.part(snap) for snap in self.nearest], np.int64)
+        # The part of what is taken instead where the nearest lies on an island.
+        chosen = [other if on else near for near, other, on in zip(self.nearest, self.other, self.island, strict=True)]
+        self.other_part = np.array([-1 if snap is None else index.part(snap) for snap in chosen], np.int64)
+
+
+class _Targets:
+    """Targets as they were snapped, with the ways to them."""
+
+    def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None], lengths: Lengths | None) -> None:
+        self._index, self._snaps = index, snaps
+        ends = [[] if snap is None else find_goals(index, snap) for snap in snaps]
+        self.goals = Goals(index.graph, ends, lengths)
+        self._lengths = lengths
+        self._on: dict[int, list[int]] = defaultdict(list)
+        self._at: dict[int, list[int]] = defaultdict(list)
+        for column, snap in enumerate(snaps):
+            if snap is not None:
+                self._on[snap.polyline].append(column)
+                for junction in self._junctions(snap):
+                    self._at[junction].append(column)
+
+    def _junctions(self, snap: Snap) -> set[int]:
+        """Return a number for the junction at which a point lies, where the graph knows of turns."""
+        nodes = self._index.nodes_of(snap) if self._index.knows_turns and snap.fraction in (0.0, 1.0) else []
+        return {min(nodes)} if nodes else set()
+
+    def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], metres: npt.NDArray[np.float64] | None) -> None:
+        """Lower a row by the ways from a point that pass no node."""
+        columns = set(self._on.get(start.polyline, ()))
+        for junction in self._junctions(start):
+            columns.update(self._at.get(junction, ()))
+            for node in self._index.nodes_of(start):
+                for arc in self._index.arcs_out(node):
+                    columns.update(self._on.get(int(self._index.polyline_of[arc]), ()))
+        for column in columns:
+            goal = self._snaps[column]
+            assert goal is not None
+            way = find_direct(self._index, start, goal)
+            if way is not None and way[0] <= int(weight[column]):
+                weight[column] = way[0]
+                if metres is not None and self._lengths is not None:
+                    metres[column] = self._lengths.of(way[1].arc, way[2].at - way[1].at)
+
+
+class _Places:
+    """The rows of a table between places."""
+
+    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
+        self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
+        self._targets = [_Targets(index, targets.nearest, maker.lengths)]
+        if targets.differs.any():
+            self._targets.append(_Targets(index, targets.other, maker.lengths))
+        goals = [each.goals for each in self._targets]
+        self._nodes, self._most = nodes_for(maker.graph, goals), max(1, WAYS // max(map(len, goals)))
+        self._starts = [find_starts(index, snap) for snap in sources.nearest]
+
+    def blocks(self) -> Iterator[Block]:
+        """Return the rows, some at a time."""
+        row = 0
+        for found in self._maker.found(self._starts, self._nodes, self._most):
+            rows = np.arange(row, row + len(found.distances))
+            row += len(rows)
+            weight, metres = self._best(rows, found, of_source=False, of_target=False)
+            self._try_others(rows, found, weight, metres)
+            yield self._maker.block(weight, metres)
+
+    def _best(self, rows: npt.NDArray[np.int64], found: Rows, *, of_source: bool, of_target: bool) -> Found:
+        """Return the best ways from the nearest or the other street of some sources to one of each target."""
+        targets = self._targets[int(of_target)]
+        weight, metres = targets.goals.best(found)
+        snaps: Sequence[Snap | None] = self._sources.other if of_source else self._sources.nearest
+        for at, row in enumerate(rows.tolist()):
+            snap = snaps[row]
+            if snap is not None:
+                targets.put_direct(snap, weight[at], None if metres is None else metres[at])
+        return weight, metres
+
+    def _try_others(
+        self,
+        rows: npt.NDArray[np.int64],
+        found: Rows,
+        weight: npt.NDArray[np.uint64],
+        metres: npt.NDArray[np.float64] | None,
+    ) -> None:
+        """Look for ways between other streets where the nearest ones have none; see `vkssp.Router.route`."""
+        here, there = self._sources, self._columns
+        same = here.part[rows][:, None] == there.part[None, :]
+        island_here, island_there = here.island[rows][:, None], there.island[None, :]
+        meet = ~same & (here.other_part[rows][:, None] == there.other_part[None, :])
+        everywhere = np.ones_like(same)
+        # Rows that may need a search from another street, and the place of each row among them.
+        lacking = here.differs[rows] & (weight >= NEVER).any(axis=1)
+        place = np.cumsum(lacking) - 1
+        from_others: Rows | None = None
+        # Which of the two streets of the source, and of the target, are tried first, and which after those.
+        for asked, other_here, other_there in (
+            (everywhere, same | island_here, same | island_there),
+            (meet, everywhere, everywhere),
+        ):
+            new_here = other_here & here.differs[rows][:, None]
+            new_there = other_there & there.differs[None, :]
+            for of_source, of_target in ((False, True), (True, False), (True, True)):
+                wanted = asked & (weight >= NEVER) & (new_here == of_source) & (new_there == of_target)
+                used = np.flatnonzero(wanted.any(axis=1))
+                if len(used) == 0:
+                    continue
+                if of_source and from_others is None:
+                    from_others = self._from_others(rows[lacking])
+                known = found.taken(used) if from_others is None or not of_source else from_others.taken(place[used])
+                filled, long = self._best(rows[used], known, of_source=of_source, of_target=of_target)
+                weight[used] = np.where(wanted[used], filled, weight[used])
+                if metres is not None and long is not None:
+                    metres[used] = np.where(wanted[used], long, metres[used])
+
+    def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
+        """Return what is found from the other streets of some sources."""
+        snaps = [self._sources.other[row] for row in rows.tolist()]
+        starts = [[] if snap is None else find_starts(self._index, snap) for snap in snaps]
+        pieces = list(self._maker.found(starts, self._nodes, self._most))
+        metres = [piece.metres for piece in pieces if piece.metres is not None]
+        return Rows(np.concatenate([piece.distances for piece in pieces]), np.concatenate(metres) if metres else None)
+
+
+def table_of_places(
+    solver: Session,
+    index: StreetIndex,
+    sources: Sequence[LatLon],
+    targets: Sequence[LatLon] | None = None,
+    metrics: Sequence[str] | None = None,
+) -> Table:
+    """Return a table between places; see `vkssp.Router.table`."""
+    for places, name in ((sources, "sources"), (targets, "targets")):
+        if places is not None and len(places) == 0:
+            raise QueryError(f"there are no {name}; give at least one")
+    with solver.holding():
+        maker = Maker(solver, checked_metrics(solver.graph, metrics))
+        known = _snapped(index, sources, "source")
+        here = _Snapped(index, *known, leaving=True)
+        there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
+        # With the weights that there are now, whatever other queries are asked meanwhile.
+        rows = _Places(maker, copy.copy(index), here, there)
+    return Table((len(here.nearest), len(there.nearest)), maker.metrics, rows.blocks)

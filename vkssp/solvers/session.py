@@ -1,0 +1,192 @@
+"""A session: an algorithm over a shared graph, made when it is needed, given back after failures."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.gpu.resource import Resource
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.base import Algorithm, Outcome, Reader, Terminal, Walker
+from vkssp.solvers.choice import AUTO, checked, choose
+from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.shared import SharedGraph
+from vkssp.solvers.terminals import terminals
+
+OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
+# Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
+_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
+
+
+class Session(Resource):
+    """What a solver does its searches with; see `vkssp.solver.Solver`, which has the questions that can be asked."""
+
+    _counting: int
+    _parameters: dict[str, int | None]
+
+    def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
+        self._shared = shared.hold()
+        self.device = shared.device
+        self.last: Outcome | None = None
+        self._download_s: float | None = None
+        self._lock = threading.RLock()
+        self._search: Algorithm | None = None
+        self._walker: Walker | None = None
+        super().__init__()
+        try:
+            with self.holding():
+                # In the whole graph, of which a core has the numbering, but not the degrees.
+                self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
+                self._parameters = self._parameters or checked(self.algorithm, {})
+                self._algorithm()
+        except BaseException:
+            self.close()
+            raise
+        self._upload_s = self.device.upload_s - uploaded_s
+        self._setup_s = time.perf_counter() - began - self._upload_s
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+        return self._prepared.graph
+
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        return self._shared.core_nodes
+
+    @property
+    def _prepared(self) -> PreparedGraph:
+        return self._shared.prepared
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        with self._lock:
+            self._check_open()
+            with self._shared.searching():
+                yield
+
+    def _algorithm(self) -> Algorithm:
+        """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""
+        if self._search is not None and not self._search.is_current:
+            self._discard()
+            self.last = None  # its trace is gone
+        if self._search is None:
+            self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
+        return self._search
+
+    def _discard(self) -> None:
+        """Give back the algorithm's buffers; the next search makes new ones.
+
+        After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
+        """
+        search, walker, self._search, self._walker = self._search, self._walker, None, None
+        for part in (walker, search):
+            if part is not None:
+                part.close()
+
+    def close(self) -> None:
+        """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
+        if not self.inherited:
+            with self._lock:
+                super().close()
+
+    def rows(
+        self, graph: Graph, seeds: Sequence[Sequence[Terminal]], nodes: Uint32s, *, whole: bool = False
+    ) -> Iterator[Uint32s]:
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
+
+        This is what all tables are made of: an engine that searches for many sources at once would take the place of
+        the loop here.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph of this session, with the weights that are meant.
+        seeds : sequence of sequences of (int, int)
+            For each row nodes, each with the weight between it and the place that is meant; a row without any is
+            unreachable throughout.
+        nodes : numpy.ndarray
+            The nodes whose distances are wanted, shape (k,), uint32.
+        whole : bool
+            Whether rows are to hold the distances of all nodes of the graph.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Blocks of rows, shape (rows, k) or (rows, num_nodes), uint32; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or while blocks are made, if weights have changed meanwhile.
+        DistanceOverflowError
+            While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
+        """
+        with self.holding():
+            here = [terminals(self._prepared, group, "source") if len(group) else [] for group in seeds]
+            node = self._prepared.node
+            return self._blocks(graph, here, node[nodes], node if whole else node[nodes])
+
+    def _blocks(
+        self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s
+    ) -> Iterator[Uint32s]:
+        reader: Reader | None = None
+        size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
+        try:
+            for first in range(0, len(seeds), size):
+                block = np.full((len(seeds[first : first + size]), len(wanted)), UNREACHABLE, np.uint32)
+                for row, group in zip(block, seeds[first : first + size], strict=True):
+                    with self.holding():
+                        if self.graph is not graph:
+                            raise QueryError("weights changed while a table was made; ask for it again")
+                        if group and len(wanted):
+                            outcome = self._run(group, [])
+                            if reader is None or reader.closed:
+                                reader = self._algorithm().reader(wanted)
+                            row[:] = reader.read()
+                            if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
+                                raise DistanceOverflowError(OVERFLOW)
+                yield block
+        finally:
+            if reader is not None:
+                reader.close()
+
+    def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
+        outcome = self._run(seeds, targets)
+        if outcome.best == UNREACHABLE and outcome.overflow:
+            found = self._algorithm().read()
+            beyond = self._prepared.beyond(found)
+            if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
+                raise DistanceOverflowError(OVERFLOW)
+        return outcome.best
+
+    def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
+        self.last = None  # what fails has no outcome
+        try:
+            self.last = self._algorithm().search(seeds, targets)
+        except BaseException:
+            self._discard()
+            raise
+        return self.last
+
+    def _terminals(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    ) -> tuple[list[Terminal], list[Terminal]]:
+        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise QueryError("this solver has been closed; make another")
+        _ = self.device.handle  # an error if the device has been closed, or belongs to another process
+
+    def _release(self) -> None:
+        self._discard()
+        self._shared.release()
