@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -307,6 +308,13 @@ def test_distances_with_counters_timings_and_a_trace(
     assert header == ",".join(TRACE.names or ()) and len(rows) == counted["iterations"]
     worked = header.split(",").index("worked")
     assert sum(int(row.split(",")[worked]) for row in rows) == counted["worked"]
+    assert sum(phase["iterations"] for phase in result["phases"]) == len(rows)
+    took = [float(row.split(",")[-1]) for row in rows]
+    if algorithm == "dijkstra":
+        assert all(map(math.isnan, took)) and result["phases"][0]["ms"] is None
+    else:
+        assert all(time >= 0 for time in took)
+        assert sum(phase["ms"] for phase in result["phases"]) == pytest.approx(sum(took) / 1e3, abs=0.01)
     assert main([*query, "--trace", str(table), "--output", str(table)]) == 2
     assert "choose another name" in capsys.readouterr().err
 

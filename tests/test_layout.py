@@ -14,7 +14,7 @@ from vkssp import Solver
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS, path
-from vkssp.solvers.base import TRACE
+from vkssp.solvers.base import ROW
 from vkssp.solvers.device import LOOP, TRACE_ROWS
 
 SHADERS = Path(__file__).resolve().parent.parent / "shaders"
@@ -50,7 +50,7 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, ma
         assert (loop, at_loop, own, at_own) == ("loop", 0, "state", LOOP.itemsize)
         behind = [(name, at_own + offset) for name, offset in module.struct("State")]
         assert dtype_layout(LOOP) + behind == dtype_layout(state)
-        assert module.struct("Row") == dtype_layout(TRACE)
+        assert module.struct("Row") == dtype_layout(ROW)
 
 
 def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:

@@ -274,8 +274,8 @@ class Solver(Session):
         numpy.ndarray
             A row for each iteration, of dtype `vkssp.solvers.base.TRACE`: its number and phase; the distances (low up
             to high) and the range of what it worked on, of node ids or, where an algorithm has a list of nodes or
-            blocks, of places in it, both ends included; the nodes that it looked at, those
-            of them that relaxed arcs (the frontier), the arcs relaxed, and those that improved a distance.
+            blocks, of places in it, both ends included; the nodes that it looked at, those of them that relaxed arcs
+            (the frontier), the arcs relaxed, and those that improved a distance; microseconds on the device.
 
         Raises
         ------

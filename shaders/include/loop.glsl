@@ -1,4 +1,4 @@
-// The end of an iteration of every algorithm, and what it leaves to the next. The host's twins are LOOP and TRACE in
+// The end of an iteration of every algorithm, and what it leaves to the next. The host's twins are LOOP and ROW in
 // vkssp/solvers/device.py and base.py. Needs `State`, the algorithm's own part; declares bindings 0 and 1.
 //
 // A dispatch ends with last_workgroup(): one workgroup, the last to come there, sees all that the others did and decides

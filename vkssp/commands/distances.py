@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.commands.common import (
     Result,
@@ -18,7 +19,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.graph import UNREACHABLE
-from vkssp.solvers.base import COUNTING
+from vkssp.solvers.base import COUNTING, ROW
 
 SUMMARY = "find the distances from one node to all"
 
@@ -86,8 +87,13 @@ def run(args: argparse.Namespace) -> Result:
     if trace is not None:
         with atomic_write(args.trace) as stream:
             stream.write((",".join(trace.dtype.names or ()) + "\n").encode())
-            np.savetxt(stream, trace.view(np.uint32).reshape(len(trace), -1), fmt="%d", delimiter=",")
+            formats = ["%d"] * len(ROW.names or ()) + ["%.3f"]
+            np.savetxt(stream, trace, fmt=formats, delimiter=",")
         result["trace"] = args.trace
+        result["phases"] = _phases(trace)
+        for phase in result["phases"]:
+            took = "" if phase["ms"] is None else f", {phase['ms']:.2f} ms"
+            lines.append(f"phase {phase['phase']}   {phase['iterations']:,} iterations{took}")
         lines.append(f"wrote     {args.trace}")
     if args.output:
         with atomic_write(args.output) as stream:
@@ -95,3 +101,13 @@ def run(args: argparse.Namespace) -> Result:
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     return result, lines
+
+
+def _phases(trace: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    """Return how many iterations of each kind there were, and how long they took together."""
+    result = []
+    for phase in np.unique(trace["phase"]).tolist():
+        took = trace["microseconds"][trace["phase"] == phase]
+        milliseconds = None if np.isnan(took).any() else float(took.sum()) / 1e3
+        result.append({"phase": phase, "iterations": len(took), "ms": milliseconds})
+    return result

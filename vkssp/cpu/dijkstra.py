@@ -21,7 +21,7 @@ from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s
-from vkssp.solvers.base import TRACE, Description, Parameter
+from vkssp.solvers.base import ROW, Description, Parameter
 from vkssp.solvers.sources import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
@@ -116,7 +116,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         order,
-        np.empty(0, TRACE),
+        np.empty(0, ROW),
         np.empty_like(order),
         np.array([2**32 - 1], np.uint32),
     )[0]

@@ -14,7 +14,7 @@ from vkssp.cpu.host import HostGraph, array_bytes
 from vkssp.cpu.walker import HostWalker
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.solvers.base import COUNTING, TOTALS, TRACE, Outcome, Terminal
+from vkssp.solvers.base import COUNTING, ROW, TOTALS, Outcome, Terminal, timed
 from vkssp.solvers.prepare import PreparedGraph
 
 
@@ -74,7 +74,7 @@ class HostSearch(Resource):
         self.terminals: Uint32s = np.empty((0, 2), np.uint32)
         tracing = COUNTING[counting] == "trace"
         # Never all of it is used, but memory that is not written takes no room.
-        self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, TRACE)
+        self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, ROW)
         self._num_rows = 0
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
@@ -118,7 +118,7 @@ class HostSearch(Resource):
 
     def trace(self) -> npt.NDArray[Any]:
         """Return a copy of the iterations of the last search; see `Algorithm`."""
-        return self._rows[: self._num_rows].copy()
+        return timed(self._rows[: self._num_rows], np.nan)
 
     def _own_bytes(self) -> int:
         return array_bytes(self)

@@ -48,12 +48,16 @@ class Timestamps(Resource):
 
     def read(self, slot: int) -> float:
         """Return the time in a slot in milliseconds, once it was written; 0 on a device that has no clock."""
+        return self.read_all(slot, 1)[0]
+
+    def read_all(self, first: int, count: int) -> list[float]:
+        """Return the same of several slots."""
         if not self.period:
-            return 0.0
-        ticks = ffi.new("uint64_t*")
+            return [0.0] * count
+        ticks = ffi.new("uint64_t[]", count)
         flags = constant("VK_QUERY_RESULT_64_BIT")
-        call("vkGetQueryPoolResults", self.device.handle, self.handle, slot, 1, 8, ticks, 8, flags)
-        return float(ticks[0]) * self.period * 1e-6
+        call("vkGetQueryPoolResults", self.device.handle, self.handle, first, count, 8 * count, ticks, 8, flags)
+        return [float(tick) * self.period * 1e-6 for tick in ticks]
 
     def _release(self) -> None:
         lib.vkDestroyQueryPool(self.device.handle, self.handle, ffi.NULL)

@@ -20,8 +20,8 @@ MAX_TERMINALS = 64
 #: What a search may count: only its iterations, also its work in total, or that of every iteration.
 COUNTING = ("iterations", "totals", "trace")
 
-#: A row of a trace: one iteration. Work is what `TOTALS` names, in this iteration.
-TRACE = np.dtype(
+#: A row of a trace as algorithms write it: one iteration. Work is what `TOTALS` names, in this iteration.
+ROW = np.dtype(
     [
         ("iteration", np.uint32),  # from 0
         ("phase", np.uint32),  # what kind of iteration, where an algorithm has several; its module says which
@@ -35,10 +35,22 @@ TRACE = np.dtype(
         ("improved", np.uint32),
     ]
 )
+#: A row of a trace as callers get it: the same, and the time from the end of the iteration before to the end of this
+#: one, as the device's clock has it; NaN where it has none, and for algorithms on the CPU.
+TRACE = np.dtype([*ROW.descr, ("microseconds", np.float32)])
 
 #: Names of the counters of work: nodes (or edges, where those are the work items) that were looked at; those of them
 #: that had arcs to relax; arcs relaxed; arcs that improved a distance.
 TOTALS = ("visited", "worked", "relaxed", "improved")
+
+
+def timed(rows: npt.NDArray[Any], microseconds: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
+    """Return rows of a trace with their times."""
+    result = np.empty(len(rows), TRACE)
+    for name in ROW.names or ():
+        result[name] = rows[name]
+    result["microseconds"] = microseconds
+    return result
 
 
 @dataclass(frozen=True)

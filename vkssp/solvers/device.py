@@ -15,7 +15,7 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.base import MAX_TERMINALS, ROW, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.loop import Loop
@@ -145,7 +145,7 @@ class DeviceAlgorithm(Resource):
         self.terminals = Buffer(self._device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self.state = self._buffer("the state", self.STATE.itemsize)
         self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
-        self._rows = self._buffer("the trace", TRACE.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
+        self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
         self._parts = []  # what is made from here on may be made again
         start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
@@ -169,7 +169,7 @@ class DeviceAlgorithm(Resource):
                     recording.dispatch(step.workgroups)
                     recording.barrier()
 
-        trace = (self._rows, TRACE, TRACE_ROWS) if self._counting > 1 else None
+        trace = (self._rows, ROW, TRACE_ROWS) if self._counting > 1 else None
         graph = self._graph.prepared
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
         self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())

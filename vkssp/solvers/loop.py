@@ -17,6 +17,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
+from vkssp.solvers.base import timed
 
 #: Iterations of batches. The first ones are small, so that a short search does not wait for many empty dispatches.
 SIZES = (8, 16, 32, 64, 128, 256)
@@ -74,7 +75,10 @@ class Loop(Resource):
             ring, row, rows = trace
             self._mapped_ring = Buffer(device, count * ring.nbytes, mapped=True, name="the mapped trace", owner=self)
             self._rings = self._mapped_ring.view(row).reshape(count, rows)
-        self._timestamps = Timestamps(device, count + 1, owner=self)
+        # Of the start, of the end of each batch, and, for a trace, of the beginning and the end of its iterations.
+        ends = np.repeat(self._times, 2) + 1 if trace is not None else np.zeros(count, np.int64)
+        self._stamps = (count + 1 + np.cumsum(ends) - ends).tolist()
+        self._timestamps = Timestamps(device, count + 1 + int(ends.sum()), owner=self)
         self._start = Recording(device, owner=self)
         # After all that they use, because what is made last is closed first, and closing waits for them. They are
         # recorded when they are first needed.
@@ -92,7 +96,7 @@ class Loop(Resource):
 
     def _record(self, batch: Recording, slot: int) -> None:
         with batch.record():
-            self._iterate(batch, self._times[slot // 2])
+            self._record_iterations(batch, slot)
             if self._finish is not None:
                 self._finish(batch)
             batch.timestamp(self._timestamps, slot + 1)
@@ -103,6 +107,24 @@ class Loop(Resource):
                 batch.copy(ring, self._mapped_ring, ring.nbytes, 0, slot * ring.nbytes)
             # The next batch goes on where this one ends, and the host reads the copy.
             batch.barrier("all", "all")
+
+    def _record_iterations(self, batch: Recording, slot: int) -> None:
+        times = self._times[slot // 2]
+        if self._trace is None:
+            self._iterate(batch, times)
+            return
+        batch.timestamp(self._timestamps, self._stamps[slot])
+        for number in range(times):
+            self._iterate(batch, 1)
+            batch.timestamp(self._timestamps, self._stamps[slot] + 1 + number)
+
+    def _rows(self, slot: int, seen: int) -> npt.NDArray[Any]:
+        """Return the rows of the trace that a batch has added to those that were seen before."""
+        count = int(self._slots[slot]["iterations"]) - seen
+        rows = self._rings[slot][np.arange(seen, seen + count) % self._rings.shape[1]]
+        if not self._timestamps.period:
+            return timed(rows, np.nan)
+        return timed(rows, 1e3 * np.diff(self._timestamps.read_all(self._stamps[slot], count + 1)))
 
     def run(self, begin: Callable[[Recording], None], key: object) -> tuple[Any, float, list[npt.NDArray[Any]]]:
         """Carry out what `begin` records, and then the iteration until it is done.
@@ -121,7 +143,7 @@ class Loop(Resource):
         milliseconds : float
             Time on the device from the first command to the end of the batch that saw the end.
         trace : list of numpy.ndarray
-            Rows of all iterations, in pieces; empty where none are written.
+            Rows of all iterations, of dtype `TRACE`, in pieces; empty where none are written.
         """
         if self._key != key:
             self._key = None
@@ -142,9 +164,8 @@ class Loop(Resource):
             now = self._timestamps.read(slot + 1)
             if self._trace is not None:
                 # The ring holds more rows than the largest batch has iterations.
-                written = int(self._slots[slot]["iterations"])
-                trace.append(self._rings[slot][np.arange(seen, written) % self._rings.shape[1]])
-                seen = written
+                trace.append(self._rows(slot, seen))
+                seen += len(trace[-1])
             if self._slots[slot]["done"]:
                 ended = np.frombuffer(self._slots[slot : slot + 1].tobytes(), self._slots.dtype)  # a copy
                 return ended[0], now - began, trace

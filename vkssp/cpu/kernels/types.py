@@ -10,7 +10,7 @@ import numpy.typing as npt
 Uint8s = npt.NDArray[np.uint8]
 Uint32s = npt.NDArray[Any]  # what is written are uint64s, which numba narrows
 Uint64s = npt.NDArray[np.uint64]
-Rows = Any  # an array of dtype TRACE, whose rows have attributes in compiled code
+Rows = Any  # an array of dtype ROW, whose rows have attributes in compiled code
 Flag = bool
 #: Iterations; visited, worked, relaxed, improved; overflow. Python gets integers of its own.
 Totals = tuple[int, int, int, np.uint64, int, bool]
