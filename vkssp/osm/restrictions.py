@@ -176,7 +176,7 @@ class Pieces:
 
 
 def find_paths(
-    restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: frozenset[int], count: Counter[str]
+    restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: set[int], count: Counter[str]
 ) -> tuple[list[Path], list[Path]]:
     """Return the sequences of arcs that are forbidden, and those that are commanded.
 
@@ -186,16 +186,17 @@ def find_paths(
         What relations say.
     pieces : Pieces
         The arcs.
-    used, closed : set and frozenset of int
-        OSM ids of the ways that the vehicle may use, and of those that it may not.
+    used, closed : set of int
+        OSM ids of the ways that restrictions name and the vehicle may use, and of those that it may not.
     count : Counter
         Takes what became of the restrictions.
     """
     forbidden: list[Path] = []
     commanded: list[Path] = []
+    known = used | closed
     for restriction in restrictions:
         ways = {*restriction.origins, *restriction.targets, *restriction.ways}
-        if not ways <= used | closed:
+        if not ways <= known:
             count[_MISSING] += 1
             continue
         paths, reasons = [], []
@@ -231,7 +232,7 @@ def _paths(restriction: Restriction, origin: int, target: int, pieces: Pieces) -
     return [path for path in paths if all(pieces.head[a] == pieces.tail[b] for a, b in pairwise(path))]
 
 
-def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: frozenset[int]) -> str:
+def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: set[int]) -> str:
     """Return why a restriction means no sequence of arcs."""
     if not closed.isdisjoint((origin, *restriction.ways, target)):
         return NEEDLESS

@@ -122,11 +122,13 @@ def with_turns(
     way = roads.way[segments.way[arcs.segment]]
     # The links of gates are no part of a way that a restriction could mean.
     way = np.where(segments.wait[arcs.segment] > 0, -1, way)
-    restrictions, used = roads.turns.restrictions, set(roads.way.tolist())
+    restrictions = roads.turns.restrictions
     wanted = {key for r in restrictions for key in (*r.origins, *r.ways, *r.targets)}
+    keys = np.fromiter(wanted, np.int64, len(wanted))
+    used, closed = (set(ways[np.isin(ways, keys)].tolist()) for ways in (roads.way, roads.turns.closed))
     pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
     count = roads.turns.count.copy()
-    forbidden, commanded = find_paths(restrictions, pieces, used, roads.turns.closed, count)
+    forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
