@@ -10,6 +10,7 @@ import osmium
 from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
+from vkssp.room import require
 
 #: Endings of file names, and what pyosmium calls the format.
 _FORMATS = {
@@ -21,6 +22,9 @@ _FORMATS = {
     ".osm.bz2": "osm.bz2",
     ".osm.xml.bz2": "osm.bz2",
 }
+
+#: Memory for the places of all nodes, 16 bytes each, in parts of the size of a .osm.pbf file, at the least.
+_INDEX_SHARE = 2.0
 
 
 def is_extract(path: str | Path) -> bool:
@@ -50,6 +54,8 @@ class Extract:
     FormatError
         If the file is missing or not named like an extract; while iterating, if it is none, is truncated or
         damaged, or holds several versions of its objects.
+    MemoryShortageError
+        If it is too large for this machine.
     """
 
     def __init__(
@@ -64,6 +70,9 @@ class Extract:
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
         self._source = source
+        if kind == "pbf":
+            size = source.stat().st_size
+            require(_INDEX_SHARE * size, f"{source}: an extract of {size / 2**30:.1f} GiB")
         kinds = NODE | WAY | RELATION if relation_keys else NODE | WAY
         self._processor = osmium.FileProcessor(osmium.io.File(str(source), kind), kinds).with_locations()
         for entity, keys in ((WAY, way_keys), (NODE, node_keys), (RELATION, relation_keys)):
@@ -79,7 +88,7 @@ class Extract:
         try:
             history = self._processor.header.has_multiple_object_versions
             objects = iter(self._processor)
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, UnicodeDecodeError) as error:  # the last from a name in the header
             raise self._unreadable(error) from error
         if history:
             raise FormatError(

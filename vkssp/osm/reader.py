@@ -24,12 +24,10 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, way_attributes
+from vkssp.streets import LAST_LAT, LAST_LON
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
-
-#: The pole and the date line in 1e-7 degrees.
-_LAST_LAT, _LAST_LON = 900_000_000, 1_800_000_000
 
 #: Arrays of `RawRoads` with an entry per way.
 _PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name")
@@ -230,7 +228,7 @@ class _Collector:
         report.ways_skipped = dict(self._skipped.most_common())
         node, lat, lon = np.asarray(self._node), np.asarray(self._lat), np.asarray(self._lon)
         self._look_again(source, extract, node, lat, lon)
-        known = (lat >= -_LAST_LAT) & (lat <= _LAST_LAT) & (lon >= -_LAST_LON) & (lon <= _LAST_LON)
+        known = (lat >= -LAST_LAT) & (lat <= LAST_LAT) & (lon >= -LAST_LON) & (lon <= LAST_LON)
         report.missing_nodes = len(np.unique(node[~known]))
         read, used = np.asarray(self._read), np.asarray(self._used).view(np.bool_)
         stays = _last_of_each(read)

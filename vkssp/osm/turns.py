@@ -21,6 +21,7 @@ from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.segments import Segments
+from vkssp.room import require
 from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE
 
@@ -32,6 +33,8 @@ Bools = npt.NDArray[np.bool_]
 _LOOK_AHEAD_M = 10.0
 #: How far from its junction, in metres, a stop sign may stand.
 _SIGN_M = 20.0
+#: Bytes that each turn takes while a graph is made of them.
+_TURN_BYTES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +171,8 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
 
     first: Indices = first_out.astype(np.int64)
     out_degree = first[node + 1] - first[node]
+    num_turns = int(out_degree.sum())
+    require(_TURN_BYTES * num_turns, f"a graph of {num_turns} turns")
     tail = np.repeat(np.arange(len(keys)), out_degree)
     start = np.cumsum(out_degree) - out_degree
     copy = leaving[first[node][tail] + np.arange(len(tail)) - start[tail]]
