@@ -30,7 +30,10 @@ def town() -> tuple[Nodes, list[Way], list[Relation]]:
         nodes[node] = (*nodes[node][:2], tags)
     ids = list(nodes)
     rows = [ids[_SIDE * y : _SIDE * (y + 1)] for y in side]
-    streets = [*rows, *(list(column) for column in zip(*rows, strict=True))]
+    # Streets end at a junction in their middle, as those must that restrictions name.
+    half = _SIDE // 2
+    lines = [*rows, *(list(column) for column in zip(*rows, strict=True))]
+    streets = [part for line in lines for part in (line[: half + 1], line[half:])]
     tags = (
         {"highway": "primary", "name": "Long Street", "maxspeed": "70"},
         {"highway": "residential", "name": "Straße", "oneway": "yes"},
@@ -41,11 +44,12 @@ def town() -> tuple[Nodes, list[Way], list[Relation]]:
     ways = [(500 + i, street, tags[i % len(tags)]) for i, street in enumerate(streets)]
     ways.append((900, [ids[0], ids[-1]], {"route": "ferry", "duration": "00:20"}))
     relations: list[Relation] = []
-    for i, kind in enumerate(("no_left_turn", "only_straight_on", "no_u_turn", "no_right_turn")):
-        members = [("from", "way", 500 + i), ("via", "node", rows[i][i + 1]), ("to", "way", 508 + i)]
-        relations.append((members, {"type": "restriction", "restriction": kind}))
-    members = [("from", "way", 500), ("via", "way", 508), ("to", "way", 501)]
-    relations.append((members, {"type": "restriction", "restriction": "no_u_turn", "except": "bus;bicycle"}))
+    column = 500 + 2 * (_SIDE + half)
+    for row, kind in ((0, "no_straight_on"), (2, "only_straight_on"), (6, "no_straight_on")):
+        members = [("from", "way", 500 + 2 * row), ("via", "node", rows[row][half]), ("to", "way", 501 + 2 * row)]
+        relations.append((members, {"type": "restriction", "restriction": kind, "except": "bus;bicycle"}))
+    members = [("from", "way", 500), ("via", "way", column), ("to", "way", 500 + 2 * half)]
+    relations.append((members, {"type": "restriction", "restriction": "no_u_turn"}))
     return nodes, ways, relations
 
 

@@ -194,6 +194,11 @@ class Worker:
         self._process.start()
         theirs.close()
 
+    @property
+    def pid(self) -> int:
+        """Id of the process."""
+        return int(self._process.pid)
+
     def run(self, case: Case) -> Result:
         """Return what became of a case."""
         if self._process is None:
@@ -208,7 +213,7 @@ class Worker:
         except (EOFError, OSError):
             self._process.join(5)
             text = f"the process died with {self._process.exitcode}"
-        self.close()
+        self._kill()
         return Result("fault", text)
 
     def close(self) -> None:
@@ -217,10 +222,13 @@ class Worker:
             with contextlib.suppress(OSError):
                 self._connection.send(None)
                 self._process.join(5)
-            self._process.kill()
-            self._process.join()
-            self._connection.close()
-            self._process = None
+            self._kill()
+
+    def _kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self._connection.close()
+        self._process = None
 
 
 def corpus(folder: Path) -> list[Path]:

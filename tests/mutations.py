@@ -152,7 +152,7 @@ def blobs_of(data: bytes) -> list[tuple[bytes, bytes]]:
     return found  # type: ignore[return-value]
 
 
-def _packed(kind: bytes, content: bytes, claim: int | None = None, size: int | None = None) -> bytes:
+def packed_blob(kind: bytes, content: bytes, claim: int | None = None, size: int | None = None) -> bytes:
     """Return a blob as the file has it; it may claim other sizes than its own."""
     raw_size = len(content) if claim is None else claim
     body = _message([(2, raw_size), (3, zlib.compress(content, 1))])
@@ -165,21 +165,21 @@ def blobs_damaged(rng: random.Random, data: bytes) -> bytes:
     blobs = blobs_of(data)
     at = rng.randrange(len(blobs)) if rng.random() < 0.9 else 0
     kind, content = blobs[at]
-    packed = [b"" if i == at else _packed(*blob) for i, blob in enumerate(blobs)]
+    packed = [b"" if i == at else packed_blob(*blob) for i, blob in enumerate(blobs)]
     choice = rng.choice(("content",) * 12 + ("claim", "size", "kind", "sequence"))
     claims = (0, 1, len(content) - 1, len(content) + 1, 2**25, 2**31 - 1, 2**32, 2**60, -1)
     if choice == "claim":
-        packed[at] = _packed(kind, content, claim=rng.choice(claims))
+        packed[at] = packed_blob(kind, content, claim=rng.choice(claims))
     elif choice == "size":
-        packed[at] = _packed(kind, content, size=rng.choice(claims))
+        packed[at] = packed_blob(kind, content, size=rng.choice(claims))
     elif choice == "kind":
-        packed[at] = _packed(rng.choice((b"OSMHeader", b"OSMData", b"Else", b"")), content)
+        packed[at] = packed_blob(rng.choice((b"OSMHeader", b"OSMData", b"Else", b"")), content)
     elif choice == "sequence":
-        packed[at] = _packed(kind, content)
+        packed[at] = packed_blob(kind, content)
         rng.shuffle(packed)
         packed = packed[: rng.randint(1, len(packed))]
     else:
-        packed[at] = _packed(kind, bytes_damaged(rng, content))
+        packed[at] = packed_blob(kind, bytes_damaged(rng, content))
     return b"".join(packed)
 
 

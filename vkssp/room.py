@@ -8,6 +8,8 @@ from pathlib import Path
 
 from vkssp.errors import MemoryShortageError
 
+#: Bytes that are not worth the time that it takes to look.
+SMALL = 64 << 20
 _GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -30,7 +32,7 @@ def require(size: float, what: str) -> None:
     what : str
         What takes them, for the message.
     """
-    if size < 64 << 20:  # looking takes longer than small things are worth
+    if size < SMALL:
         return
     free = free_bytes()
     if free is not None and size > free:

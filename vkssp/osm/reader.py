@@ -29,6 +29,8 @@ from vkssp.streets import LAST_LAT, LAST_LON
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
 
+_NOT_UTF8 = "text that is not UTF-8"
+
 #: Arrays of `RawRoads` with an entry per way.
 _PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name")
 
@@ -175,7 +177,7 @@ class _Collector:
         try:
             return dict(item.tags)
         except UnicodeDecodeError:
-            self._nonsense["text that is not UTF-8"] += 1
+            self._nonsense[_NOT_UTF8] += 1
             return BrokenTags(item)
 
     def add_node(self, item: Any) -> None:
@@ -219,7 +221,11 @@ class _Collector:
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
-        members = ((member.role, member.type, member.ref) for member in item.members)
+        try:
+            members = [(member.role, member.type, member.ref) for member in item.members]
+        except UnicodeDecodeError:  # it has a role that nobody knows, and counts as broken
+            self._nonsense[_NOT_UTF8] += 1
+            members = []
         self._turns.add_relation(self._tags(item), members)
 
     def finish(self, source: Path, extract: Extract) -> RawRoads:
@@ -271,7 +277,8 @@ class _Collector:
             raise FormatError(
                 f"{source} numbers nodes below zero, as editors do before an upload; run 'osmium renumber' on it first"
             )
-        for at in unknown.tolist():
-            location = extract.location(int(node[at]))
+        if len(unknown) == 0:
+            return
+        for at, location in zip(unknown.tolist(), extract.locations(node[unknown].tolist()), strict=True):
             if location is not None:
                 lat[at], lon[at] = location.y, location.x

@@ -19,7 +19,7 @@ from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
 from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
-from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, OBEYED, OTHERS, Pieces, find_paths
+from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.segments import Segments
 from vkssp.room import require
 from vkssp.rows import rows_of
@@ -123,8 +123,7 @@ def with_turns(
     """
     assert roads.turns is not None
     way = roads.way[segments.way[arcs.segment]]
-    # The links of gates are no part of a way that a restriction could mean.
-    way = np.where(segments.wait[arcs.segment] > 0, -1, way)
+    way = np.where(segments.wait[arcs.segment] > 0, NO_WAY, way)
     restrictions = roads.turns.restrictions
     wanted = {key for r in restrictions for key in (*r.origins, *r.ways, *r.targets)}
     keys = np.fromiter(wanted, np.int64, len(wanted))
@@ -136,6 +135,8 @@ def with_turns(
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
+    if not all_arcs:  # with costs nobody turns round there anyway
+        forbidden += pieces.turns_in_gates((*forbidden, *commanded))
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
