@@ -105,7 +105,7 @@ def _varint(value: int) -> bytes:
     return bytes([*parts, value])
 
 
-def _fields(message: bytes) -> list[tuple[int, int | bytes]]:
+def fields_of(message: bytes) -> list[tuple[int, int | bytes]]:
     """Return the fields of a message of protocol buffers that has whole numbers and bytes only."""
     found: list[tuple[int, int | bytes]] = []
     at = 0
@@ -130,7 +130,7 @@ def _fields(message: bytes) -> list[tuple[int, int | bytes]]:
     return found
 
 
-def _message(fields: list[tuple[int, int | bytes]]) -> bytes:
+def message_of(fields: list[tuple[int, int | bytes]]) -> bytes:
     return b"".join(
         _varint(key << 3) + _varint(value)
         if isinstance(value, int)
@@ -144,19 +144,21 @@ def blobs_of(data: bytes) -> list[tuple[bytes, bytes]]:
     found, at = [], 0
     while at < len(data):
         (size,) = struct.unpack(">I", data[at : at + 4])
-        header = dict(_fields(data[at + 4 : at + 4 + size]))
+        header = dict(fields_of(data[at + 4 : at + 4 + size]))
         at += 4 + size
-        body = dict(_fields(data[at : at + header[3]]))  # type: ignore[operator]
+        body = dict(fields_of(data[at : at + header[3]]))  # type: ignore[operator]
         at += header[3]  # type: ignore[operator]
         found.append((header[1], zlib.decompress(body[3]) if 3 in body else body[1]))  # type: ignore[arg-type]
     return found  # type: ignore[return-value]
 
 
-def packed_blob(kind: bytes, content: bytes, claim: int | None = None, size: int | None = None) -> bytes:
+def packed_blob(
+    kind: bytes, content: bytes, claim: int | None = None, size: int | None = None, *, compress: bool = True
+) -> bytes:
     """Return a blob as the file has it; it may claim other sizes than its own."""
     raw_size = len(content) if claim is None else claim
-    body = _message([(2, raw_size), (3, zlib.compress(content, 1))])
-    header = _message([(1, kind), (3, len(body) if size is None else size)])
+    body = message_of([(2, raw_size), (3, zlib.compress(content, 1))] if compress else [(1, content)])
+    header = message_of([(1, kind), (3, len(body) if size is None else size)])
     return struct.pack(">I", len(header)) + header + body
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from tests.fuzz_corpus import town, write_extracts
-from tests.mutations import blobs_of, packed_blob
+from tests.mutations import blobs_of, fields_of, message_of, packed_blob
 from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, import_plain, osm_xml, streets_of, trip, write_osm
 from tests.turn_maps import CROSS, ROADS, imported, restriction
 from vkssp import FormatError, MemoryShortageError, read_graph, room
 from vkssp.osm import import_extract, is_extract
+from vkssp.osm.pbf import has_zeros
 
 
 def test_the_order_of_objects_does_not_matter(tmp_path: Path) -> None:
@@ -126,6 +127,34 @@ def test_text_that_is_not_utf8_in_pbf(tmp_path: Path) -> None:
     rewritten(b"DenseNodes", b"\xffenseNodes")  # a feature that nobody knows
     with pytest.raises(FormatError, match="is no OpenStreetMap extract"):
         import_extract(path)
+
+
+@pytest.mark.parametrize("compress", [True, False])
+@pytest.mark.parametrize("filler", [b"", b"\n\x00" + b"\n\x7f" + b"x" * 127 + (b"\n\x7f" + b"y" * 127) * 300])
+def test_a_zero_in_a_text_is_refused(tmp_path: Path, filler: bytes, compress: bool) -> None:
+    """libosmium takes it for the end of the text, and goes on to read what is beyond the tags."""
+    path = next(path for path in write_extracts(tmp_path) if path.suffix == ".pbf")
+    (kind, header), *blobs = blobs_of(path.read_bytes())
+
+    def rewritten(old: bytes, new: bytes) -> None:
+        """Replace text, and lengthen the tables of strings, which come first, by strings that nothing uses."""
+        parts = [packed_blob(kind, header, compress=compress)]
+        for each, block in blobs:
+            (_, table), *rest = fields_of(block.replace(old, new))
+            assert isinstance(table, bytes)
+            parts.append(packed_blob(each, message_of([(1, table + filler), *rest]), compress=compress))
+        path.write_bytes(b"".join(parts))
+
+    rewritten(b"no_straight_on", b"no_straight_on")
+    assert not has_zeros(path)
+    assert import_extract(path, turns="costs")[1].restrictions["obeyed"] == 2
+    rewritten(b"no_straight_on", b"no_straigh\0_on")
+    assert has_zeros(path)
+    with pytest.raises(FormatError, match="a zero within a text"):
+        import_extract(path, turns="costs")
+    for size in range(0, path.stat().st_size - 1, 97):
+        path.write_bytes(path.read_bytes()[: -97 if size else None])
+        has_zeros(path)
 
 
 @pytest.mark.parametrize("name", ["a.osh", "a.osh.pbf", "a.OSH.bz2", "a.osc", "a.osc.gz", "a.osc.xml"])

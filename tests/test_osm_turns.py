@@ -178,6 +178,10 @@ def test_restrictions_at_certain_times_are_counted_and_left_out(tmp_path: Path) 
         tags = {"type": "restriction", key: "no_right_turn @ (Mo-Fr 07:00-09:00)"}
         _, report = imported(tmp_path, CROSS, ROADS, [(members, tags)])
         assert report.restrictions == {"at certain times only": 1} and report.broken_restrictions == {}
+    at_times = {"restriction:conditional": "no_right_turn @ (Mo-Fr 07:00-09:00)"}
+    for kind, result in (("no_left_turn", "obeyed"), ("none", "for others")):
+        _, report = imported(tmp_path, CROSS, ROADS, [restriction(kind, 1, 0, 2, **at_times)])
+        assert report.restrictions == {result: 1, "at certain times only": 1}
 
 
 def test_who_has_to_obey(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import osmium
 from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
+from vkssp.osm.pbf import has_zeros
 from vkssp.room import require
 
 #: Endings of file names, and what pyosmium calls the format.
@@ -83,7 +84,7 @@ class Extract:
             raise FormatError(f"{source} does not exist; check the path")
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
-        self._source = source
+        self._source, self._kind = source, kind
         if kind == "pbf":
             size = source.stat().st_size
             require(_INDEX_SHARE * size, f"{source}: an extract of {size / 2**30:.1f} GiB")
@@ -106,6 +107,8 @@ class Extract:
             raise self._unreadable(error) from error
         if history:
             raise _several_versions(self._source)
+        if self._kind == "pbf" and has_zeros(self._source):
+            raise self._unreadable(ValueError("a zero within a text"))
         while True:
             try:
                 item = next(objects)
@@ -121,9 +124,9 @@ class Extract:
         """Yield where nodes are, as far as the part of the file read so far holds them."""
         storage = self._processor.node_location_storage
         assert storage is not None
-        # Nodes are found by bisection, but those after the last way have not been sorted yet, which only a way has done.
-        for _ in osmium.FileProcessor(osmium.io.FileBuffer(_UNSORTED, "osm")).with_locations(storage):
-            pass
+        # Nodes are found by bisection, but those after the last way are not sorted yet, which only a way has done.
+        with osmium.io.Reader(osmium.io.FileBuffer(_UNSORTED, "osm")) as reader:
+            osmium.apply(reader, osmium.NodeLocationsForWays(storage))
         for node in nodes:
             try:
                 yield storage.get(node)

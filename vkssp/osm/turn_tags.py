@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.osm.profile import TurnRules
-from vkssp.osm.restrictions import Restriction, read_restriction
+from vkssp.osm.restrictions import CONDITIONAL, Restriction, conditional_keys, read_restriction
 from vkssp.osm.ways import Tags
 
 #: Which directions a tag means, along the way and against it.
@@ -90,6 +90,7 @@ class TurnCollector:
 
     def __init__(self, rules: TurnRules, costs: bool) -> None:
         self._rules, self.costs = rules, costs
+        self._conditional = conditional_keys(rules)
         self._obstacles: dict[int, tuple[float, float, bool, bool]] = {}
         self._restrictions: list[Restriction] = []
         self._count: Counter[str] = Counter()
@@ -115,6 +116,9 @@ class TurnCollector:
             self._restrictions.append(restriction)
         elif reason:
             self._count[reason] += 1
+        # What holds at certain times may come beside what always does.
+        if (restriction or reason not in ("", CONDITIONAL)) and any(key in tags for key in self._conditional):
+            self._count[CONDITIONAL] += 1
 
     def finish(self, closed: npt.NDArray[np.int64], roundabout: npt.NDArray[np.bool_]) -> RawTurns:
         """Return all of it, and what is to be known of ways; see `RawTurns`."""
