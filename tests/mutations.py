@@ -96,7 +96,7 @@ def unpacked_damaged(rng: random.Random, data: bytes) -> bytes:
     return text_damaged(rng, data)
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     value &= 2**64 - 1
     parts = bytearray()
     while value > 127:
@@ -132,9 +132,9 @@ def fields_of(message: bytes) -> list[tuple[int, int | bytes]]:
 
 def message_of(fields: list[tuple[int, int | bytes]]) -> bytes:
     return b"".join(
-        _varint(key << 3) + _varint(value)
+        varint(key << 3) + varint(value)
         if isinstance(value, int)
-        else _varint(key << 3 | 2) + _varint(len(value)) + value
+        else varint(key << 3 | 2) + varint(len(value)) + value
         for key, value in fields
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.fuzz_corpus import town, write_extracts
-from tests.mutations import blobs_of, fields_of, message_of, packed_blob
+from tests.mutations import blobs_damaged, blobs_of, bytes_damaged, fields_of, message_of, packed_blob, varint
 from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, import_plain, osm_xml, streets_of, trip, write_osm
 from tests.turn_maps import CROSS, ROADS, imported, restriction
 from vkssp import FormatError, MemoryShortageError, read_graph, room
@@ -152,9 +152,20 @@ def test_a_zero_in_a_text_is_refused(tmp_path: Path, filler: bytes, compress: bo
     assert has_zeros(path)
     with pytest.raises(FormatError, match="a zero within a text"):
         import_extract(path, turns="costs")
-    for size in range(0, path.stat().st_size - 1, 97):
-        path.write_bytes(path.read_bytes()[: -97 if size else None])
-        has_zeros(path)
+
+
+def test_looking_for_zeros_leaves_other_damage_to_others(tmp_path: Path) -> None:
+    path = next(path for path in write_extracts(tmp_path) if path.suffix == ".pbf")
+    data = path.read_bytes()
+    found = set()
+    for seed in range(600):
+        path.write_bytes((blobs_damaged, bytes_damaged)[seed % 2](random.Random(seed), data))
+        found.add(has_zeros(path))
+    assert found == {True, False}
+    # Tables that claim more than there can be.
+    for size in (2**25, 2**31, 2**63 - 1, 2**64 - 1):
+        path.write_bytes(packed_blob(b"OSMData", message_of([(1, b"")])[:1] + varint(size) + b"abc"))
+        assert not has_zeros(path)
 
 
 @pytest.mark.parametrize("name", ["a.osh", "a.osh.pbf", "a.OSH.bz2", "a.osc", "a.osc.gz", "a.osc.xml"])

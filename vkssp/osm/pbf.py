@@ -67,9 +67,9 @@ def _unpacked(data: bytes) -> bytes:
     packed = zlib.decompressobj()
     block = packed.decompress(data, _BEGINNING)
     field, _, end = next(_fields(block), (0, 0, 0))
-    if field == 1 and end <= len(block):
-        return block[:end]
-    return block + packed.decompress(packed.unconsumed_tail, end - len(block) if field == 1 else _MOST_BLOB)
+    if field != 1 or end > _MOST_BLOB:
+        end = _MOST_BLOB
+    return block[:end] if end <= len(block) else block + packed.decompress(packed.unconsumed_tail, end - len(block))
 
 
 def _holds_zero(table: bytes) -> bool:
