@@ -153,6 +153,8 @@ def read_table(lines: Lines, layout: Layout) -> list[Array]:
     ------
     FormatError
         If a line is not as it must be, or there are more or fewer than there must be.
+    MemoryShortageError
+        If there is not enough memory for all lines.
     """
     parts: list[list[Array]] = [[] for _ in layout.columns]
     have = size = checked = 0

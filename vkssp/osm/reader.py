@@ -130,6 +130,8 @@ def read_roads(
     ------
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds several versions of its objects.
+    MemoryShortageError
+        If it is too large for this machine.
     """
     source = Path(path)
     pushing = profile.pushing
