@@ -40,9 +40,14 @@ from vkssp.osm.profile import FOLDER
     ],
 )
 @pytest.mark.parametrize("turns", ["restrictions", "costs"])
-def test_a_junction(tmp_path: Path, relations: list[Relation], direct: set[tuple[int, int]], turns: str) -> None:
+@pytest.mark.parametrize("gate", [{}, {"barrier": "gate"}])
+def test_a_junction(
+    tmp_path: Path, relations: list[Relation], direct: set[tuple[int, int]], turns: str, gate: Mapping[str, str]
+) -> None:
     town = Town(CROSS, ROADS, relations)
-    graph, _ = imported(tmp_path, CROSS, ROADS, relations, turns=turns)
+    nodes: Nodes = {**CROSS, 0: (0.0, 0.0, gate)}
+    graph, report = imported(tmp_path, nodes, ROADS, relations, turns=turns)
+    assert set(report.restrictions) <= {"obeyed", "for others"} and not report.broken_restrictions
     with Router(graph, "dijkstra") as router:
         for origin, target in itertools.permutations((1, 2, 3, 4), 2):
             steps = [(origin, 0, 1 if origin in (1, 4) else -1), (target, 0, -1 if target in (1, 4) else 1)]
@@ -173,6 +178,10 @@ def test_restrictions_at_certain_times_are_counted_and_left_out(tmp_path: Path) 
         tags = {"type": "restriction", key: "no_right_turn @ (Mo-Fr 07:00-09:00)"}
         _, report = imported(tmp_path, CROSS, ROADS, [(members, tags)])
         assert report.restrictions == {"at certain times only": 1} and report.broken_restrictions == {}
+    at_times = {"restriction:conditional": "no_right_turn @ (Mo-Fr 07:00-09:00)"}
+    for kind, result in (("no_left_turn", "obeyed"), ("none", "for others")):
+        _, report = imported(tmp_path, CROSS, ROADS, [restriction(kind, 1, 0, 2, **at_times)])
+        assert report.restrictions == {result: 1, "at certain times only": 1}
 
 
 def test_who_has_to_obey(tmp_path: Path) -> None:

@@ -1,19 +1,25 @@
 from __future__ import annotations
 
+import copy
+import dataclasses
 import io
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 
 from tests.graphs import grid, random_graphs
-from vkssp import FormatError, Graph, Streets
+from vkssp import FormatError, Graph, GraphError, Streets
 from vkssp.storage import atomic_write
 
 
@@ -178,3 +184,108 @@ def test_a_pipe_is_written_to_as_it_is(andorra_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = np.load(io.BytesIO(done.stdout))
     assert found.dtype == np.uint32 and found[3] == 0
+
+
+def rewritten(path: Path, name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> None:
+    """Replace a member of an archive, all with the right checksums."""
+    with zipfile.ZipFile(path) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for member, old in members.items():
+            archive.writestr(member, content if member == name else old)
+
+
+def npy(array: npt.ArrayLike, claim: str = "") -> bytes:
+    """Return an array as a .npy file that claims to be of another shape."""
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(array))
+    text = stream.getvalue()
+    if claim:
+        old = re.search(rb"\(\d+,\)", text)
+        assert old is not None
+        header = text[10:128].replace(old[0], claim.encode()).rstrip()
+        text = text[:10] + header + b" " * (117 - len(header)) + b"\n" + text[128:]
+    return text
+
+
+@pytest.mark.parametrize("claim", ["(1152921504606846976,)", "(4294967296,)", "(2,)", "(-1,)", "(3, 3)"])
+def test_an_array_that_claims_another_size_is_refused(tmp_path: Path, claim: str) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    rewritten(path, "head.npy", npy(np.array([1, 0, 2], np.uint32), claim))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="damaged"):
+        Graph.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_what_would_unpack_to_more_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    rewritten(path, "weight.npy", npy(np.zeros(10**6, np.uint32)), zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 10**5
+    with pytest.raises(FormatError, match="packed by another program"):
+        Graph.load(path)
+
+
+def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
+    """Each is no larger than the file, but many of them are."""
+    path = tmp_path / "g"
+    with_streets().save(path)
+    rewritten(path, "head.npy", npy(np.zeros(10**5, np.uint32)))
+    with zipfile.ZipFile(path, "a") as archive:
+        for i in range(9):
+            again = copy.copy(archive.getinfo("head.npy"))
+            again.filename = f"a{i}.npy"
+            archive.filelist.append(again)
+        archive._didModify = True  # type: ignore[attr-defined]
+    with pytest.raises(FormatError, match="smaller than what it holds"):
+        Graph.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("header", b"\x93NUMPY\x01", "damaged"),
+        ("header", npy(np.frombuffer(b"[" * 10**5, np.uint8)), "damaged"),
+        ("header", npy(np.frombuffer(b"[1]", np.uint8)), "not a graph saved by vkssp"),
+        ("head", b"no array", "damaged"),
+        ("head", npy(np.array(["1", "2", "3"])), "head has dtype <U1"),
+        ("streets_length", npy(np.array([1, 2, 3])), "streets.length has dtype int64; give float32"),
+        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must be finite"),
+        ("streets_polyline", npy(np.array([0, 0, 1], ">u4")), "streets.polyline has dtype >u4; give uint32"),
+        ("streets_backward", npy(np.array([0, 7, 0], np.uint8).view(np.bool_)), "neither true nor false"),
+        (
+            "streets_points",
+            npy(np.full((5, 2), 2**31 - 1, np.int32)),
+            "holds one that is not on the Earth",
+        ),
+        (
+            "streets_points",
+            npy(np.full((5, 2), -(2**31), np.int32)),
+            "holds one that is not on the Earth",
+        ),
+        ("streets_names", npy(np.frombuffer(b"a\0b\0", np.uint8)), "streets.names begins with a name"),
+        ("streets_names", npy(np.frombuffer(b"", np.uint8)), "streets.name holds an index outside"),
+        ("lat", npy(np.array([0, 91.0, 0])), "lat.1. is 91.0"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    rewritten(path, f"{name}.npy", content)
+    with pytest.raises(FormatError, match=message) as caught:
+        Graph.load(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
+    graph = with_streets()
+    assert graph.streets is not None
+    streets = dataclasses.replace(graph.streets, turn=np.array([10, 11, 0], np.uint32))
+    with pytest.raises(GraphError, match=r"streets.turn\[1\] is 11, more than the arc's weight, 10"):
+        Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    for seconds in (-1.0, np.nan, np.inf):
+        with pytest.raises(GraphError, match="seconds_per_weight"):
+            dataclasses.replace(graph.streets, seconds_per_weight=seconds).check(3)

@@ -25,5 +25,9 @@ class DistanceOverflowError(VksspError, OverflowError):
     """A shortest distance does not fit into 32 bits."""
 
 
+class MemoryShortageError(VksspError, MemoryError):
+    """A graph takes more memory than there is."""
+
+
 class DeviceError(VksspError, RuntimeError):
     """No usable Vulkan device, or the device failed."""

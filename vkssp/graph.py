@@ -197,6 +197,9 @@ class Graph:
             if lats is None:
                 raise GraphError("streets need lat and lon of the nodes; give them too")
             streets.check(len(heads), len(first) - 1)
+            if streets.turn is not None and (streets.turn > weights).any():
+                at = int(np.argmax(streets.turn > weights))
+                raise GraphError(f"streets.turn[{at}] is {streets.turn[at]}, more than the arc's weight, {weights[at]}")
         first, heads, weights = (_fixed(array) for array in (first, heads, weights))
         lats, lons = (None if array is None else _fixed(array) for array in (lats, lons))
         return cls(first, heads, weights, lats, lons, streets)

@@ -56,6 +56,8 @@ def read_graph(
     ------
     FormatError
         If the file is missing, in no format that is known, or damaged.
+    MemoryShortageError
+        If there is not enough memory for the graph.
     QueryError
         If an argument is none that is taken.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import tempfile
 import zipfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
@@ -138,8 +140,8 @@ def load_graph(path: str | Path) -> Graph:
         with source.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
                 raise FormatError(f"{source} is not a saved graph, or truncated; make one with 'vkssp import'")
-            stream.seek(0)
-            arrays, header = _unpack(stream, source)
+            with zipfile.ZipFile(stream) as archive:
+                arrays, header = _unpack(archive, source)
     except FormatError:
         raise
     except FileNotFoundError:
@@ -157,23 +159,47 @@ def load_graph(path: str | Path) -> Graph:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
 
 
-def _unpack(stream: IO[bytes], source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays and the header of an archive; each array's checksum is verified as it is read."""
-    with np.load(stream, allow_pickle=False) as archive:
-        header = json.loads(bytes(archive["header"])) if "header" in archive.files else {}
-        if header.get("format") != _FORMAT:
-            raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
-        if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
-            version = header.get("version")
-            raise FormatError(
-                f"{source} has format version {version}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
-                "import it again"
-            )
-        # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
-        missing = set(header.get("arrays", _CORE)) - set(archive.files)
-        if missing:
-            raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
-        return {name: archive[name] for name in archive.files if name != "header"}, header
+    members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    if "header" not in members:
+        raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    # Nothing is packed, and so no small file can hold a large graph.
+    if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members.values()):
+        raise FormatError(f"{source} was packed by another program, or damaged; import it again")
+    if sum(member.file_size for member in members.values()) > source.stat().st_size:
+        raise FormatError(f"{source} is damaged (it is smaller than what it holds); import it again")
+    header = json.loads(bytes(_array(archive, members.pop("header"))))
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
+        version = header.get("version")
+        raise FormatError(
+            f"{source} has format version {version}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+            "import it again"
+        )
+    # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
+    missing = set(header.get("arrays", _CORE)) - set(members)
+    if missing:
+        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
+    return {name: _array(archive, member) for name, member in members.items()}, header
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Return an array of an archive, or raise `ValueError` if it is not what it says, before memory is taken for it."""
+    formats = np.lib.format
+    with archive.open(member) as stream:
+        if formats.read_magic(stream) != (1, 0):
+            raise ValueError(f"{member.filename} is of another format")
+        shape, _, dtype = formats.read_array_header_1_0(stream)
+        if math.prod(shape) * dtype.itemsize != member.file_size - stream.tell():
+            raise ValueError(f"{member.filename} has not the size that it says")
+    with archive.open(member) as stream:
+        array: npt.NDArray[Any] = formats.read_array(stream, allow_pickle=False)
+    # What is no truth value would pass for one, but not be equal to one.
+    if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
+        raise ValueError(f"{member.filename} holds what is neither true nor false")
+    return array
 
 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from vkssp.errors import GraphError
 
 #: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
 COORDINATE_SCALE = 1e-7
+#: The pole and the date line in the same unit.
+LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,19 @@ class Streets:
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
+    #: Types of all arrays; those that a graph does not have are None.
+    DTYPES: ClassVar[dict[str, type]] = {
+        "length": np.float32,
+        "way": np.int64,
+        "carried": np.bool_,
+        "name": np.uint32,
+        "polyline": np.uint32,
+        "backward": np.bool_,
+        "polyline_first": np.uint32,
+        "points": np.int32,
+        "junction": np.uint32,
+        "turn": np.uint32,
+    }
 
     @property
     def turns(self) -> str:
@@ -78,6 +93,10 @@ class Streets:
 
     def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
         """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs and `num_nodes` nodes."""
+        for name, dtype in self.DTYPES.items():
+            array = getattr(self, name)
+            if array is not None and array.dtype != dtype:
+                raise GraphError(f"streets.{name} has dtype {array.dtype}; give {np.dtype(dtype)}")
         if self.junction is not None and num_nodes is not None and self.junction.shape != (num_nodes,):
             raise GraphError(f"streets.junction has shape {self.junction.shape}; give one entry per node, {num_nodes}")
         for name in (*self.PER_ARC, *(() if self.turn is None else ("turn",))):
@@ -87,6 +106,9 @@ class Streets:
         first, points = self.polyline_first, self.points
         if points.ndim != 2 or points.shape[1:] != (2,):
             raise GraphError(f"streets.points has shape {points.shape}; give (number of points, 2)")
+        last = (LAST_LAT, LAST_LON)
+        if len(points) and not ((points.max(axis=0) <= last) & (points.min(axis=0) >= np.negative(last))).all():
+            raise GraphError("streets.points holds one that is not on the Earth; give 1e-7 degrees north and east")
         if first.ndim != 1 or len(first) == 0 or first[0] != 0 or int(first[-1]) != len(points):
             raise GraphError("streets.polyline_first must start at 0 and end at the number of points")
         if np.any(np.diff(first.astype(np.int64)) < 2):
@@ -95,6 +117,10 @@ class Streets:
             raise GraphError("streets.polyline names a polyline that does not exist")
         if not self.names or (num_arcs and int(self.name.max()) >= len(self.names)):
             raise GraphError("streets.name holds an index outside streets.names")
+        if self.names[0]:
+            raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
+        if not 0 <= self.seconds_per_weight < np.inf:
+            raise GraphError(f"streets.seconds_per_weight is {self.seconds_per_weight}; give seconds, or 0 for none")
         if not (np.isfinite(self.length).all() and (self.length >= 0).all()):
             raise GraphError("streets.length must be finite and not negative")
 

@@ -71,6 +71,8 @@ def read_file(
     ------
     FormatError
         If the file is missing, damaged, or not as its format wants it; the message tells the line.
+    MemoryShortageError
+        If there is not enough memory for what it holds or says that it holds.
     QueryError
         If an argument is none that is taken.
     """

@@ -12,6 +12,7 @@ from vkssp.formats.stream import Lines
 from vkssp.generate.checks import MOST_ARCS
 from vkssp.generate.rows import graph_from_arcs
 from vkssp.graph import Floats, Graph, Uint32s
+from vkssp.room import require
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class GraphFile:
     node_ids: np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None = None
 
 
+#: Bytes that a node and an arc take while a graph is made; arcs are also held in the sequence of the file.
+_NODE_BYTES, _EDGE_BYTES = 48, 16
+
 #: What a reader finds: latitudes and longitudes, or neither.
 Coordinates = tuple[Floats | None, Floats | None]
 
@@ -93,11 +97,21 @@ def located(graph: Graph, coordinates: Coordinates) -> Graph:
     return Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=lat, lon=lon)
 
 
-def check_count(lines: Lines, number: int, edges: int, *, undirected: bool) -> None:
-    """Refuse a number of edges that no graph can hold."""
+def check_sizes(lines: Lines, number: int, nodes: int, edges: int, *, undirected: bool) -> None:
+    """Refuse a number of edges that no graph can hold, and more of both than there is memory for.
+
+    Raises
+    ------
+    FormatError
+        If no graph holds so many edges.
+    MemoryShortageError
+        If this machine cannot.
+    """
     most = MOST_ARCS // (1 + undirected)
     if edges > most:
         raise lines.error(f"{edges} edges are more than the {most} that a graph holds", number)
+    size = _NODE_BYTES * nodes + _EDGE_BYTES * edges * (1 + undirected)
+    require(size, f"{lines.name}, line {number}: a graph of {nodes} nodes and {edges} edges")
 
 
 def refuse_directed(options: Options, kind: str) -> None:

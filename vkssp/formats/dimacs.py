@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vkssp.formats.build import Coordinates, GraphFile, Options, check_count, graph_of_edges, refuse_directed
+from vkssp.formats.build import Coordinates, GraphFile, Options, check_sizes, graph_of_edges, refuse_directed
 from vkssp.formats.columns import Ids, Millionths, Weights, sizes
 from vkssp.formats.stream import COMPRESSED, Lines
 from vkssp.formats.tables import Layout, read_table, shown
@@ -43,7 +43,7 @@ def read_dimacs(lines: Lines, options: Options) -> GraphFile:
     """
     number, (nodes, arcs) = _problem(lines, "p sp", "p sp NODES ARCS")
     undirected = options.directed is False
-    check_count(lines, number, arcs, undirected=undirected)
+    check_sizes(lines, number, nodes, arcs, undirected=undirected)
     said = f"line {number} says"
     ids = Ids(nodes, said)
     layout = Layout("a FROM TO WEIGHT", (ids, ids, Weights(options.scale)), b"c", b"a", arcs, said)
@@ -57,7 +57,7 @@ def read_pace(lines: Lines, options: Options) -> GraphFile:
     """Read a graph of a PACE challenge: ``p tw NODES EDGES``, then ``U V`` for each undirected edge, unweighted."""
     refuse_directed(options, "PACE graph")
     number, (nodes, edges) = _problem(lines, "p tw", "p tw NODES EDGES")
-    check_count(lines, number, edges, undirected=True)
+    check_sizes(lines, number, nodes, edges, undirected=True)
     said = f"line {number} says"
     ids = Ids(nodes, said)
     tail, head = read_table(lines, Layout("U V", (ids, ids), b"c", count=edges, said=said))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from vkssp.errors import FormatError
-from vkssp.formats.build import Coordinates, GraphFile, Options, check_count, graph_of_edges, refuse_directed
+from vkssp.formats.build import Coordinates, GraphFile, Options, check_sizes, graph_of_edges, refuse_directed
 from vkssp.formats.columns import Ids, Reals, Weights, sizes
 from vkssp.formats.stream import COMPRESSED, Lines
 from vkssp.formats.tables import Array, Layout, read_table, shown
@@ -68,7 +68,7 @@ def read_matrix_market(lines: Lines, options: Options) -> GraphFile:
     number, (nodes, columns, entries) = _sizes(lines, "ROWS COLUMNS ENTRIES")
     if nodes != columns:
         raise lines.error(f"a matrix of {nodes} rows and {columns} columns is no graph; it must be square", number)
-    check_count(lines, number, entries, undirected=undirected)
+    check_sizes(lines, number, nodes, entries, undirected=undirected)
     said = f"line {number} says"
     ids = Ids(nodes, said)
     weighted = field != "pattern" if banner else lines.width(b"%") > 2

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vkssp.formats.build import GraphFile, Options, check_count, refuse_directed
+from vkssp.formats.build import GraphFile, Options, check_sizes, refuse_directed
 from vkssp.formats.columns import Ids, Weights, sizes
 from vkssp.formats.stream import Lines
 from vkssp.formats.tables import Array, numbers, shown, whole_number, without_comments, words_and_ends
@@ -66,7 +66,7 @@ def _header(lines: Lines, options: Options) -> _Layout:
         nodes, edges, *counts = sizes([*words[:2], *words[3:4]])
     except ValueError as error:
         raise lines.error(str(error), number) from None
-    check_count(lines, number, edges, undirected=True)
+    check_sizes(lines, number, nodes, edges, undirected=True)
     sized, heavy, weighted = (digit == ord("1") for digit in kind)
     skip = int(sized) + (counts[0] if counts and heavy else int(heavy))
     return _Layout(

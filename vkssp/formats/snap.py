@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from vkssp.formats.build import GraphFile, Options, check_count, graph_of_edges
+from vkssp.formats.build import GraphFile, Options, check_sizes, graph_of_edges
 from vkssp.formats.columns import AnyIds, Weights
 from vkssp.formats.stream import Lines
 from vkssp.formats.tables import Array, Layout, read_table
@@ -49,7 +49,7 @@ def read_snap(lines: Lines, options: Options) -> GraphFile:
             f"has {len(tail)} edges, but line {said[0]} says {said[1]}; it may be truncated: get it again, or correct "
             "that line"
         )
-    check_count(lines, lines.line - 1, len(tail), undirected=undirected)
+    check_sizes(lines, lines.line - 1, 0, len(tail), undirected=undirected)
     names, tails, heads = _renumbered(tail, head)
     if len(names) > MOST_NODES:
         raise lines.error(f"has {len(names)} nodes, more than the {MOST_NODES} that can be read")

@@ -17,6 +17,8 @@ from vkssp.errors import FormatError
 
 #: Bytes that are read at a time; few enough that what is made of them stays in a core's cache.
 BLOCK = 1 << 20
+#: Most bytes of a line; a node of METIS has all its neighbours in one, but not millions of them.
+LONGEST_LINE = 1 << 26
 #: What the names of compressed files end in; what a file is tells its content.
 COMPRESSED = (".gz", ".bz2", ".xz")
 
@@ -166,6 +168,8 @@ class Lines:
                 self._partial = [piece[end:]] if end < len(piece) else []
                 return text if end or not text else text + b"\n"
             self._partial.append(piece)
+            if sum(map(len, self._partial)) > LONGEST_LINE:
+                raise self.error(f"is longer than {LONGEST_LINE} bytes; there is no graph in this file", self.line)
 
 
 def _opened(stack: ExitStack, path: Path) -> tuple[io.BufferedReader, bool]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from vkssp.errors import FormatError
 from vkssp.formats.stream import Lines
+from vkssp.room import require
 
 Array = npt.NDArray[Any]
 
@@ -152,9 +153,11 @@ def read_table(lines: Lines, layout: Layout) -> list[Array]:
     ------
     FormatError
         If a line is not as it must be, or there are more or fewer than there must be.
+    MemoryShortageError
+        If there is not enough memory for all lines.
     """
     parts: list[list[Array]] = [[] for _ in layout.columns]
-    have = 0
+    have = size = checked = 0
     for number, text in lines.blocks():
         try:
             columns = _columns(text, layout)
@@ -171,6 +174,10 @@ def read_table(lines: Lines, layout: Layout) -> list[Array]:
         have += len(columns[0])
         for part, column in zip(parts, columns, strict=True):
             part.append(column)
+        size += sum(column.nbytes for column in columns)
+        if size > 2 * checked:  # a small file may unpack to any size
+            require(size, f"{lines.name}: a table of more than {have} lines")
+            checked = size
     if layout.count is not None and have < layout.count:
         raise lines.error(
             f"ends after {have} of the {layout.count} lines '{layout.usage}' that {layout.said}; "

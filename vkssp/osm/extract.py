@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ import osmium
 from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
+from vkssp.osm.pbf import has_zeros
+from vkssp.room import require
 
 #: Endings of file names, and what pyosmium calls the format.
 _FORMATS = {
@@ -22,15 +24,30 @@ _FORMATS = {
     ".osm.xml.bz2": "osm.bz2",
 }
 
+#: What those of histories and of changes have in their place; they are known, and refused.
+_SEVERAL_VERSIONS = (".osh", ".osc")
+
+#: Memory for the places of all nodes, 16 bytes each, in parts of the size of a .osm.pbf file, at the least.
+_INDEX_SHARE = 2.0
+
+#: A way after two nodes that are in the wrong order; nodes below zero are not stored.
+_UNSORTED = b'<osm version="0.6"><node id="-2"/><node id="-1"/><way id="1"/></osm>'
+
 
 def is_extract(path: str | Path) -> bool:
     """Return whether a file's name is that of an OpenStreetMap extract, such as ``iceland.osm.pbf``."""
-    return _format_of(path) is not None
+    return _format_of(path) is not None or _has_several_versions(path)
 
 
 def _format_of(path: str | Path) -> str | None:
     name = Path(path).name.lower()
     return next((kind for ending, kind in _FORMATS.items() if name.endswith(ending)), None)
+
+
+def _has_several_versions(path: str | Path) -> bool:
+    """Return whether a file's name is that of a history or of changes, such as ``iceland.osh.pbf``."""
+    name = Path(path).name.lower().removesuffix(".xml").removesuffix(".pbf")
+    return name.removesuffix(".gz").removesuffix(".bz2").endswith(_SEVERAL_VERSIONS)
 
 
 class Extract:
@@ -50,12 +67,16 @@ class Extract:
     FormatError
         If the file is missing or not named like an extract; while iterating, if it is none, is truncated or
         damaged, or holds several versions of its objects.
+    MemoryShortageError
+        If it is too large for this machine.
     """
 
     def __init__(
         self, source: Path, way_keys: tuple[str, ...], node_keys: tuple[str, ...], relation_keys: tuple[str, ...] = ()
     ) -> None:
         kind = _format_of(source)
+        if _has_several_versions(source):
+            raise _several_versions(source)
         if kind is None:
             endings = ", ".join(_FORMATS)
             raise FormatError(f"{source} is not named like an OpenStreetMap extract, which end in {endings}")
@@ -63,7 +84,10 @@ class Extract:
             raise FormatError(f"{source} does not exist; check the path")
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
-        self._source = source
+        self._source, self._kind = source, kind
+        if kind == "pbf":
+            size = source.stat().st_size
+            require(_INDEX_SHARE * size, f"{source}: an extract of {size / 2**30:.1f} GiB")
         kinds = NODE | WAY | RELATION if relation_keys else NODE | WAY
         self._processor = osmium.FileProcessor(osmium.io.File(str(source), kind), kinds).with_locations()
         for entity, keys in ((WAY, way_keys), (NODE, node_keys), (RELATION, relation_keys)):
@@ -79,12 +103,12 @@ class Extract:
         try:
             history = self._processor.header.has_multiple_object_versions
             objects = iter(self._processor)
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, UnicodeDecodeError) as error:  # the last from a name in the header
             raise self._unreadable(error) from error
         if history:
-            raise FormatError(
-                f"{self._source} holds the history of its objects; cut one moment out of it with 'osmium time-filter'"
-            )
+            raise _several_versions(self._source)
+        if self._kind == "pbf" and has_zeros(self._source):
+            raise self._unreadable(ValueError("a zero within a text"))
         while True:
             try:
                 item = next(objects)
@@ -96,18 +120,29 @@ class Extract:
             if not getattr(item, "deleted", False):
                 yield item
 
-    def location(self, node: int) -> Any | None:
-        """Return where a node is, if the part of the file read so far holds it."""
+    def locations(self, nodes: Iterable[int]) -> Iterator[Any | None]:
+        """Yield where nodes are, as far as the part of the file read so far holds them."""
         storage = self._processor.node_location_storage
         assert storage is not None
-        try:
-            return storage.get(node)
-        except KeyError:
-            return None
+        # Nodes are found by bisection, but those after the last way are not sorted yet, which only a way has done.
+        with osmium.io.Reader(osmium.io.FileBuffer(_UNSORTED, "osm")) as reader:
+            osmium.apply(reader, osmium.NodeLocationsForWays(storage))
+        for node in nodes:
+            try:
+                yield storage.get(node)
+            except KeyError:
+                yield None
 
     def _unreadable(self, error: Exception) -> FormatError:
         reason = " ".join(str(error).split())
         return FormatError(f"{self._source} is no OpenStreetMap extract, or a truncated one ({reason}); get it again")
+
+
+def _several_versions(source: Path) -> FormatError:
+    return FormatError(
+        f"{source} holds the history of a map, or changes to one; cut one moment out of a history with "
+        "'osmium time-filter', and apply changes to a map with 'osmium apply-changes'"
+    )
 
 
 class BrokenTags(Mapping[str, str]):

@@ -16,11 +16,15 @@ from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
 from vkssp.osm.turns import Arcs, with_turns
+from vkssp.room import require
 from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE, Streets
 
 #: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
+
+#: Bytes that each reference of a way to a node takes while ways are cut.
+_REFERENCE_BYTES = 120
 
 
 def import_extract(
@@ -67,6 +71,8 @@ def import_extract(
     ------
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
+    MemoryShortageError
+        If there is not enough memory for it.
     QueryError
         If there is no such profile, order or value of `turns`, or the profile's file is not right.
     """
@@ -83,6 +89,7 @@ def import_extract(
     read = perf_counter()
     if len(roads.way) == 0:
         raise _no_road(path, vehicle)
+    require(_REFERENCE_BYTES * len(roads.node), f"{path}: streets with {len(roads.node)} points")
     segments = cut_ways(roads, report, simplify=simplify)
     if len(segments.way) == 0:
         raise _no_road(path, vehicle)

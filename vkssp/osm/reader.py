@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,16 @@ from vkssp.osm.profile import Profile
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
-from vkssp.osm.ways import Tags, WayAttributes, way_attributes
+from vkssp.osm.ways import Tags, way_attributes
+from vkssp.streets import LAST_LAT, LAST_LON
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
 
-#: The pole and the date line in 1e-7 degrees.
-_LAST_LAT, _LAST_LON = 900_000_000, 1_800_000_000
+_NOT_UTF8 = "text that is not UTF-8"
+
+#: Arrays of `RawRoads` with an entry per way.
+_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +90,23 @@ class RawRoads:
     slow_seconds: npt.NDArray[np.float64]
     turns: RawTurns | None = None
 
+    def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
+        """Return what remains of them with some of the ways only."""
+        size = np.diff(self.first)
+        of_kept = np.repeat(kept, size)
+        values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
+        values |= {name: getattr(self, name)[kept] for name in _PER_WAY}
+        turns = self.turns and replace(self.turns, roundabout=self.turns.roundabout[kept])
+        return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]), turns=turns)
+
+
+def _last_of_each(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return of each entry whether no later one is the same."""
+    order = np.argsort(ids, kind="stable")
+    last = np.ones(len(ids), np.bool_)
+    last[order[:-1][ids[order[1:]] == ids[order[:-1]]]] = False
+    return last
+
 
 def read_roads(
     path: str | Path, profile: Profile, report: ImportReport, *, progress: bool = False, turns: str = "none"
@@ -109,6 +130,8 @@ def read_roads(
     ------
     FormatError
         If the file is missing, no extract, truncated or damaged, or holds several versions of its objects.
+    MemoryShortageError
+        If it is too large for this machine.
     """
     source = Path(path)
     pushing = profile.pushing
@@ -137,14 +160,16 @@ def node_keys(profile: Profile) -> tuple[str, ...]:
 
 
 class _Collector:
-    """Gathers ways and nodes in flat arrays, 16 bytes per reference to a node."""
+    """Gathers ways and nodes in flat arrays: 16 bytes per reference to a node, some 50 per way."""
 
     def __init__(self, profile: Profile, report: ImportReport, turns: TurnCollector | None) -> None:
         self._profile, self._report, self._turns = profile, report, turns
         self._passage_keys = frozenset(node_keys(profile))
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
-        self._first, self._way, self._name = array("q", [0]), array("q"), array("q")
-        self._attributes: list[WayAttributes] = []
+        self._read, self._used = array("q"), array("b")
+        self._first, self._name = array("q", [0]), array("I")
+        self._speed, self._duration = array("d"), array("d")
+        self._flags = array("b")
         self._names: dict[str, int] = {"": 0}
         self._blocked, self._slow, self._slow_seconds = array("q"), array("q"), array("d")
         self._nonsense: Counter[str] = Counter()
@@ -154,7 +179,7 @@ class _Collector:
         try:
             return dict(item.tags)
         except UnicodeDecodeError:
-            self._nonsense["text that is not UTF-8"] += 1
+            self._nonsense[_NOT_UTF8] += 1
             return BrokenTags(item)
 
     def add_node(self, item: Any) -> None:
@@ -176,9 +201,8 @@ class _Collector:
         tags = self._tags(item)
         attributes = way_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)
-        if self._turns is not None:
-            junction = tags.get("junction", "")
-            self._turns.add_way(item.id, not attributes.skipped, junction in self._profile.oneway.junctions)
+        self._read.append(item.id)
+        self._used.append(not attributes.skipped)
         if attributes.skipped:
             self._skipped[attributes.skipped] += 1
             return
@@ -188,46 +212,58 @@ class _Collector:
             self._lat.append(location.y)
             self._lon.append(location.x)
         self._first.append(len(self._node))
-        self._way.append(item.id)
         # Motorways and many country roads have a number and no name.
         name = tags.get("name") or tags.get("ref", "")
         self._name.append(self._names.setdefault(name, len(self._names)))
-        self._attributes.append(attributes)
+        self._speed.extend((attributes.forward, attributes.backward))
+        self._duration.append(nan if attributes.duration is None else attributes.duration)
+        roundabout = tags.get("junction", "") in self._profile.oneway.junctions
+        restricted = attributes.restricted_forward, attributes.restricted_backward
+        self._flags.extend((*restricted, attributes.carried, roundabout))
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
-        members = ((member.role, member.type, member.ref) for member in item.members)
+        try:
+            members = [(member.role, member.type, member.ref) for member in item.members]
+        except UnicodeDecodeError:  # it has a role that nobody knows, and counts as broken
+            self._nonsense[_NOT_UTF8] += 1
+            members = []
         self._turns.add_relation(self._tags(item), members)
 
     def finish(self, source: Path, extract: Extract) -> RawRoads:
-        report, attributes = self._report, self._attributes
+        report = self._report
         report.nonsense = dict(self._nonsense.most_common())
         report.ways_skipped = dict(self._skipped.most_common())
-        node = np.array(self._node, np.int64)
-        lat, lon = np.array(self._lat, np.int32), np.array(self._lon, np.int32)
+        node, lat, lon = np.asarray(self._node), np.asarray(self._lat), np.asarray(self._lon)
         self._look_again(source, extract, node, lat, lon)
-        known = (lat >= -_LAST_LAT) & (lat <= _LAST_LAT) & (lon >= -_LAST_LON) & (lon <= _LAST_LON)
+        known = (lat >= -LAST_LAT) & (lat <= LAST_LAT) & (lon >= -LAST_LON) & (lon <= LAST_LON)
         report.missing_nodes = len(np.unique(node[~known]))
-        return RawRoads(
+        read, used = np.asarray(self._read), np.asarray(self._used).view(np.bool_)
+        stays = _last_of_each(read)
+        flags = np.asarray(self._flags).view(np.bool_).reshape(-1, 4)
+        roads = RawRoads(
             node=node,
             lat=lat,
             lon=lon,
             known=known,
-            first=np.array(self._first, np.int64),
-            way=np.array(self._way, np.int64),
-            speed=np.array([(a.forward, a.backward) for a in attributes], np.float64).reshape(-1, 2),
-            restricted=np.array([(a.restricted_forward, a.restricted_backward) for a in attributes], np.bool_).reshape(
-                -1, 2
-            ),
-            duration=np.array([np.nan if a.duration is None else a.duration for a in attributes], np.float64),
-            carried=np.array([a.carried for a in attributes], np.bool_),
-            name=np.array(self._name, np.uint32),
+            first=np.asarray(self._first),
+            way=read[used],
+            speed=np.asarray(self._speed).reshape(-1, 2),
+            restricted=flags[:, :2],
+            duration=np.asarray(self._duration),
+            carried=flags[:, 2],
+            name=np.asarray(self._name),
             names=tuple(self._names),
-            blocked=np.array(self._blocked, np.int64),
-            slow=np.array(self._slow, np.int64),
-            slow_seconds=np.array(self._slow_seconds, np.float64),
-            turns=None if self._turns is None else self._turns.finish(),
+            blocked=np.asarray(self._blocked),
+            slow=np.asarray(self._slow),
+            slow_seconds=np.asarray(self._slow_seconds),
+            turns=None if self._turns is None else self._turns.finish(read[stays & ~used], flags[:, 3]),
         )
+        again = int((~stays).sum())
+        if not again:
+            return roads
+        report.ways_skipped["listed again"] = again
+        return roads.of_ways(stays[used])
 
     @staticmethod
     def _look_again(
@@ -243,7 +279,8 @@ class _Collector:
             raise FormatError(
                 f"{source} numbers nodes below zero, as editors do before an upload; run 'osmium renumber' on it first"
             )
-        for at in unknown.tolist():
-            location = extract.location(int(node[at]))
+        if len(unknown) == 0:
+            return
+        for at, location in zip(unknown.tolist(), extract.locations(node[unknown].tolist()), strict=True):
             if location is not None:
                 lat[at], lon[at] = location.y, location.x

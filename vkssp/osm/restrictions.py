@@ -25,6 +25,8 @@ Path = tuple[int, ...]
 OBEYED, OTHERS, NEEDLESS, CONDITIONAL = "obeyed", "for others", "on ways closed anyway", "at certain times only"
 _NOT_UNDERSTOOD = "not understood"
 _MEMBERS, _MISSING = "wrong number of members", "members missing"
+#: What stands for the way of the links of gates, which are no part of a way that a restriction could mean.
+NO_WAY = -(2**63)
 _APART, _AMBIGUOUS = "ways that do not meet", "more than one way to read it"
 
 
@@ -119,7 +121,8 @@ class Pieces:
     Parameters
     ----------
     way : numpy.ndarray
-        OSM id of each arc's way; arcs of one way and direction follow each other along the way. Shape (num_arcs,).
+        OSM id of each arc's way, `NO_WAY` for the links of gates; arcs of one way and direction follow each other along
+        the way. Shape (num_arcs,).
     backward : numpy.ndarray
         Whether each arc runs against its way.
     tail, head : numpy.ndarray
@@ -139,7 +142,7 @@ class Pieces:
         place: Indices,
         wanted: set[int],
     ) -> None:
-        arcs = np.flatnonzero(np.isin(way, np.fromiter(wanted, np.int64, len(wanted))))
+        arcs = np.flatnonzero(np.isin(way, np.array([NO_WAY, *wanted], np.int64)))
         self.tail, self.head = ({a: int(end[a]) for a in arcs.tolist()} for end in (tail, head))
         self.begins, self.ends = ({a: int(place[end[a]]) for a in arcs.tolist()} for end in (tail, head))
         self._arcs: dict[int, list[int]] = defaultdict(list)
@@ -147,6 +150,9 @@ class Pieces:
         backward_of = dict(zip(arcs.tolist(), backward[arcs].tolist(), strict=True))
         for arc, key in zip(arcs.tolist(), way[arcs].tolist(), strict=True):
             self._arcs[key].append(arc)
+        self._links: dict[int, list[int]] = defaultdict(list)
+        for arc in self._arcs.pop(NO_WAY, ()):
+            self._links[self.tail[arc]].append(arc)
         for key, found in self._arcs.items():
             forth = tuple(arc for arc in found if not backward_of[arc])
             back = tuple(arc for arc in reversed(found) if backward_of[arc])
@@ -162,8 +168,44 @@ class Pieces:
 
     def whole(self, way: int) -> list[Path]:
         """Return the arcs of a way from end to end, one direction after the other, where one can go all along it."""
-        paths = [path for path in self._whole.get(way, ((), ())) if path]
-        return [path for path in paths if all(self.head[a] == self.tail[b] for a, b in pairwise(path))]
+        return [path for path in self._whole.get(way, ((), ())) if path and self.through_gates(path)]
+
+    def through_gates(self, path: Path) -> Path:
+        """Return arcs with the links of the gates between them, nothing where a barrier parts them.
+
+        Where the last arc begins at a gate, a link takes its place: one that leads to this arc and no other.
+        """
+        whole = list(path[:1])
+        for arc in path[1:]:
+            links = self._gate_between(whole[-1], arc)
+            if links is None:
+                return ()
+            whole += [*links, arc]
+        if len(path) > 1 and self.head[path[-2]] != self.tail[path[-1]]:
+            whole.pop()
+        return tuple(whole)
+
+    def _gate_between(self, before: int, after: int) -> Path | None:
+        """Return the links from one arc to another: none where they meet, None where nothing leads through."""
+        here, there = self.head[before], self.tail[after]
+        if here == there:
+            return ()
+        ways = ((into, out) for into in self._links.get(here, ()) for out in self._links.get(self.head[into], ()))
+        return next((links for links in ways if self.head[links[1]] == there), None)
+
+    def turns_in_gates(self, paths: Iterable[Path]) -> list[Path]:
+        """Return the turns from a link back to where it comes from, at the gates that some paths lead through.
+
+        Who turned round there would forget by which street they came.
+        """
+        links = {arc for arcs in self._links.values() for arc in arcs}
+        gates = {self.head[a] for path in paths for a, b in pairwise(path) if {a, b} <= links}
+        return [
+            (there, back)
+            for there in sorted(links)
+            for back in self._links.get(self.head[there], ())
+            if self.head[back] == self.tail[there] and not gates.isdisjoint((self.head[there], self.tail[there]))
+        ]
 
     def ends_of(self, way: int) -> list[tuple[int, int]]:
         """Return the two ends of a way, either way round, whether one can go all along it or not."""
@@ -176,7 +218,7 @@ class Pieces:
 
 
 def find_paths(
-    restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: frozenset[int], count: Counter[str]
+    restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: set[int], count: Counter[str]
 ) -> tuple[list[Path], list[Path]]:
     """Return the sequences of arcs that are forbidden, and those that are commanded.
 
@@ -186,16 +228,17 @@ def find_paths(
         What relations say.
     pieces : Pieces
         The arcs.
-    used, closed : set and frozenset of int
-        OSM ids of the ways that the vehicle may use, and of those that it may not.
+    used, closed : set of int
+        OSM ids of the ways that restrictions name and the vehicle may use, and of those that it may not.
     count : Counter
         Takes what became of the restrictions.
     """
     forbidden: list[Path] = []
     commanded: list[Path] = []
+    known = used | closed
     for restriction in restrictions:
         ways = {*restriction.origins, *restriction.targets, *restriction.ways}
-        if not ways <= used | closed:
+        if not ways <= known:
             count[_MISSING] += 1
             continue
         paths, reasons = [], []
@@ -227,11 +270,10 @@ def _paths(restriction: Restriction, origin: int, target: int, pieces: Pieces) -
                 if pieces.ends[path[-1]] == pieces.begins[middle[0]]
             ]
     paths = [(*path, arc) for path in paths for arc in pieces.leaving(target, pieces.ends[path[-1]])]
-    # Where a barrier parts them nobody gets from one to the next.
-    return [path for path in paths if all(pieces.head[a] == pieces.tail[b] for a, b in pairwise(path))]
+    return [path for path in map(pieces.through_gates, paths) if path]
 
 
-def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: frozenset[int]) -> str:
+def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: set[int]) -> str:
     """Return why a restriction means no sequence of arcs."""
     if not closed.isdisjoint((origin, *restriction.ways, target)):
         return NEEDLESS

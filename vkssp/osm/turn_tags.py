@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.osm.profile import TurnRules
-from vkssp.osm.restrictions import Restriction, read_restriction
+from vkssp.osm.restrictions import CONDITIONAL, Restriction, conditional_keys, read_restriction
 from vkssp.osm.ways import Tags
 
 #: Which directions a tag means, along the way and against it.
@@ -57,8 +56,8 @@ class RawTurns:
         Nodes that take time.
     restrictions : tuple of Restriction
         Those that count for the vehicle.
-    closed : frozenset of int
-        OSM ids of the roads that the vehicle may not use.
+    closed : numpy.ndarray
+        OSM ids of the roads that the vehicle may not use, shape (num_closed,), int64.
     roundabout : numpy.ndarray
         Whether each way that it may use is part of a roundabout, shape (num_ways,), bool.
     count : Counter
@@ -67,7 +66,7 @@ class RawTurns:
 
     obstacles: Obstacles
     restrictions: tuple[Restriction, ...]
-    closed: frozenset[int]
+    closed: npt.NDArray[np.int64]
     roundabout: npt.NDArray[np.bool_]
     count: Counter[str]
 
@@ -91,9 +90,9 @@ class TurnCollector:
 
     def __init__(self, rules: TurnRules, costs: bool) -> None:
         self._rules, self.costs = rules, costs
+        self._conditional = conditional_keys(rules)
         self._obstacles: dict[int, tuple[float, float, bool, bool]] = {}
         self._restrictions: list[Restriction] = []
-        self._closed, self._roundabout = array("q"), array("b")
         self._count: Counter[str] = Counter()
 
     def add_node(self, key: int, tags: Tags) -> None:
@@ -110,13 +109,6 @@ class TurnCollector:
         minor = kind == "stop" and tags.get("stop") == "minor"
         self._obstacles[key] = (forth * seconds, back * seconds, minor, undirected_stop)
 
-    def add_way(self, key: int, used: bool, roundabout: bool) -> None:
-        """Take a way, of which the vehicle may make use or not."""
-        if used:
-            self._roundabout.append(roundabout)
-        else:
-            self._closed.append(key)
-
     def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
         """Take a relation that may be a restriction."""
         restriction, reason = read_restriction(tags, members, self._rules)
@@ -124,9 +116,12 @@ class TurnCollector:
             self._restrictions.append(restriction)
         elif reason:
             self._count[reason] += 1
+        # What holds at certain times may come beside what always does.
+        if (restriction or reason not in ("", CONDITIONAL)) and any(key in tags for key in self._conditional):
+            self._count[CONDITIONAL] += 1
 
-    def finish(self) -> RawTurns:
-        """Return all of it."""
+    def finish(self, closed: npt.NDArray[np.int64], roundabout: npt.NDArray[np.bool_]) -> RawTurns:
+        """Return all of it, and what is to be known of ways; see `RawTurns`."""
         ids = sorted(self._obstacles)
         rows = [self._obstacles[key] for key in ids]
         obstacles = Obstacles(
@@ -135,10 +130,4 @@ class TurnCollector:
             minor=np.array([row[2] for row in rows], np.bool_),
             undirected_stop=np.array([row[3] for row in rows], np.bool_),
         )
-        return RawTurns(
-            obstacles,
-            tuple(self._restrictions),
-            frozenset(self._closed),
-            np.array(self._roundabout, np.bool_),
-            self._count,
-        )
+        return RawTurns(obstacles, tuple(self._restrictions), closed, roundabout, self._count)

@@ -19,8 +19,9 @@ from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
 from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
-from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, OBEYED, OTHERS, Pieces, find_paths
+from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.segments import Segments
+from vkssp.room import require
 from vkssp.rows import rows_of
 from vkssp.streets import COORDINATE_SCALE
 
@@ -32,6 +33,8 @@ Bools = npt.NDArray[np.bool_]
 _LOOK_AHEAD_M = 10.0
 #: How far from its junction, in metres, a stop sign may stand.
 _SIGN_M = 20.0
+#: Bytes that each turn takes while a graph is made of them.
+_TURN_BYTES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +123,20 @@ def with_turns(
     """
     assert roads.turns is not None
     way = roads.way[segments.way[arcs.segment]]
-    # The links of gates are no part of a way that a restriction could mean.
-    way = np.where(segments.wait[arcs.segment] > 0, -1, way)
-    restrictions, used = roads.turns.restrictions, set(roads.way.tolist())
+    way = np.where(segments.wait[arcs.segment] > 0, NO_WAY, way)
+    restrictions = roads.turns.restrictions
     wanted = {key for r in restrictions for key in (*r.origins, *r.ways, *r.targets)}
+    keys = np.fromiter(wanted, np.int64, len(wanted))
+    used, closed = (set(ways[np.isin(ways, keys)].tolist()) for ways in (roads.way, roads.turns.closed))
     pieces = Pieces(way, arcs.direction > 0, arcs.tail, arcs.head, segments.node, wanted)
     count = roads.turns.count.copy()
-    forbidden, commanded = find_paths(restrictions, pieces, used, roads.turns.closed, count)
+    forbidden, commanded = find_paths(restrictions, pieces, used, closed, count)
     for reason, number in count.most_common():
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
+    if not all_arcs:  # with costs nobody turns round there anyway
+        forbidden += pieces.turns_in_gates((*forbidden, *commanded))
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
@@ -166,6 +172,8 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
 
     first: Indices = first_out.astype(np.int64)
     out_degree = first[node + 1] - first[node]
+    num_turns = int(out_degree.sum())
+    require(_TURN_BYTES * num_turns, f"a graph of {num_turns} turns")
     tail = np.repeat(np.arange(len(keys)), out_degree)
     start = np.cumsum(out_degree) - out_degree
     copy = leaving[first[node][tail] + np.arange(len(tail)) - start[tail]]
