@@ -242,7 +242,9 @@ def test_a_star_has_counters_that_can_be_told_beforehand(device: Device, algorit
         counters = counted(solver)
         rows = check_counters(solver)
     assert counters["improved"] == 10
-    assert counters["relaxed"] == (20 if algorithm.startswith("bellman_ford") else 10)
+    # What has no room in the record of block_resident, six of ten arcs, it relaxes in both rounds and at the end.
+    again = 10 if algorithm.startswith("bellman_ford") else 12 if algorithm == "block_resident" else 0
+    assert counters["relaxed"] == 10 + again
     assert rows["high"].max() > 7 and rows["low"].min() == 0
 
 

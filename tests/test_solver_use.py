@@ -272,7 +272,7 @@ def repeats(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the runs of loops."""
     runs: list[int] = []
     original = Loop.run
-    monkeypatch.setattr(Loop, "run", lambda self, begin: runs.append(1) or original(self, begin))
+    monkeypatch.setattr(Loop, "run", lambda self, *args: runs.append(1) or original(self, *args))
     return runs
 
 
@@ -283,10 +283,11 @@ def shorten(monkeypatch: pytest.MonkeyPatch, places: int, most: int | None = Non
     def make(self: Any) -> None:
         if isinstance(self, NearFar):
             self._capacity = dict.fromkeys(self._capacity, places)
-            self._most = most or self._most
         original(self)
 
     monkeypatch.setattr(DeviceAlgorithm, "_make", make)
+    if most is not None:
+        monkeypatch.setattr(NearFar, "_most", most)
 
 
 # All leaves are near at once, or all far.

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import array, call, create, enumerate_all, ffi, lib, struct, text
+from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import Instance, choose, describe, queue_family
 from vkssp.gpu.resource import Resource
 
@@ -130,6 +130,20 @@ class Device(Resource):
             lib.vkGetPhysicalDeviceMemoryProperties2(self.physical, properties)
             return max(0, int(budget.heapBudget[heap] - budget.heapUsage[heap]))
         return int(self._memory.memoryProperties.memoryHeaps[heap].size)
+
+    def free_bytes(self) -> int:
+        """Return the bytes that can still be allocated of the device's own memory, as far as the driver says."""
+        kind = self.memory_type(0xFFFFFFFF, constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"), 0)
+        return 0 if kind is None else self.available(kind)
+
+    def require(self, nbytes: int, what: str) -> None:
+        """Raise `DeviceError` if something needs more bytes than there are, before any of them is allocated."""
+        free = self.free_bytes()
+        if nbytes > free:
+            raise DeviceError(
+                f"{what} needs {nbytes / 2**30:.2f} GiB and {self.info.name} has {free / 2**30:.2f} available; close "
+                "other programs, or use another device, a smaller graph, or an algorithm that needs less"
+            )
 
     def wait_idle(self) -> None:
         """Wait until the queue has nothing left to do."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from vkssp.solvers.base import Description, Parameter
 from vkssp.solvers.bellman_ford import BellmanFord
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, Step
-from vkssp.solvers.edges import edges_of
+from vkssp.solvers.edges import Edges, edges_of
 from vkssp.solvers.sources import THREAD_PER_EDGE
 
 _READ_ONLY_CONSTANT = 2
@@ -40,16 +40,25 @@ class BellmanFordEdge(BellmanFord):
         WORKGROUPS,
     )
 
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph, name = self._graph, f"edges by {self._parameters['segment'] or 0}"
+        # Two arcs of an undirected edge become one.
+        return graph.missing(name, 12 * (graph.prepared.num_arcs if at_most else len(self._edges().start)))
+
+    def _edges(self) -> Edges:
+        prepared, segment = self._graph.prepared, self._parameters["segment"] or 0
+        edges: Edges = prepared.derived(f"edges by {segment}", lambda: edges_of(prepared, segment))
+        return edges
+
     def _steps(self) -> Sequence[Step]:
         size, graph = self._size(), self._graph
-        segment = self._parameters["segment"] or 0
 
         def make() -> Any:
-            edges = graph.prepared.derived(f"edges by {segment}", lambda: edges_of(graph.prepared, segment))
+            edges = self._edges()
             arrays = {f"the edges' {name}": getattr(edges, name) for name in ("start", "end", "weight")}
             return graph.upload(arrays), edges.num_undirected, len(edges.start)
 
-        buffers, num_undirected, num_edges = graph.shared(f"edges by {segment}", make)
+        buffers, num_undirected, num_edges = graph.shared(f"edges by {self._parameters['segment'] or 0}", make)
         kernel = self._kernel(
             "bellman_ford_edge",
             *(self.terminals, self.distances, *buffers, self.distances),

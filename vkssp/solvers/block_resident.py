@@ -21,6 +21,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
+from vkssp.landmarks import leaving_share
 from vkssp.solvers.base import Description, Parameter, Terminal
 from vkssp.solvers.blocks import place_bits
 from vkssp.solvers.delta import DELTA, default_delta, first_bucket
@@ -93,16 +94,28 @@ class BlockResident(DeviceAlgorithm):
         *(("nearest_gap", 32), "far_nearest", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "blocks")
+    OWN_BYTES: ClassVar[float] = 4
     SWEEPS: ClassVar[bool] = False
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        prepared, (_, block) = self._graph.prepared, self._sizes()
+        share = 1.0 if at_most else leaving_share(prepared.first_out, prepared.arcs[:, 0], block=block)
+        of_blocks = 40 * -(-self._num_nodes // block)  # with those that a search has by itself
+        return of_blocks + self._graph.missing(block, 16 * self._num_nodes + int(12 * share * prepared.num_arcs))
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the sizes of a workgroup and of a block."""
+        block = self._parameters["block"]
+        # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
+        software = max(64 if self._more_groups == 1 else 256, (block or 0) // MOST_NODES_EACH)
+        size = self._size(default=min(1024, block or 1024), software=software)
+        return size, block or min(1024, 1 << (4 * size).bit_length() - 1)
 
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
         way = min(max(1.0, mean_way(graph.prepared.num_arcs / max(1, self._num_nodes))), _LONGEST_WAY)
         self._delta = parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], _DELTA_PER_WAY * way)
-        # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
-        software = max(64 if self._more_groups == 1 else 256, (parameters["block"] or 0) // MOST_NODES_EACH)
-        size = self._size(default=min(1024, parameters["block"] or 1024), software=software)
-        self._block = parameters["block"] or min(1024, 1 << (4 * size).bit_length() - 1)
+        size, self._block = self._sizes()
         if self._block > MOST_NODES_EACH * size:
             raise QueryError(
                 f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "

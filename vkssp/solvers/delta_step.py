@@ -44,6 +44,7 @@ class DeltaStep(DeviceAlgorithm):
         WORKGROUP_SIZE,
         WORKGROUPS,
     )
+    OWN_BYTES: ClassVar[float] = 0.25
     STATE: ClassVar[np.dtype[Any]] = state_dtype(
         *("phase", "parity", "low", "high", "first_node", "last_node", "delta", "light_heavy", "buckets"),
         *("changed_min", "changed_max", "waiting_min", "waiting_max", "waiting_distance"),

@@ -34,6 +34,7 @@ class DeltaStepArray(DeviceAlgorithm):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (DELTA, WORKGROUP_SIZE, WORKGROUPS)
+    OWN_BYTES: ClassVar[float] = 8
     STATE: ClassVar[np.dtype[Any]] = state_dtype("phase", "delta", "bucket", "changed", "next", "buckets")
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
 

@@ -110,6 +110,8 @@ class DeviceAlgorithm(Resource):
     COUNTERS: ClassVar[tuple[str, ...]] = ()
     #: Whether nodes with very many arcs are cut into pieces, which have distances too.
     CUTS_NODES: ClassVar[bool] = False
+    #: Bytes that it takes for each node by itself, beside the distances.
+    OWN_BYTES: ClassVar[float] = 0
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
 
@@ -134,10 +136,23 @@ class DeviceAlgorithm(Resource):
         self._parts: list[Resource] = []
         self._more_groups = 1
         try:
+            self._require_memory()
             self._make()
         except BaseException:
             self.close()
             raise
+
+    def _require_memory(self) -> None:
+        """Raise `DeviceError` if the device has too little memory, before any is taken."""
+        own = (4 + self.OWN_BYTES) * self._num_nodes
+        if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
+            self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        """Return the bytes of the graph's arrays that are not there yet, or a bound that is found at once."""
+        graph = self._graph
+        rows, arcs = 4 * (self._num_nodes + 1), graph.prepared.arcs.nbytes
+        return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
 
     def _make(self) -> None:
         num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)

@@ -30,6 +30,7 @@ class DijkstraGpu(DeviceAlgorithm):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE, WORKGROUPS)
     SWEEPS: ClassVar[bool] = False
+    OWN_BYTES: ClassVar[float] = 0.125
     STATE: ClassVar[np.dtype[Any]] = state_dtype("nearest")
 
     def _steps(self) -> Sequence[Step]:

@@ -177,6 +177,10 @@ class DeviceGraph(Resource):
         self._reweigher.put(others, arcs[other, 1], word[other] - end, stride=3, offset=2)
         return True
 
+    def missing(self, name: str | int, nbytes: int) -> int:
+        """Return how many bytes an array will take that has so many, and this name: none if it is there already."""
+        return 0 if name in self._things else nbytes
+
     def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
         """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
         with self._lock:

@@ -63,15 +63,34 @@ class NearFar(DeviceAlgorithm):
     CUTS_NODES: ClassVar[bool] = True
     SWEEPS: ClassVar[bool] = False
 
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph = self._graph
+        arcs = graph.prepared.arcs.nbytes + 8 * graph.num_pieces
+        name = "arcs light first" if self._has_many_arcs else "arcs"
+        rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
+        return 2 * _BYTES_PER_PLACE * self._first_capacity + rows + graph.missing(name, arcs)
+
+    @property
+    def _most(self) -> int:
+        return self._device.limits.buffer // _BYTES_PER_PLACE
+
+    @property
+    def _first_capacity(self) -> int:
+        """Entries of a queue before it grows; on a road network few nodes are in it at a time."""
+        return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self._most)
+
+    @property
+    def _has_many_arcs(self) -> bool:
+        return self._graph.prepared.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
+
     def _make(self) -> None:
-        self._most = self._device.limits.buffer // _BYTES_PER_PLACE
-        self._capacity = dict.fromkeys(_QUEUES.values(), min(max(1024, self._num_nodes), self._most))
+        self._capacity = dict.fromkeys(_QUEUES.values(), self._first_capacity)
         super()._make()
 
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
+        many_arcs = self._has_many_arcs
         degree = graph.prepared.num_arcs / max(1, self._num_nodes)
-        many_arcs = degree >= _HIGH_DEGREE
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
         self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], per_mean)
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)

@@ -30,9 +30,10 @@ class PathWalker(Resource):
     """
 
     def __init__(self, graph: DeviceGraph, distances: Buffer, terminals: Buffer) -> None:
+        device, rows = graph.device, 4 * (graph.num_nodes + 1)
+        device.require(rows + graph.missing("incoming", rows + graph.prepared.arcs.nbytes), "a route on this graph")
         first_in, arcs_in, self._arc_in = graph.incoming()
         super().__init__(graph)
-        device = graph.device
         self._num_nodes = graph.num_nodes
         # A shortest path visits no node twice.
         self._path = Buffer(device, HEADER.itemsize + 4 * graph.num_nodes, name="the path", owner=self)

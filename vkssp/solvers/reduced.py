@@ -65,6 +65,7 @@ class ReducedGraph(DeviceGraph):
         self.reduction = reduction
         self.surroundings = prepared.derived("surroundings", lambda: Surroundings(reduction, prepared))
         try:
+            device.require(reduction.records.nbytes + 4 * self.num_nodes, "this reduced graph")
             core = prepared.derived("core", lambda: PreparedGraph(reduction.core, "natural", keep=prepared.keeps))
             self.core = DeviceGraph(device, core, self)
             (self.records,) = self.upload({"the records of removed nodes": reduction.records})
@@ -120,6 +121,7 @@ class ReducedSearch(Resource):
         self._is_traced = False
         self._expansion: tuple[Bindings, Bindings] | None = None
         try:
+            self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
             self._make()
             # Made last and so closed first: what was submitted must have ended before what it works on goes.
             self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)

@@ -31,11 +31,19 @@ class SettleInRounds(DeviceAlgorithm):
         ),
         WORKGROUPS,
     )
+    OWN_BYTES: ClassVar[float] = 4
     STATE: ClassVar[np.dtype[Any]] = state_dtype("rounds", "nearest", "bound", "low", "threshold")
     #: Whether a node's lightest outgoing arc raises the threshold (Crauser), or not (Martin).
     CRAUSER: ClassVar[bool]
     #: Whether unsettled nodes look back along incoming arcs, or frontier nodes forward along outgoing ones.
     PREDECESSORS: ClassVar[bool]
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph = self._graph
+        lightest = graph.missing("lightest", 4 * self._num_nodes) if self.CRAUSER else 0
+        if not self.PREDECESSORS:
+            return lightest + super()._graph_bytes(at_most=at_most)
+        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + graph.prepared.arcs.nbytes)
 
     def _steps(self) -> Sequence[Step]:
         graph = self._graph
