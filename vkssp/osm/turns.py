@@ -66,6 +66,8 @@ class Expanded:
         The arc that one comes from, -1 where that is not remembered, shape (num_turns,), int64.
     node : numpy.ndarray
         For each node of the graph the layered node that it stands for, shape (num_nodes,), int64.
+    state : numpy.ndarray
+        What is remembered there, shape (num_nodes,), int64.
     """
 
     tail: Indices
@@ -73,6 +75,7 @@ class Expanded:
     arc: Indices
     before: Indices
     node: Indices
+    state: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,8 @@ class Turning:
         The piece of a street that each of them runs along, shape (num_turns,), int64.
     node : numpy.ndarray
         For each node of the graph the node of the segments that it stands for, shape (num_nodes,), int64.
+    memory : numpy.ndarray
+        What is remembered at each node of the graph, as a number, shape (num_nodes,), int64.
     seconds : numpy.ndarray or None
         What the turn into each arc takes, shape (num_turns,), float64; None where turns cost nothing.
     """
@@ -95,6 +100,7 @@ class Turning:
     head: Indices
     arc: Indices
     node: Indices
+    memory: Indices
     seconds: Floats | None
 
 
@@ -135,7 +141,7 @@ def with_turns(
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
     seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
-    return Turning(found.tail, found.head, arc, layered.node[found.node], seconds)
+    return Turning(found.tail, found.head, arc, layered.node[found.node], found.state, seconds)
 
 
 def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:
@@ -181,7 +187,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     head = np.searchsorted(keys, layered.head[copy] * num_memories + memory.next(remembered, arc))
     before = memory.last[remembered]
     if not all_arcs:
-        return Expanded(tail, head, copy, before, node)
+        return Expanded(tail, head, copy, before, node, state)
 
     # Trips may begin in the midst of an arc that no turn leads to; such an arc comes from a node of its own.
     own = np.searchsorted(keys, layered.head * num_memories + memory.after[layered.arc])
@@ -196,6 +202,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
         arc=np.concatenate([copy, lone[order]]),
         before=np.concatenate([before, np.full(len(lone), -1)]),
         node=np.concatenate([node, origins]),
+        state=np.concatenate([state, np.zeros(len(origins), np.int64)]),
     )
 
 
@@ -232,7 +239,7 @@ def turn_seconds(
     """
     assert roads.turns is not None
     way = segments.way[arcs.segment]
-    roundabout, carried = roads.turns.roundabout[way], roads.carried[way]
+    roundabout, carried = roads.roundabout[way], roads.carried[way]
     number_of_roads = np.bincount(segments.tail, minlength=len(segments.node)) + np.bincount(
         segments.head, minlength=len(segments.node)
     )
