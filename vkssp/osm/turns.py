@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.geo import directions
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
@@ -28,8 +28,6 @@ Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-#: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
-_LOOK_AHEAD_M = 10.0
 #: How far from its junction, in metres, a stop sign may stand.
 _SIGN_M = 20.0
 
@@ -287,29 +285,7 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
 
 def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
     """Return the directions in which each arc leaves its tail and arrives at its head, in degrees from north."""
-    first = segments.polyline_first.astype(np.int64)
-    points = segments.points * COORDINATE_SCALE
-    line = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    width = np.maximum(np.cos(np.radians(points[first[:-1], 0])), 1e-3)[line]
-    east = (points[:, 1] - points[first[:-1], 1][line] + 180.0) % 360.0 - 180.0
-    flat = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
-    step = np.hypot(*np.diff(flat, axis=0).T)
-    step[first[1:-1] - 1] = 0.0  # from one line to the next
-    passed = np.concatenate([[0.0], np.cumsum(step)])
-    begin, end = passed[first[:-1]], passed[first[1:] - 1]
-    reach = np.minimum(_LOOK_AHEAD_M, end - begin)
-
-    def point_at(where: Floats) -> Floats:
-        index = np.searchsorted(passed, where, side="right") - 1
-        index = np.clip(index, first[:-1], first[1:] - 2)
-        part = (where - passed[index]) / np.where(step[index] > 0, step[index], 1.0)
-        found: Floats = flat[index] + np.clip(part, 0.0, 1.0)[:, None] * (flat[index + 1] - flat[index])
-        return found
-
-    at_start = point_at(begin + reach) - flat[first[:-1]]
-    at_end = point_at(end - reach) - flat[first[1:] - 1]
-    # Away from the start, away from the end.
-    away = np.stack([np.degrees(np.arctan2(d[:, 0], d[:, 1])) for d in (at_start, at_end)], axis=1)
+    away = directions(segments.polyline_first, segments.points * COORDINATE_SCALE)
     leaves = away[arcs.segment, arcs.direction]
     arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
     return leaves, arrives
