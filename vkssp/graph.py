@@ -330,28 +330,6 @@ class Graph:
         )
         return graph, by_tail
 
-    def without_arcs(self, left_out: npt.NDArray[np.bool_]) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with the same nodes and fewer arcs, and for each of its arcs the id it has here.
-
-        Parameters
-        ----------
-        left_out : numpy.ndarray
-            Whether each arc is left out, shape (num_arcs,), bool.
-        """
-        if left_out.shape != (self.num_arcs,) or left_out.dtype != np.bool_:
-            raise GraphError(f"left_out has shape {left_out.shape}; give one bool per arc, {self.num_arcs}")
-        kept = np.flatnonzero(~left_out)
-        first_out = np.searchsorted(kept, self.first_out).astype(np.uint32)
-        graph = Graph.from_csr(
-            own(first_out),
-            own(self.head[kept]),
-            own(self.weight[kept]),
-            lat=self.lat,
-            lon=self.lon,
-            streets=None if self.streets is None else self.streets.take(kept),
-        )
-        return graph, kept
-
     def save(self, path: str | Path) -> None:
         """Write the graph, and all it knows of coordinates and streets, to one file.
 

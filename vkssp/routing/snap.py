@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.graph import Graph
+from vkssp.routing.avoid import Avoided
 from vkssp.streets import COORDINATE_SCALE
 
 #: A place farther than this from every road, in metres, is not on the map.
@@ -60,14 +61,23 @@ class StreetIndex:
     ----------
     graph : Graph
         A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+    areas : shapely.Polygon or shapely.MultiPolygon, optional
+        What to avoid: nothing is snapped into it, and searches leave out the streets that it touches.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph.
+    avoided : Avoided or None
+        What is left of the streets without the areas.
 
     Raises
     ------
     QueryError
-        If it has no coordinates, or no arcs.
+        If the graph has no coordinates, or no arcs, or the areas leave none.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, areas: Any = None) -> None:
         if graph.lat is None or graph.lon is None:
             raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
         if graph.num_arcs == 0:
@@ -95,6 +105,7 @@ class StreetIndex:
         self._unwrap()
         self.south, self.west = self.points.min(axis=0)
         self.north, self.east = self.points.max(axis=0)
+        self.avoided = None if areas is None else Avoided(self, areas)
 
     def _unwrap(self) -> None:
         """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
@@ -157,8 +168,41 @@ class StreetIndex:
         (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
         return float(haversine(lat0, lon0, lat1, lon1))
 
+    @property
+    def searched(self) -> Graph:
+        """The graph that searches run on: without the arcs that areas touch, the nodes being the same."""
+        return self.graph if self.avoided is None else self.avoided.graph
+
+    def piece(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> npt.NDArray[np.float64]:
+        """Return the points of an arc from a snapped point, or its tail, to another, or its head.
+
+        Points on other streets than the arc's count for none.
+        """
+        polyline, backward = int(self.polyline_of[arc]), self.backward[arc]
+        points = self.polyline_points(polyline)
+        if backward:
+            points = points[::-1]
+        low, high = 0, len(points)
+        before, after = np.zeros((0, 2)), np.zeros((0, 2))
+        last = len(points) - 2
+        if start is not None and start.polyline == polyline:
+            low = (last - start.segment if backward else start.segment) + 1
+            before = np.array([[start.lat, start.lon]])
+        if end is not None and end.polyline == polyline:
+            high = (last - end.segment if backward else end.segment) + 1
+            after = np.array([[end.lat, end.lon]])
+        return np.concatenate([before, points[low:high], after])
+
+    def is_open(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> bool:
+        """Return whether no area touches an arc, or what `piece` returns of it."""
+        avoided = self.avoided
+        return avoided is None or not (
+            avoided.touched[self.polyline_of[arc]] and avoided.touches(self.piece(arc, start, end))
+        )
+
     @cached_property
-    def _tree(self) -> Any:
+    def tree(self) -> Any:
+        """The polylines in a `shapely.STRtree`, longitude first."""
         import shapely
 
         index = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
@@ -192,7 +236,7 @@ class StreetIndex:
         """For each polyline, whether the network's core can be reached from it, and whether it can be from the core."""
         from scipy.sparse import csgraph
 
-        links = self.graph.to_scipy().astype(np.bool_)
+        links = self.searched.to_scipy().astype(np.bool_)
         _, strong = csgraph.connected_components(links, directed=True, connection="strong")
         core = int(np.argmax(strong == np.argmax(np.bincount(strong))))
         result = []
@@ -206,7 +250,7 @@ class StreetIndex:
 
     def prepare(self) -> None:
         """Build what queries need; otherwise the first ones do."""
-        _ = self._tree, self._parts, self._useful
+        _ = self.tree, self._parts, self._useful
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -272,7 +316,7 @@ class StreetIndex:
 
         width = max(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
-        found = self._tree.query(shapely.box(lon - high / width, lat - high, lon + high / width, lat + high))
+        found = self.tree.query(shapely.box(lon - high / width, lat - high, lon + high / width, lat + high))
         found = found[self._usable[found]]
         if leaving:
             found = found[self._useful[0][found]]
@@ -296,7 +340,11 @@ class StreetIndex:
         of_street = np.repeat(np.arange(len(found)), pieces)
         by_metres = np.argsort(metres, kind="stable")
         _, first = np.unique(of_street[by_metres], return_index=True)
-        chosen = by_metres[np.sort(first)[:number]]
+        nearest = by_metres[np.sort(first)]
+        if self.avoided is not None:
+            points = self.points[at] + along[:, None] * (self.points[at + 1] - self.points[at])
+            nearest = nearest[~self.avoided.covers(*points[nearest].T)]
+        chosen = nearest[:number]
         return [
             self._snap(lat, lon, int(found[of_street[i]]), int(piece[i]), float(along[i]))
             for i in chosen.tolist()
