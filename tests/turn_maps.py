@@ -13,7 +13,9 @@ from tests.lawful import Step, Town, violations
 from tests.osm_maps import Nodes, Relation, Way, write_osm
 from vkssp import Graph, Router
 from vkssp.osm import ImportReport, import_extract
+from vkssp.routing import legs
 from vkssp.routing.route import Route
+from vkssp.routing.snap import Snap
 
 ROAD = {"highway": "residential"}
 #: A junction 0 with roads to the west 1, north 2, east 3 and south 4, each to the node of its number.
@@ -57,6 +59,12 @@ def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
         pairs |= {(v, u): (way, i + 1, -1) for (u, v), (_, i, _) in pairs.items()}
         steps += [pairs[pair] for pair in itertools.pairwise(refs) if pair[0] != pair[1]]
     return steps
+
+
+def way_between(router: Router, start: Snap, goal: Snap) -> legs.Way | None:
+    """Return the best way between two snapped points, None where there is none."""
+    found = legs.find_ways(router.solver, router.index, [start, goal], straight=True)
+    return None if isinstance(found, int) else found[0]
 
 
 def ways_taken(graph: Graph, route: Route) -> list[int]:

@@ -285,7 +285,7 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
 
 def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
     """Return the directions in which each arc leaves its tail and arrives at its head, in degrees from north."""
-    away = directions(segments.polyline_first, segments.points * COORDINATE_SCALE)
+    away = directions(segments.polyline_first, np.asarray(segments.points * COORDINATE_SCALE, np.float64))
     leaves = away[arcs.segment, arcs.direction]
     arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
     return leaves, arrives

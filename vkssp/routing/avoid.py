@@ -95,7 +95,7 @@ class Avoided:
 def _moved(area: Any, degrees: float) -> Any:
     import shapely
 
-    return shapely.transform(area, lambda points: points + (degrees, 0.0))
+    return shapely.transform(area, lambda points: points + np.array([degrees, 0.0]))
 
 
 def _line(points: npt.NDArray[np.float64]) -> Any:

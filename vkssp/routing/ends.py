@@ -75,17 +75,21 @@ class Passage:
     nodes: frozenset[int] | None = None
 
 
+def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
+    """Return the arcs along which one may begin at a point, and how much of each is before it."""
+    if index.knows_turns and _is_end(snap):
+        return [(arc, 0.0) for node in _nodes_at(index, snap) for arc in index.arcs_out(node)]
+    return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
+
+
 def find_starts(index: StreetIndex, snap: Snap) -> list[End]:
     """Return the nodes that one gets to first from a point."""
-    arcs = index.arcs(snap.polyline).tolist()
-    if index.knows_turns and _is_end(snap):
-        out = [arc for node in _nodes_at(index, snap) for arc in index.arcs_out(node)]
-        return _best(_start(index, arc, 0.0) for arc in out if index.is_open(arc))
+    arcs = first_arcs(index, snap)
     ends = _starts(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)
     # Who stands on a junction is already there, whichever of its streets was found.
-    return ends + [End(int(index.graph.tail[a]), 0) for a in arcs if position(index, a, snap) == 0.0]
+    return ends + [End(int(index.graph.tail[arc]), 0) for arc, at in arcs if at == 0.0]
 
 
 def find_goals(index: StreetIndex, snap: Snap) -> list[End]:
@@ -115,7 +119,11 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
     for arc in index.arcs(snap.polyline).tolist():
         arcs[bool(index.backward[arc]), _memory(index, int(index.graph.head[arc]))].append(arc)
     return [
-        Passage(_best(_goals(index, snap, group)), _best(_starts(index, snap, group)), frozenset(group))
+        Passage(
+            _best(_goals(index, snap, group)),
+            _best(_starts(index, snap, [(arc, position(index, arc, snap)) for arc in group])),
+            frozenset(group),
+        )
         for group in arcs.values()
     ]
 
@@ -164,13 +172,14 @@ def find_direct(
     return min(ways, key=lambda way: way[0], default=None)
 
 
-def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[End]:
-    """Return the ways from a point to the heads of arcs that it lies on."""
-    return [_start(index, a, position(index, a, snap)) for a in arcs if index.is_open(a, start=snap)]
-
-
-def _start(index: StreetIndex, arc: int, at: float) -> End:
-    return End(int(index.graph.head[arc]), part_weight(index, arc, 1.0 - at), arc, at)
+def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -> list[End]:
+    """Return the ways from a point to the heads of arcs, of each of which so much is before it."""
+    head = index.graph.head
+    return [
+        End(int(head[arc]), part_weight(index, arc, 1.0 - at), arc, at)
+        for arc, at in arcs
+        if index.is_open(arc, snap if at > 0.0 else None)
+    ]
 
 
 def _goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[End]:
