@@ -46,11 +46,17 @@ def middle(town: Town, piece: tuple[int, int]) -> tuple[float, float]:
 
 
 def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
-    """Return the steps along all arcs of a route, whole ones at its ends."""
+    """Return the steps along all arcs of a route, whole ones at its ends; who goes on along a street takes it once."""
     streets = graph.streets
     assert streets is not None
     steps: list[Step] = []
-    for arc in route.arcs.tolist():
+    travelled: list[int] = []
+    for leg in route.legs:
+        arcs = leg.arcs.tolist()
+        side = [(streets.polyline[arc], streets.backward[arc]) for arc in (*travelled[-1:], *arcs[:1])]
+        goes_on = len(side) == 2 and side[0] == side[1] and leg.parts[0] < 1.0
+        travelled += arcs[1:] if goes_on else arcs
+    for arc in travelled:
         way = int(streets.way[arc])
         places = {ref: town.nodes[ref] for ref in town.refs[way]}
         where = {(round(place[0] * 1e7), round(place[1] * 1e7)): ref for ref, place in places.items()}

@@ -51,9 +51,11 @@ class Streets:
         Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
         (num_arcs,), uint32; None where turns cost nothing.
     memory : numpy.ndarray or None
-        What who is at a node remembers of the way there, as turn restrictions ask for, as a number; the same for those
-        nodes of a place that differ only in the part of a trip that they serve. Shape (num_nodes,), uint32; None where
-        nothing is remembered, or the graph was saved before it was known.
+        Where the graph knows of turns, what those at a node remember of the way there, as a number. Shape (num_nodes,),
+        uint32; None for a graph that was saved before this was kept.
+    layer : numpy.ndarray or None
+        Likewise, which part of a trip a node serves, where streets are for residents and guests: 0 the middle, 1 the
+        start, 2 the end. Shape (num_nodes,), uint8.
     ref : numpy.ndarray or None
         Index into `names` of each arc's number, such as "E 15", shape (num_arcs,), uint32; None where not known.
     roundabout, link : numpy.ndarray or None
@@ -74,6 +76,7 @@ class Streets:
     junction: npt.NDArray[np.uint32] | None = None
     turn: npt.NDArray[np.uint32] | None = None
     memory: npt.NDArray[np.uint32] | None = None
+    layer: npt.NDArray[np.uint8] | None = None
     ref: npt.NDArray[np.uint32] | None = None
     roundabout: npt.NDArray[np.bool_] | None = None
     link: npt.NDArray[np.bool_] | None = None
@@ -82,7 +85,7 @@ class Streets:
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Further ones, and such with one entry per node, that may be missing.
     PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link")
-    PER_NODE_OR_NONE = ("junction", "memory")
+    PER_NODE_OR_NONE = ("junction", "memory", "layer")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
 

@@ -90,6 +90,8 @@ class Turning:
         For each node of the graph the node of the segments that it stands for, shape (num_nodes,), int64.
     memory : numpy.ndarray
         What is remembered at each node of the graph, as a number, shape (num_nodes,), int64.
+    layer : numpy.ndarray
+        Which part of a trip each node serves, as `Layered` has it, shape (num_nodes,), uint8.
     seconds : numpy.ndarray or None
         What the turn into each arc takes, shape (num_turns,), float64; None where turns cost nothing.
     """
@@ -99,6 +101,7 @@ class Turning:
     arc: Indices
     node: Indices
     memory: Indices
+    layer: npt.NDArray[np.uint8]
     seconds: Floats | None
 
 
@@ -139,7 +142,8 @@ def with_turns(
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
     seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
-    return Turning(found.tail, found.head, arc, layered.node[found.node], found.state, seconds)
+    node, layer = layered.node[found.node], layered.layer[found.node]
+    return Turning(found.tail, found.head, arc, node, found.state, layer, seconds)
 
 
 def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vkssp.routing.snap import Snap, StreetIndex
 from vkssp.solvers.base import MAX_TERMINALS
@@ -118,14 +118,22 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
     arcs = defaultdict(list)
     for arc in index.arcs(snap.polyline).tolist():
         arcs[bool(index.backward[arc]), _memory(index, int(index.graph.head[arc]))].append(arc)
-    return [
-        Passage(
-            _best(_goals(index, snap, group)),
-            _best(_starts(index, snap, [(arc, position(index, arc, snap)) for arc in group])),
-            frozenset(group),
-        )
-        for group in arcs.values()
-    ]
+    layers: dict[bool, set[int]] = defaultdict(set)
+    for (backward, _), group in arcs.items():
+        layers[backward] |= {_layer(index, int(index.graph.head[arc])) for arc in group}
+    passages = []
+    for (backward, memory), group in arcs.items():
+        ends = _starts(index, snap, [(arc, position(index, arc, snap)) for arc in group])
+        # Streets that serve only the ends of trips serve those of each leg. No arc may lead to where a leg starts with
+        # the same memory, as the streets to be remembered are none that one starts on.
+        ends += [
+            replace(end, node=node)
+            for end in ends
+            for node in index.nodes_at(end.node)
+            if node != end.node and _memory(index, node) == memory and _layer(index, node) in layers[backward]
+        ]
+        passages.append(Passage(_best(_goals(index, snap, group)), _best(ends), frozenset(group)))
+    return passages
 
 
 def find_direct(
@@ -205,6 +213,12 @@ def _memory(index: StreetIndex, node: int) -> int:
         return 0
     # Of a graph that does not tell, no two nodes are taken to be alike.
     return node if streets.memory is None else int(streets.memory[node])
+
+
+def _layer(index: StreetIndex, node: int) -> int:
+    """Return which part of a trip a node serves."""
+    streets = index.graph.streets
+    return 0 if streets is None or streets.layer is None else int(streets.layer[node])
 
 
 def _nodes_at(index: StreetIndex, snap: Snap) -> list[int]:
