@@ -24,6 +24,7 @@ from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
 from vkssp.routing.places import LatLon, check_place, nearest_places, no_road, place_of, text
 from vkssp.routing.route import Leg, Place, Route, duration
 from vkssp.routing.snap import Snap, StreetIndex
+from vkssp.routing.steps import steps_of
 from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 
@@ -148,7 +149,10 @@ class Router(Resource):
             ways = find_ways(self.solver, self.index, snaps, straight)
             if not isinstance(ways, int):
                 ends = pairwise(zip(places, snaps, strict=True))
-                legs = [self._leg(*pair, way, steps) for pair, way in zip(ends, ways, strict=True)]
+                legs = [
+                    self._leg(*pair, way, (number, number == len(ways)) if steps else None)
+                    for number, (pair, way) in enumerate(zip(ends, ways, strict=True), 1)
+                ]
                 return self._joined(legs, began)
             failed = ways
         between = ", or an area to avoid lies between them" if self.index.avoided is not None else ""
@@ -266,9 +270,15 @@ class Router(Resource):
                 if useful[0] is not None and useful[1] is not None and useful != (other_start, other_end):
                     yield useful[0], useful[1]
 
-    def _leg(self, begin: tuple[LatLon, Snap], end: tuple[LatLon, Snap], way: Way, steps: bool) -> Leg:
-        """Return the leg along a way between two places, each with the point that it was snapped to."""
+    def _leg(
+        self, begin: tuple[LatLon, Snap], end: tuple[LatLon, Snap], way: Way, told: tuple[int, bool] | None
+    ) -> Leg:
+        """Return the leg along a way between two places, each with the point that it was snapped to.
+
+        `told` is its number and whether it is the last one, where its steps are to be told.
+        """
         course = course_of(self.index, self.graph, way, begin[1], end[1])
+        destination = place_of(self.index, *end)
         return Leg(
             nodes=course.nodes,
             arcs=course.arcs,
@@ -278,7 +288,8 @@ class Router(Resource):
             distance_m=float(course.metres.sum()),
             duration_s=duration(self.graph, int(course.weights.sum())),
             origin=place_of(self.index, *begin),
-            destination=place_of(self.index, *end),
+            destination=destination,
+            steps=() if told is None else steps_of(self.index, self.graph, course, destination, *told),
         )
 
     def _joined(self, legs: Sequence[Leg], began: float) -> Route:
