@@ -16,9 +16,11 @@ import shapely
 
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
-from vkssp.routing import map as maps
-from vkssp.routing.map import encode, encode_points, network_of, page, write_map
+from vkssp.routing import network as maps
+from vkssp.routing.map import page, write_map
+from vkssp.routing.network import encode, encode_points, network_of
 from vkssp.routing.route import Place, Route
+from vkssp.routing.words import format_distance, format_duration
 from vkssp.streets import Streets
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "osm"
@@ -371,10 +373,10 @@ def test_only_names_that_are_seen_travel() -> None:
 
 def test_figures_read_as_people_say_them() -> None:
     metres = [0, 640.4, 999.7, 27_412, 1_234_567]
-    assert [maps.format_distance(m) for m in metres] == ["0 m", "640 m", "1.0 km", "27.4 km", "1,235 km"]
+    assert [format_distance(m) for m in metres] == ["0 m", "640 m", "1.0 km", "27.4 km", "1,235 km"]
     seconds = [0, 35, 59.6, 2580, 3599, 4980]
     words = ["0 s", "35 s", "1 min", "43 min", "1 h 0 min", "1 h 23 min"]
-    assert [maps.format_duration(s) for s in seconds] == words
+    assert [format_duration(s) for s in seconds] == words
 
 
 def test_a_city_fits_into_a_small_page() -> None:

@@ -68,7 +68,10 @@ def test_routes_over_via_points_are_the_best_lawful_ones(
             if wanted is None:
                 # Where it does find a way, it turns round.
                 if not isinstance(ways, int):
-                    route = router.route(*(middle(town, piece) for piece in (start, goal)), via=[*map(lambda piece: middle(town, piece), via)])
+                    route = router.route(
+                        *(middle(town, piece) for piece in (start, goal)),
+                        via=[*map(lambda piece: middle(town, piece), via)],
+                    )
                     assert turns_round(graph, route)
                 continue
             assert not isinstance(ways, int)

@@ -19,8 +19,9 @@ from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.routing.ends import first_arcs, part_weight
 from vkssp.routing.geojson import write_collection
-from vkssp.routing.route import duration
+from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import Snap, StreetIndex
+from vkssp.routing.words import format_distance, format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +74,8 @@ class Isochrone:
         The same in seconds; None where weights are no durations.
     metres : float or None
         The same in metres; None where weights are no distances.
+    origin : Place or None
+        Where the way begins, where that was asked for by coordinates.
     area : shapely.MultiPolygon
         What lies along the roads that are reached, longitude and latitude in degrees; empty polygons where none is.
     road_m : float
@@ -85,6 +88,20 @@ class Isochrone:
     area: Any
     road_m: float
     metres: float | None = None
+    origin: Place | None = None
+
+    @property
+    def label(self) -> str:
+        """The limit as people say it."""
+        if self.seconds is not None:
+            return format_duration(self.seconds)
+        return f"{self.limit:,}" if self.metres is None else format_distance(self.metres)
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The limit in all units, and the metres of road; the one in metres only where it is known."""
+        metres = {} if self.metres is None else {"metres": self.metres}
+        return {"limit": self.limit, "seconds": self.seconds, **metres, "road_m": self.road_m}
 
 
 def isochrones(
@@ -285,12 +302,7 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {
-                "limit": one.limit,
-                "seconds": one.seconds,
-                **({} if one.metres is None else {"metres": one.metres}),
-                "road_m": round(one.road_m, 1),
-            },
+            "properties": {**one.figures, "road_m": round(one.road_m, 1)},
             "geometry": json.loads(shapely.to_geojson(one.area)),
         }
         for one in sorted(found, key=lambda one: -one.limit)

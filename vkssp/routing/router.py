@@ -232,7 +232,8 @@ class Router(Resource):
         else:  # shut in by areas to avoid
             distances = np.full(self.graph.num_nodes, UNREACHABLE, np.uint32)
         found = isochrones(self.index, distances, begun_streets(self.index, start), weights, width_m)
-        return [replace(one, metres=one.limit * metres) for one in found] if metres else found
+        place = place_of(self.index, origin, start)
+        return [replace(one, origin=place, metres=one.limit * metres if metres else None) for one in found]
 
     def _candidates(self, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
         """Yield the points that places may be snapped to, those that are tried first."""

@@ -21,6 +21,13 @@ def format_duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def format_query(milliseconds: float) -> str:
+    """Return how long a query took: "0.84 ms", "120 ms", "1.20 s"."""
+    if milliseconds >= 999.5:
+        return f"{milliseconds / 1000:.2f} s"
+    return f"{milliseconds:.0f} ms" if milliseconds >= 99.5 else f"{milliseconds:.2g} ms"
+
+
 def compass(degrees: float) -> str:
     """Return the point of the compass nearest to a direction in degrees from north."""
     return _COMPASS[round(degrees / 45.0) % 8]
