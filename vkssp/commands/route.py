@@ -19,7 +19,7 @@ from vkssp.commands.routing import add_avoid, check_outputs
 from vkssp.routing.metric import METRICS
 
 if TYPE_CHECKING:
-    from vkssp.routing.route import Step
+    from vkssp.routing.route import Route, Step
 
 SUMMARY = "find the best route between two places"
 
@@ -97,16 +97,13 @@ def run(args: argparse.Namespace) -> Result:
     for name, place in zip(("from", *("via" for _ in vias), "to"), places, strict=True):
         street = f" on {place.name}" if place.name else ""
         lines.append(f"{name:9} {place.lat:.5f},{place.lon:.5f}{street}, {place.snapped_m:.0f} m from the road")
-    assert found.distance_m is not None
-    lines.append(
-        "distance  "
-        + _with_legs(format_distance(found.distance_m), [format_distance(leg.distance_m) for leg in found.legs])
-    )
+    figures = {"distance": [format_distance(metres or 0.0) for metres in _figure(found, "distance_m")]}
     if found.duration_s is None:
-        lines.append("weight    " + _with_legs(f"{found.weight:,}", [f"{leg.weight:,}" for leg in found.legs]))
+        figures["weight"] = [f"{weight:,.0f}" for weight in _figure(found, "weight")]
     else:
-        legs = [format_duration(leg.duration_s or 0.0) for leg in found.legs]
-        lines.append("duration  " + _with_legs(format_duration(found.duration_s), legs))
+        figures["duration"] = [format_duration(seconds or 0.0) for seconds in _figure(found, "duration_s")]
+    for name, (whole, *of_legs) in figures.items():
+        lines.append(f"{name:9} {whole}" + (f" ({' + '.join(of_legs)})" if vias else ""))
     if args.steps:
         result["steps"] = [
             {"leg": number, **dataclasses.asdict(step)}
@@ -127,9 +124,9 @@ def run(args: argparse.Namespace) -> Result:
     return result, lines
 
 
-def _with_legs(whole: str, legs: list[str]) -> str:
-    """Return a figure of a route with those of its legs, where there are several."""
-    return f"{whole} ({' + '.join(legs)})" if len(legs) > 1 else whole
+def _figure(route: Route, name: str) -> list[float | None]:
+    """Return a figure of a route, and those of its legs."""
+    return [getattr(part, name) for part in (route, *route.legs)]
 
 
 def _step_line(step: Step) -> str:
