@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.osm_maps import ANDORRA, Nodes, Way
-from tests.turn_maps import CROSS, imported
-from vkssp import NoRouteError, Router, Step, read_graph
+from tests.graphs import grid
+from tests.osm_maps import ANDORRA, Nodes, Relation, Way
+from tests.turn_maps import CROSS, imported, restriction
+from vkssp import Graph, NoRouteError, Router, Step, read_graph
 from vkssp.geo import directions, haversine
 from vkssp.gpu.device import Device
 from vkssp.routing.geojson import route_geojson
@@ -19,9 +22,14 @@ from vkssp.routing.words import instruction, street_label
 
 
 def told(
-    tmp_path: Path, nodes: Nodes, ways: list[Way], *stops: tuple[float, float], turns: str = "costs"
+    tmp_path: Path,
+    nodes: Nodes,
+    ways: list[Way],
+    *stops: tuple[float, float],
+    turns: str = "costs",
+    relations: Sequence[Relation] = (),
 ) -> list[Step]:
-    graph, _ = imported(tmp_path, nodes, ways, turns=turns)
+    graph, _ = imported(tmp_path, nodes, ways, relations, turns=turns)
     first, *via, last = stops
     with Router(graph, "dijkstra") as router:
         return list(router.route(first, last, via=via, steps=True).steps)
@@ -127,8 +135,9 @@ def test_ramps_merges_and_forks(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [step.type for step in told(tmp_path, nodes, ways, (0.0, 0.001), (0.0, 0.019))] == ["depart", "arrive"]
     # Without being slip roads the two would be a fork.
+    nodes[3] = (0.002, 0.02)
     ways = [(1, [1, 2], road("Way")), (2, [2, 3], road("Left")), (3, [2, 4], road("Right"))]
-    assert told(tmp_path, nodes, ways, (0.0, 0.001), (0.0, 0.019))[1].instruction == "Keep left onto Left"
+    assert told(tmp_path, nodes, ways, (0.0, 0.001), (0.002, 0.02))[1].instruction == "Keep left onto Left"
     assert told(tmp_path, nodes, ways, (0.0, 0.001), (-0.004, 0.02))[1].instruction == "Keep right onto Right"
 
 
@@ -136,7 +145,8 @@ def test_a_short_slip_road_is_part_of_its_turn(tmp_path: Path) -> None:
     nodes = {**CROSS, 10: (0.0, -0.0004), 11: (-0.0004, 0.0)}
     link = {"highway": "primary_link", "oneway": "yes"}
     ways: list[Way] = [(1, [1, 10, 0], road("West")), (4, [4, 11, 0], road("South")), *FOUR[1:3], (5, [10, 11], link)]
-    steps = told(tmp_path, nodes, ways, (0.0, -0.0015), (-0.0015, 0.0))
+    only = [restriction("no_right_turn", 1, 0, 4)]
+    steps = told(tmp_path, nodes, ways, (0.0, -0.0015), (-0.0015, 0.0), relations=only)
     assert [step.instruction for step in steps[1:-1]] == ["Turn right onto South"]
     assert (steps[1].lat, steps[1].lon, steps[1].way) == (0.0, pytest.approx(-0.0004), 4)
 
@@ -151,8 +161,6 @@ def test_u_turns_ferries_and_via_points(tmp_path: Path) -> None:
     across = told(tmp_path, nodes, ways, (0.0, 0.001), (0.0, 0.029))
     assert [step.instruction for step in across[1:3]] == ["Board Ferry", "Disembark and continue on Beach"]
     # Passing the via point eastward, one turns at the end of the street.
-    back = told(tmp_path, nodes, ways[2:], (0.0, 0.022), (0.0, 0.021), *[(0.0, 0.025)][:0])
-    assert [step.instruction for step in back] == ["Head west on Beach", "Arrive at your destination"]
     over = told(tmp_path, nodes, ways[2:], (0.0, 0.022), (0.0001, 0.025), (-0.0001, 0.021))
     assert [step.instruction for step in over] == [
         "Head east on Beach",
@@ -203,11 +211,6 @@ def test_steps_of_a_real_map_add_up(turns: str, device: Device) -> None:
 
 
 def test_graphs_without_streets_and_such_that_know_less(tmp_path: Path, device: Device) -> None:
-    from dataclasses import replace
-
-    from tests.graphs import grid
-    from vkssp import Graph
-
     with Router(grid(10, low=7, high=7), device=device) as router:
         steps = router.route((0.0, 0.0), (0.003, 0.002), steps=True).steps
     assert steps[0].type == "depart" and steps[-1].type == "arrive" and {step.way for step in steps} == {None}

@@ -154,9 +154,12 @@ def _best_way(
     if starts and passage.goals:
         goals = [(end.node, end.weight) for end in passage.goals]
         found = solver.search_path([(end.node, weight) for weight, _, end in starts], goals)
-    if found is not None and (direct is None or found[0] < direct[0]):
+    if found is not None:
         weight, seed, target, arcs = found
         ahead, departure, first = starts[seed]
+        # Of two ways that take the same, the one that passes the points sooner.
+        if direct is not None and (direct[0], direct[1].arrival.weight) <= (weight, departure.arrival.weight):
+            return direct[1].arrival, direct[2]
         if index.avoided is not None:
             arcs = index.avoided.arc_ids[arcs]
         return departure.arrival, Way(weight - ahead + first.weight, first, arcs, passage.goals[target])
