@@ -23,7 +23,7 @@ def text(place: LatLon) -> str:
 
 
 def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
-    """Raise `QueryError` unless a place, called `name`, is on the map."""
+    """Raise `QueryError` unless a place, called `name`, is on the map, and in no area to avoid."""
     try:
         lat, lon = map(float, place)
     except (TypeError, ValueError):
@@ -44,6 +44,8 @@ def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
             f"{name} is {text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
             f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
         )
+    if index.avoided is not None and index.avoided.covers(lat, lon):
+        raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
 
 
 def no_road(place: LatLon, name: str) -> QueryError:
