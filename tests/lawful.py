@@ -163,12 +163,12 @@ class Town:
         *,
         costs: bool,
         all_nodes: bool,
-        via: Sequence[tuple[int, int]] = (),
+        via: Sequence[tuple[int, int] | int] = (),
     ) -> float | None:
         """Return the seconds between the middles of two pieces, given by way and index, or None.
 
-        On the way there one passes the middles of further pieces, without turning round there; after each, streets that
-        serve only the start of a trip are open again.
+        On the way there one passes the middles of further pieces, without turning round there, or nodes. After one on a
+        street that serves only the ends of a trip, such streets are open again.
         """
         unit = 0.001 if all_nodes else 0.1
         longest = max((len(rule.before) for rule in self.rules), default=1)
@@ -181,9 +181,10 @@ class Town:
 
         for step in steps_on(start):
             phase = "start" if self.is_restricted(step) else "middle"
-            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 0))
+            there = bool(via) and via[0] == self.end(step)
+            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, int(there)))
         goals, done, results = set(steps_on(goal)), set(), []
-        vias = [set(steps_on(piece)) for piece in via]
+        vias = [set() if isinstance(piece, int) else set(steps_on(piece)) for piece in via]
         if start == goal and not via:
             return 0.0
         while queue:
@@ -211,6 +212,8 @@ class Town:
                 new, now = (*history, step)[-longest:], passed
                 if passed < len(vias) and step in vias[passed]:
                     now, later = passed + 1, "start" if self.is_restricted(step) else "middle"
+                if now < len(vias) and via[now] == self.end(step):
+                    now, later = now + 1, "start" if self.is_restricted(step) else "middle"
                 heapq.heappush(queue, (cost + turn + self.seconds(step), next(tick), new, later, now))
         return min(results, default=None)
 

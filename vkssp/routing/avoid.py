@@ -1,7 +1,7 @@
 """Streets less some areas: which are closed, which ends of them are still open, and the graph of the others.
 
 A street that an area touches is not used from end to end. Who begins or ends a trip on it may still use the part on
-his side of the area, as where a road of ten kilometres is closed in its middle.
+their side of the area, as where a road of ten kilometres is closed in its middle.
 """
 
 from __future__ import annotations

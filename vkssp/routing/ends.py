@@ -110,11 +110,16 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
     of turns. Either may be there more than once, for those who have to remember more of the way, see `Streets.memory`.
     """
     if _is_end(snap):
-        nodes = defaultdict(list)
+        nodes: dict[tuple[int, bool], list[int]] = defaultdict(list)
         for node in _nodes_at(index, snap):
-            nodes[_memory(index, node)].append(node)
-        groups = [([End(node, 0) for node in group], frozenset(group)) for group in nodes.values()]
-        return [Passage(ends, ends, frozenset(), group) for ends, group in groups]
+            nodes[_memory(index, node), _layer(index, node) > 0].append(node)
+        found = []
+        for (memory, bound), group in nodes.items():
+            # Who came by a street that serves the ends of trips may go on along such, too, as a new leg starts.
+            starts = [*group, *nodes.get((memory, False), [])] if bound else group
+            goals, out = ([End(node, 0) for node in ends] for ends in (group, starts))
+            found.append(Passage(goals, out, frozenset(), frozenset(group)))
+        return found
     arcs = defaultdict(list)
     for arc in index.arcs(snap.polyline).tolist():
         arcs[bool(index.backward[arc]), _memory(index, int(index.graph.head[arc]))].append(arc)

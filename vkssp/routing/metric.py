@@ -23,7 +23,7 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     Parameters
     ----------
     graph : Graph
-        A graph with coordinates.
+        A graph; one without coordinates has no distances, and stays as it is.
     metric : str
         ``"duration"``, the weights that it has, or ``"distance"``, tenths of a metre: turns take none, but those that
         are forbidden stay so.
@@ -35,14 +35,13 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     """
     if metric not in METRICS:
         raise QueryError(f"metric is {metric!r}; choose one of {', '.join(METRICS)}")
-    if metric == "duration":
+    if metric == "duration" or graph.lat is None or graph.lon is None:
         return graph
     streets = graph.streets
     if streets is not None:
         length = streets.length.astype(np.float64)
         streets = replace(streets, seconds_per_weight=0.0, turn=None)
     else:
-        assert graph.lat is not None and graph.lon is not None
         ends = (graph.lat[graph.tail], graph.lon[graph.tail], graph.lat[graph.head], graph.lon[graph.head])
         length = haversine(*ends)
     weight = own(np.rint(length / METRES_PER_WEIGHT).astype(np.uint32))

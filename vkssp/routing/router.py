@@ -86,9 +86,7 @@ class Router(Resource):
         super().__init__()
         self.graph, self.metric = graph, metric
         areas = None if avoid is None else read_areas(avoid)
-        self.index = StreetIndex(graph)  # first of all, for it says whether there is a map
-        if metric != "duration" or areas is not None:
-            self.index = StreetIndex(measured_by(graph, metric), areas)
+        self.index = StreetIndex(measured_by(graph, metric), areas)
         self.solver = Solver(self.index.searched, algorithm, device, **parameters)
         # Now rather than in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         self.index.prepare()
