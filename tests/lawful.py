@@ -181,8 +181,9 @@ class Town:
 
         for step in steps_on(start):
             phase = "start" if self.is_restricted(step) else "middle"
-            there = bool(via) and via[0] == self.end(step)
-            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, int(there)))
+            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 0))
+            if via and via[0] == self.end(step):
+                heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 1))
         goals, done, results = set(steps_on(goal)), set(), []
         vias = [set() if isinstance(piece, int) else set(steps_on(piece)) for piece in via]
         if start == goal and not via:
@@ -209,12 +210,15 @@ class Town:
                 turn = round(self.turn(history[-1], step) / unit) * unit if costs else 0.0
                 if step in goals and passed == len(vias):
                     results.append(cost + turn + self.seconds(step) / 2)
-                new, now = (*history, step)[-longest:], passed
+                new, phases = (*history, step)[-longest:], [(passed, later)]
+                # Who passes a point may count it, or come again; then a leg begins, on the street where one is.
+                begins = "start" if self.is_restricted(step) else "middle"
                 if passed < len(vias) and step in vias[passed]:
-                    now, later = passed + 1, "start" if self.is_restricted(step) else "middle"
-                if now < len(vias) and via[now] == self.end(step):
-                    now, later = now + 1, "start" if self.is_restricted(step) else "middle"
-                heapq.heappush(queue, (cost + turn + self.seconds(step), next(tick), new, later, now))
+                    phases.append((passed + 1, begins))
+                at_end = [now for now, _ in phases if now < len(vias) and via[now] == self.end(step)]
+                phases += [(now + 1, begins) for now in at_end]
+                for now, then in phases:
+                    heapq.heappush(queue, (cost + turn + self.seconds(step), next(tick), new, then, now))
         return min(results, default=None)
 
 
