@@ -272,7 +272,7 @@ def repeats(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the runs of loops."""
     runs: list[int] = []
     original = Loop.run
-    monkeypatch.setattr(Loop, "run", lambda self, begin: runs.append(1) or original(self, begin))
+    monkeypatch.setattr(Loop, "run", lambda *arguments: runs.append(1) or original(*arguments))
     return runs
 
 

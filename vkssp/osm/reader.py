@@ -58,7 +58,11 @@ class RawRoads:
     name : numpy.ndarray
         Index into `names` of each way, shape (num_ways,), uint32.
     names : tuple of str
-        Street names; entry 0 is the empty string.
+        Names and numbers of streets; entry 0 is the empty string.
+    ref : numpy.ndarray
+        Index into `names` of each way's number, shape (num_ways,), uint32.
+    roundabout, link : numpy.ndarray
+        Whether each way is part of a roundabout, and whether it is a slip road, shape (num_ways,) each, bool.
     blocked : numpy.ndarray
         OSM ids of the nodes that cannot be passed, shape (num_blocked,), int64.
     slow : numpy.ndarray
@@ -81,6 +85,9 @@ class RawRoads:
     carried: npt.NDArray[np.bool_]
     name: npt.NDArray[np.uint32]
     names: tuple[str, ...]
+    ref: npt.NDArray[np.uint32]
+    roundabout: npt.NDArray[np.bool_]
+    link: npt.NDArray[np.bool_]
     blocked: npt.NDArray[np.int64]
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
@@ -143,7 +150,8 @@ class _Collector:
         self._profile, self._report, self._turns = profile, report, turns
         self._passage_keys = frozenset(node_keys(profile))
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
-        self._first, self._way, self._name = array("q", [0]), array("q"), array("q")
+        self._first, self._way, self._name, self._ref = array("q", [0]), array("q"), array("q"), array("q")
+        self._roundabout, self._link = array("b"), array("b")
         self._attributes: list[WayAttributes] = []
         self._names: dict[str, int] = {"": 0}
         self._blocked, self._slow, self._slow_seconds = array("q"), array("q"), array("d")
@@ -176,10 +184,9 @@ class _Collector:
         tags = self._tags(item)
         attributes = way_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)
-        if self._turns is not None:
-            junction = tags.get("junction", "")
-            self._turns.add_way(item.id, not attributes.skipped, junction in self._profile.oneway.junctions)
         if attributes.skipped:
+            if self._turns is not None:
+                self._turns.add_closed(item.id)
             self._skipped[attributes.skipped] += 1
             return
         for reference in item.nodes:
@@ -190,8 +197,11 @@ class _Collector:
         self._first.append(len(self._node))
         self._way.append(item.id)
         # Motorways and many country roads have a number and no name.
-        name = tags.get("name") or tags.get("ref", "")
-        self._name.append(self._names.setdefault(name, len(self._names)))
+        ref = tags.get("ref", "")
+        for of_way, name in ((self._name, tags.get("name") or ref), (self._ref, ref)):
+            of_way.append(self._names.setdefault(name, len(self._names)))
+        self._roundabout.append(tags.get("junction", "") in self._profile.oneway.junctions)
+        self._link.append(tags.get("highway", "").endswith("_link"))
         self._attributes.append(attributes)
 
     def add_relation(self, item: Any) -> None:
@@ -223,6 +233,9 @@ class _Collector:
             carried=np.array([a.carried for a in attributes], np.bool_),
             name=np.array(self._name, np.uint32),
             names=tuple(self._names),
+            ref=np.array(self._ref, np.uint32),
+            roundabout=np.array(self._roundabout, np.bool_),
+            link=np.array(self._link, np.bool_),
             blocked=np.array(self._blocked, np.int64),
             slow=np.array(self._slow, np.int64),
             slow_seconds=np.array(self._slow_seconds, np.float64),

@@ -59,8 +59,6 @@ class RawTurns:
         Those that count for the vehicle.
     closed : frozenset of int
         OSM ids of the roads that the vehicle may not use.
-    roundabout : numpy.ndarray
-        Whether each way that it may use is part of a roundabout, shape (num_ways,), bool.
     count : Counter
         Restrictions left out, by reason.
     """
@@ -68,7 +66,6 @@ class RawTurns:
     obstacles: Obstacles
     restrictions: tuple[Restriction, ...]
     closed: frozenset[int]
-    roundabout: npt.NDArray[np.bool_]
     count: Counter[str]
 
     @property
@@ -93,7 +90,7 @@ class TurnCollector:
         self._rules, self.costs = rules, costs
         self._obstacles: dict[int, tuple[float, float, bool, bool]] = {}
         self._restrictions: list[Restriction] = []
-        self._closed, self._roundabout = array("q"), array("b")
+        self._closed = array("q")
         self._count: Counter[str] = Counter()
 
     def add_node(self, key: int, tags: Tags) -> None:
@@ -110,12 +107,9 @@ class TurnCollector:
         minor = kind == "stop" and tags.get("stop") == "minor"
         self._obstacles[key] = (forth * seconds, back * seconds, minor, undirected_stop)
 
-    def add_way(self, key: int, used: bool, roundabout: bool) -> None:
-        """Take a way, of which the vehicle may make use or not."""
-        if used:
-            self._roundabout.append(roundabout)
-        else:
-            self._closed.append(key)
+    def add_closed(self, key: int) -> None:
+        """Take a way that the vehicle may not use."""
+        self._closed.append(key)
 
     def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
         """Take a relation that may be a restriction."""
@@ -135,10 +129,4 @@ class TurnCollector:
             minor=np.array([row[2] for row in rows], np.bool_),
             undirected_stop=np.array([row[3] for row in rows], np.bool_),
         )
-        return RawTurns(
-            obstacles,
-            tuple(self._restrictions),
-            frozenset(self._closed),
-            np.array(self._roundabout, np.bool_),
-            self._count,
-        )
+        return RawTurns(obstacles, tuple(self._restrictions), frozenset(self._closed), self._count)
