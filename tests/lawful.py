@@ -156,12 +156,24 @@ class Town:
             total += 2 / (1 + math.exp(-(13 * abs(angle) / 180 - 3.25)))
         return total + (20 if is_back(a, b) else 0)
 
-    def best(self, start: tuple[int, int], goal: tuple[int, int], *, costs: bool, all_nodes: bool) -> float | None:
-        """Return the seconds between the middles of two pieces, given by way and index, or None."""
+    def best(
+        self,
+        start: tuple[int, int],
+        goal: tuple[int, int],
+        *,
+        costs: bool,
+        all_nodes: bool,
+        via: Sequence[tuple[int, int] | int] = (),
+    ) -> float | None:
+        """Return the seconds between the middles of two pieces, given by way and index, or None.
+
+        On the way there one passes the middles of further pieces, without turning round there, or nodes. After one on a
+        street that serves only the ends of a trip, such streets are open again.
+        """
         unit = 0.001 if all_nodes else 0.1
         longest = max((len(rule.before) for rule in self.rules), default=1)
         # Whether one has left the streets that serve only the start of a trip, and entered those at its end.
-        queue: list[tuple[float, int, tuple[Step, ...], str]] = []
+        queue: list[tuple[float, int, tuple[Step, ...], str, int]] = []
         tick = itertools.count()
 
         def steps_on(piece: tuple[int, int]) -> list[Step]:
@@ -169,15 +181,18 @@ class Town:
 
         for step in steps_on(start):
             phase = "start" if self.is_restricted(step) else "middle"
-            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase))
+            heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 0))
+            if via and via[0] == self.end(step):
+                heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 1))
         goals, done, results = set(steps_on(goal)), set(), []
-        if start == goal:
+        vias = [set() if isinstance(piece, int) else set(steps_on(piece)) for piece in via]
+        if start == goal and not via:
             return 0.0
         while queue:
-            cost, _, history, phase = heapq.heappop(queue)
-            if (history, phase) in done:
+            cost, _, history, phase, passed = heapq.heappop(queue)
+            if (history, phase, passed) in done:
                 continue
-            done.add((history, phase))
+            done.add((history, phase, passed))
             for step in self.out[self.end(history[-1])]:
                 if not self.allowed(history, step):
                     continue
@@ -193,10 +208,17 @@ class Town:
                 else:
                     later = "middle"
                 turn = round(self.turn(history[-1], step) / unit) * unit if costs else 0.0
-                if step in goals:
+                if step in goals and passed == len(vias):
                     results.append(cost + turn + self.seconds(step) / 2)
-                new = (*history, step)[-longest:]
-                heapq.heappush(queue, (cost + turn + self.seconds(step), next(tick), new, later))
+                new, phases = (*history, step)[-longest:], [(passed, later)]
+                # Who passes a point may count it, or come again; then a leg begins, on the street where one is.
+                begins = "start" if self.is_restricted(step) else "middle"
+                if passed < len(vias) and step in vias[passed]:
+                    phases.append((passed + 1, begins))
+                at_end = [now for now, _ in phases if now < len(vias) and via[now] == self.end(step)]
+                phases += [(now + 1, begins) for now in at_end]
+                for now, then in phases:
+                    heapq.heappush(queue, (cost + turn + self.seconds(step), next(tick), new, then, now))
         return min(results, default=None)
 
 

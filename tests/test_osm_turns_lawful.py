@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES, shared_data
 from tests.lawful import Town, violations
 from tests.osm_maps import ANDORRA, Relation, Way
-from tests.turn_maps import imported, middle, restriction, steps_of
+from tests.turn_maps import imported, middle, restriction, steps_of, way_between
 from vkssp import Router
 from vkssp.errors import NoRouteError
 from vkssp.osm import import_extract
@@ -79,7 +79,7 @@ def test_routes_are_the_best_lawful_ones(
             if start == goal:
                 continue
             wanted = town.best(start, goal, costs=turns == "costs", all_nodes=not simplify)
-            way = router._between(*(router.index.nearest(*middle(town, piece)) for piece in (start, goal)))  # type: ignore[arg-type]
+            way = way_between(router, *(router.index.nearest(*middle(town, piece)) for piece in (start, goal)))  # type: ignore[arg-type]
             if wanted is None:
                 assert way is None
                 continue

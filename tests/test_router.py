@@ -12,7 +12,9 @@ from tests.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, read_graph
 from vkssp.geo import haversine
 from vkssp.gpu.device import Device
-from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
+from vkssp.routing.lines import Snap
+from vkssp.routing.places import candidates
+from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
 
 @pytest.fixture(scope="module")
@@ -233,8 +235,8 @@ def test_routes_in_andorra_are_the_shortest(device: Device, andorra: Graph) -> N
             places = [(rng.uniform(42.45, 42.62), rng.uniform(1.44, 1.7)) for _ in range(2)]
             route = router.route(*places)  # type: ignore[arg-type]
             check_shape(route, andorra)
-            pairs = router._candidates(*places)  # type: ignore[arg-type]
-            assert route.weight == pytest.approx(best_weight(index, *pairs[0]), abs=2)
+            start, end = next(candidates(index, places, ["from", "to"]))  # type: ignore[arg-type]
+            assert route.weight == pytest.approx(best_weight(index, start, end), abs=2)
             assert route.duration_s == pytest.approx(route.weight / 10)
 
 

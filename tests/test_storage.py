@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,35 @@ def test_streets_are_kept(tmp_path: Path) -> None:
     for name in Streets.PER_ARC + Streets.SHARED:
         assert np.array_equal(getattr(loaded.streets, name), getattr(graph.streets, name))
     assert loaded.streets.arc_points(1).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
+    graph = with_streets()
+    assert graph.streets is not None
+    more = {
+        "turn": np.array([0, 1, 2], np.uint32),
+        "ref": np.array([1, 0, 1], np.uint32),
+        "roundabout": np.array([True, False, False]),
+        "link": np.array([False, False, True]),
+        "junction": np.array([0, 1, 1], np.uint32),
+        "memory": np.array([0, 2, 3], np.uint32),
+        "layer": np.array([0, 1, 2], np.uint8),
+    }
+    assert set(more) == set(Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE)
+    streets = replace(graph.streets, **more)  # type: ignore[arg-type]
+    rows = graph.first_out, graph.head, graph.weight
+    Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=streets).save(tmp_path / "g")
+    loaded = Graph.load(tmp_path / "g").streets
+    assert loaded is not None and loaded.arc_ref(0) == 'Rúa "Nova" 道路' and loaded.arc_ref(1) == ""
+    for name, array in more.items():
+        assert np.array_equal(getattr(loaded, name), array)
+        short = replace(streets, **{name: array[:-1]})  # type: ignore[arg-type]
+        what = "arc" if name in Streets.PER_ARC_OR_NONE else "node"
+        with pytest.raises(GraphError, match=rf"streets\.{name} has shape \(2,\); give one entry per {what}, 3"):
+            Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=short)
+    wrong = replace(streets, ref=np.array([1, 0, 9], np.uint32))
+    with pytest.raises(GraphError, match=r"streets\.ref holds an index outside streets\.names"):
+        Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=wrong)
 
 
 def test_a_damaged_file_is_an_error_or_the_same_graph(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_ends_in_arrays(tmp_path: Path) -> None:
         ("a.txt", "1\ntwo\n", "line 2: 'two' has not a node id"),
         ("a.txt", "99999999999999999999999\n", "cannot|can be read"),
         ("a.npy", "no array", "is no NumPy array"),
-        ("a.json", "{", "is no JSON"),
+        ("a.json", "{", "is no GeoJSON file"),
         ("a.json", "[1]", "feature 0 is no GeoJSON point"),
         ("a.json", '{"type":"LineString","coordinates":[[1,2],[3,4]]}', "feature 0 is no GeoJSON point"),
         ("a.json", '{"features":[]}', "no places or nodes in it"),

@@ -13,6 +13,8 @@ from tests.lawful import Step, Town, violations
 from tests.osm_maps import Nodes, Relation, Way, write_osm
 from vkssp import Graph, Router
 from vkssp.osm import ImportReport, import_extract
+from vkssp.routing import legs
+from vkssp.routing.lines import Snap
 from vkssp.routing.route import Route
 
 ROAD = {"highway": "residential"}
@@ -44,11 +46,17 @@ def middle(town: Town, piece: tuple[int, int]) -> tuple[float, float]:
 
 
 def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
-    """Return the steps along all arcs of a route, whole ones at its ends."""
+    """Return the steps along all arcs of a route, whole ones at its ends; who goes on along a street takes it once."""
     streets = graph.streets
     assert streets is not None
     steps: list[Step] = []
-    for arc in route.arcs.tolist():
+    travelled: list[int] = []
+    for leg in route.legs:
+        arcs = leg.arcs.tolist()
+        side = [(streets.polyline[arc], streets.backward[arc]) for arc in (*travelled[-1:], *arcs[:1])]
+        goes_on = len(side) == 2 and side[0] == side[1] and leg.parts[0] < 1.0
+        travelled += arcs[1:] if goes_on else arcs
+    for arc in travelled:
         way = int(streets.way[arc])
         places = {ref: town.nodes[ref] for ref in town.refs[way]}
         where = {(round(place[0] * 1e7), round(place[1] * 1e7)): ref for ref, place in places.items()}
@@ -57,6 +65,12 @@ def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
         pairs |= {(v, u): (way, i + 1, -1) for (u, v), (_, i, _) in pairs.items()}
         steps += [pairs[pair] for pair in itertools.pairwise(refs) if pair[0] != pair[1]]
     return steps
+
+
+def way_between(router: Router, start: Snap, goal: Snap) -> legs.Way | None:
+    """Return the best way between two snapped points, None where there is none."""
+    found = legs.find_ways(router.solver, router.index, [start, goal], straight=True)
+    return None if isinstance(found, int) else found[0]
 
 
 def ways_taken(graph: Graph, route: Route) -> list[int]:

@@ -14,7 +14,7 @@ from vkssp.graph import UNREACHABLE, Graph
 from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
 from vkssp.reading import read_graph
-from vkssp.routing.route import Place, Route
+from vkssp.routing.route import Leg, Place, Route, Step
 from vkssp.routing.router import Router
 from vkssp.routing.table import Table
 from vkssp.solver import Solver
@@ -31,6 +31,7 @@ __all__ = [
     "FormatError",
     "Graph",
     "GraphError",
+    "Leg",
     "MemoryShortageError",
     "NoRouteError",
     "Order",
@@ -39,6 +40,7 @@ __all__ = [
     "Route",
     "Router",
     "Solver",
+    "Step",
     "Streets",
     "Table",
     "VksspError",

@@ -315,14 +315,7 @@ class Solver(Session):
         QueryError
             If an arc has two weights.
         """
-        with self._lock:
-            self._check_open()
-            shared = self._shared.hold()
-        # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
-        try:
-            shared.set_weights(lambda graph: changed_weights(graph, weights, arcs))
-        finally:
-            shared.release()
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
     @property
     def timings(self) -> Timings:

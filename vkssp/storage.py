@@ -26,6 +26,7 @@ _VERSION, _VERSION_WITH_TURNS = 1, 2
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
+_OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
 
 
 class _Written(io.RawIOBase):
@@ -119,10 +120,10 @@ def save_graph(graph: Graph, path: str | Path) -> None:
     if graph.streets is not None:
         streets = graph.streets
         arrays.update({f"streets_{name}": getattr(streets, name) for name in Streets.PER_ARC + Streets.SHARED})
-        for name in _TURNS:
-            if getattr(streets, name) is not None:
-                arrays[f"streets_{name}"] = getattr(streets, name)
-                header["version"] = _VERSION_WITH_TURNS
+        known = [name for name in _OPTIONAL if getattr(streets, name) is not None]
+        arrays.update({f"streets_{name}": getattr(streets, name) for name in known})
+        if set(known) & set(_TURNS):
+            header["version"] = _VERSION_WITH_TURNS
         # Names in one block of UTF-8, ended by zero bytes, which no OSM tag can hold.
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
@@ -205,5 +206,5 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
     names = bytes(arrays["streets_names"]).decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
-    values.update({name: arrays.get(f"streets_{name}") for name in _TURNS})
+    values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
     return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

@@ -53,6 +53,17 @@ class Streets:
     turn : numpy.ndarray or None
         Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
         (num_arcs,), uint32; None where turns cost nothing.
+    memory : numpy.ndarray or None
+        Where the graph knows of turns, what those at a node remember of the way there, as a number. Shape (num_nodes,),
+        uint32; None for a graph that was saved before this was kept.
+    layer : numpy.ndarray or None
+        Likewise, which part of a trip a node serves, where streets are for residents and guests: 0 the middle, 1 the
+        start, 2 the end. Shape (num_nodes,), uint8.
+    ref : numpy.ndarray or None
+        Index into `names` of each arc's number, such as "E 15", shape (num_arcs,), uint32; None where not known.
+    roundabout, link : numpy.ndarray or None
+        Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None
+        where not known.
     """
 
     length: npt.NDArray[np.float32]
@@ -67,9 +78,17 @@ class Streets:
     seconds_per_weight: float = 0.0
     junction: npt.NDArray[np.uint32] | None = None
     turn: npt.NDArray[np.uint32] | None = None
+    memory: npt.NDArray[np.uint32] | None = None
+    layer: npt.NDArray[np.uint8] | None = None
+    ref: npt.NDArray[np.uint32] | None = None
+    roundabout: npt.NDArray[np.bool_] | None = None
+    link: npt.NDArray[np.bool_] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
+    #: Further ones, and such with one entry per node, that may be missing.
+    PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link")
+    PER_NODE_OR_NONE = ("junction", "memory", "layer")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
     #: Types of all arrays; those that a graph does not have are None.
@@ -84,6 +103,11 @@ class Streets:
         "points": np.int32,
         "junction": np.uint32,
         "turn": np.uint32,
+        "memory": np.uint32,
+        "layer": np.uint8,
+        "ref": np.uint32,
+        "roundabout": np.bool_,
+        "link": np.bool_,
     }
 
     @property
@@ -97,12 +121,15 @@ class Streets:
             array = getattr(self, name)
             if array is not None and array.dtype != dtype:
                 raise GraphError(f"streets.{name} has dtype {array.dtype}; give {np.dtype(dtype)}")
-        if self.junction is not None and num_nodes is not None and self.junction.shape != (num_nodes,):
-            raise GraphError(f"streets.junction has shape {self.junction.shape}; give one entry per node, {num_nodes}")
-        for name in (*self.PER_ARC, *(() if self.turn is None else ("turn",))):
+        arrays = {name: (num_arcs, "arc") for name in self.PER_ARC + self.PER_ARC_OR_NONE}
+        if num_nodes is not None:
+            arrays |= {name: (num_nodes, "node") for name in self.PER_NODE_OR_NONE}
+        for name, (size, what) in arrays.items():
             array = getattr(self, name)
-            if array.shape != (num_arcs,):
-                raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per arc, {num_arcs}")
+            if array is None and name not in self.PER_ARC:
+                continue
+            if array.shape != (size,):
+                raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per {what}, {size}")
         first, points = self.polyline_first, self.points
         if points.ndim != 2 or points.shape[1:] != (2,):
             raise GraphError(f"streets.points has shape {points.shape}; give (number of points, 2)")
@@ -115,9 +142,10 @@ class Streets:
             raise GraphError("streets.polyline_first gives a polyline fewer than two points")
         if num_arcs and int(self.polyline.max()) >= len(first) - 1:
             raise GraphError("streets.polyline names a polyline that does not exist")
-        if not self.names or (num_arcs and int(self.name.max()) >= len(self.names)):
-            raise GraphError("streets.name holds an index outside streets.names")
-        if self.names[0]:
+        for label, index in (("name", self.name), ("ref", self.ref)):
+            if index is not None and (not self.names or (num_arcs and int(index.max()) >= len(self.names))):
+                raise GraphError(f"streets.{label} holds an index outside streets.names")
+        if self.names and self.names[0]:
             raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
         if not 0 <= self.seconds_per_weight < np.inf:
             raise GraphError(f"streets.seconds_per_weight is {self.seconds_per_weight}; give seconds, or 0 for none")
@@ -127,11 +155,12 @@ class Streets:
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
         """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values.update({name: values[name][arcs] for name in self.PER_ARC})
-        if self.turn is not None:
-            values["turn"] = self.turn[arcs]
-        if self.junction is not None and nodes is not None:
-            values["junction"] = self.junction[nodes]
+        chosen = dict.fromkeys(self.PER_ARC + self.PER_ARC_OR_NONE, arcs)
+        if nodes is not None:
+            chosen |= dict.fromkeys(self.PER_NODE_OR_NONE, nodes)
+        for name, index in chosen.items():
+            if values[name] is not None:
+                values[name] = values[name][index]
         return Streets(**values)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
@@ -188,3 +217,7 @@ class Streets:
     def arc_name(self, arc: int) -> str:
         """Return the street name of an arc, empty where it has none."""
         return self.names[int(self.name[arc])]
+
+    def arc_ref(self, arc: int) -> str:
+        """Return the number of an arc's road, empty where it has none, or none is known."""
+        return "" if self.ref is None else self.names[int(self.ref[arc])]

@@ -16,7 +16,9 @@ from vkssp.commands.common import (
     numbers,
     solver_parameters,
 )
+from vkssp.commands.routing import add_avoid, check_outputs
 from vkssp.errors import QueryError
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M
 
 SUMMARY = "find what can be reached from a place within some times"
 
@@ -31,42 +33,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument(
         "--limits", type=numbers, metavar="W,W", help="the same in weights, where those are no durations"
     )
+    limits.add_argument("--metres", type=numbers, metavar="M,M", help="metres of road instead, such as 500,1000")
     parser.add_argument(
         "--width",
         type=float,
-        default=50.0,
+        default=DEFAULT_WIDTH_M,
         metavar="METRES",
-        help="metres to either side of a road that count as reached (default: 50)",
+        help=f"metres to either side of a road that count as reached (default: {DEFAULT_WIDTH_M:.0f})",
     )
+    add_avoid(parser)
     parser.add_argument("--output", metavar="I.geojson", help="write them as polygons along the roads, GeoJSON")
+    parser.add_argument("--map", metavar="I.html", help="write a map that opens without a network")
     add_solver(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     """Find what can be reached within some times, and write it where asked."""
     from vkssp.routing.isochrone import write_isochrones
-    from vkssp.routing.map import format_distance, format_duration
+    from vkssp.routing.map import write_isochrone_map
     from vkssp.routing.route import duration
     from vkssp.routing.router import Router
-    from vkssp.storage import check_writable
+    from vkssp.routing.words import format_distance, format_query
 
-    if args.output:
-        check_writable(args.output, args.graph, args.traffic)
+    check_outputs(args)
     parameters = solver_parameters(args)
     graph = load(args)
     timed = duration(graph, 1) is not None
-    if (args.minutes is None) == timed:
+    if args.metres is None and (args.minutes is None) == timed:
         have, use = ("durations", "--minutes") if timed else ("no durations", "--limits")
         raise QueryError(f"the weights of this graph are {have}; use {use}")
-    limits = [60.0 * limit for limit in args.minutes] if timed else args.limits
+    metric = "duration" if args.metres is None else "distance"
+    limits = args.metres or args.limits or [60.0 * limit for limit in args.minutes]
     began = time.perf_counter()
-    with Router(graph, args.algorithm, args.device, **parameters) as router:
+    with Router(graph, args.algorithm, args.device, metric=metric, avoid=args.avoid, **parameters) as router:
         ready = time.perf_counter()
         found = router.isochrones(args.origin, limits, args.width)
         device, algorithm = router.solver.device.info.name, router.solver.algorithm
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
-        "isochrones": [{"limit": one.limit, "seconds": one.seconds, "road_m": one.road_m} for one in found],
+        "isochrones": [one.figures for one in found],
         "device": device,
         "algorithm": algorithm,
         "setup_ms": 1e3 * (ready - began),
@@ -74,11 +79,15 @@ def run(args: argparse.Namespace) -> Result:
     }
     lines = []
     for one in found:
-        limit = f"{one.limit:,}" if one.seconds is None else format_duration(one.seconds)
-        lines.append(f"{limit:>12}  {format_distance(one.road_m)} of road")
+        lines.append(f"{one.label:>12}  {format_distance(one.road_m)} of road")
     lines += [f"device    {device}", f"query     {milliseconds:.1f} ms with {algorithm}"]
     if args.output:
         write_isochrones(args.output, found)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
+    if args.map:
+        facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
+        write_isochrone_map(args.map, graph, found, facts=facts)
+        result["map"] = args.map
+        lines.append(f"wrote     {args.map}")
     return result, lines

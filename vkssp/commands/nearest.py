@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from typing import Any
 
 from vkssp.commands.common import (
     Result,
@@ -12,6 +13,7 @@ from vkssp.commands.common import (
     latlon,
     load,
 )
+from vkssp.commands.routing import check_outputs
 
 SUMMARY = "find the streets near a place"
 
@@ -22,16 +24,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
     parser.add_argument("--number", type=int, default=1, metavar="N", help="how many streets at most (default: 1)")
+    parser.add_argument("--output", metavar="N.geojson", help="write the points on the streets as GeoJSON")
 
 
 def run(args: argparse.Namespace) -> Result:
     """Find the streets near a place."""
+    from vkssp.routing.geojson import places_geojson, write_collection
     from vkssp.routing.places import nearest_places
     from vkssp.routing.snap import StreetIndex
 
+    check_outputs(args)
     found = nearest_places(StreetIndex(load(args)), args.place, args.number)
     lines = [
         f"{place.snapped_lat:.6f},{place.snapped_lon:.6f}  {place.snapped_m:8.1f} m  {place.name}".rstrip()
         for place in found
     ]
-    return {"places": [dataclasses.asdict(place) for place in found]}, lines
+    result: dict[str, Any] = {"places": [dataclasses.asdict(place) for place in found]}
+    if args.output:
+        write_collection(args.output, places_geojson(found))
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    return result, lines

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
     Result,
@@ -14,6 +15,10 @@ from vkssp.commands.common import (
     load,
     solver_parameters,
 )
+from vkssp.commands.routing import add_avoid, add_metric, check_outputs
+
+if TYPE_CHECKING:
+    from vkssp.routing.route import Route, Step
 
 SUMMARY = "find the best route between two places"
 
@@ -24,6 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument("--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="where it begins")
     parser.add_argument("--to", dest="destination", type=latlon, required=True, metavar="LAT,LON", help="where it ends")
+    parser.add_argument(
+        "--via",
+        type=latlon,
+        action="append",
+        default=[],
+        metavar="LAT,LON",
+        help="a place to pass on the way; may be repeated, in the order of travel",
+    )
+    parser.add_argument(
+        "--continue-straight",
+        action=argparse.BooleanOptionalAction,
+        help="pass via points without turning round there, where the way can go on (default: where the graph knows of "
+        "turns)",
+    )
+    add_metric(parser)
+    add_avoid(parser)
+    parser.add_argument("--steps", action="store_true", help="say what to do along the way")
     parser.add_argument("--output", metavar="R.geojson", help="write the route as GeoJSON")
     parser.add_argument("--map", metavar="R.html", help="write a map that opens without a network")
     add_solver(parser)
@@ -31,21 +53,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find a route and write it where asked."""
-    from vkssp.routing.geojson import write_geojson
-    from vkssp.routing.map import format_distance, format_duration, write_map
+    from vkssp.routing.geojson import places_of, write_geojson
+    from vkssp.routing.map import write_map
     from vkssp.routing.router import Router
-    from vkssp.storage import check_writable
+    from vkssp.routing.words import format_distance, format_duration
 
-    if args.output:
-        check_writable(args.output, args.graph, args.map)
-    if args.map:
-        check_writable(args.map, args.graph)
+    check_outputs(args)
     parameters = solver_parameters(args)
     graph = load(args)
-    with Router(graph, args.algorithm, args.device, **parameters) as router:
-        found = router.route(args.origin, args.destination)
+    with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
+        found = router.route(
+            args.origin,
+            args.destination,
+            via=args.via,
+            steps=args.steps,
+            continue_straight=args.continue_straight,
+        )
         driver = router.solver.device.info.driver
-    places = {"from": found.origin, "to": found.destination}
     result: dict[str, Any] = {
         "distance_m": found.distance_m,
         "duration_s": found.duration_s,
@@ -56,25 +80,31 @@ def run(args: argparse.Namespace) -> Result:
         "algorithm": found.algorithm,
         "query_ms": found.query_ms,
     }
+    places = places_of(found)
+    result["from"], *vias, result["to"] = map(dataclasses.asdict, places)
+    if vias:
+        result["via"] = vias
+        result["legs"] = [
+            {"distance_m": leg.distance_m, "duration_s": leg.duration_s, "weight": leg.weight} for leg in found.legs
+        ]
     lines = []
-    for name, place in places.items():
-        assert place is not None
-        result[name] = {
-            "lat": place.lat,
-            "lon": place.lon,
-            "snapped_lat": place.snapped_lat,
-            "snapped_lon": place.snapped_lon,
-            "snapped_m": place.snapped_m,
-            "name": place.name,
-        }
+    for name, place in zip(("from", *("via" for _ in vias), "to"), places, strict=True):
         street = f" on {place.name}" if place.name else ""
         lines.append(f"{name:9} {place.lat:.5f},{place.lon:.5f}{street}, {place.snapped_m:.0f} m from the road")
-    assert found.distance_m is not None
-    lines.append(f"distance  {format_distance(found.distance_m)}")
+    figures = {"distance": [format_distance(metres or 0.0) for metres in _figure(found, "distance_m")]}
     if found.duration_s is None:
-        lines.append(f"weight    {found.weight:,}")
+        figures["weight"] = [f"{weight:,.0f}" for weight in _figure(found, "weight")]
     else:
-        lines.append(f"duration  {format_duration(found.duration_s)}")
+        figures["duration"] = [format_duration(seconds or 0.0) for seconds in _figure(found, "duration_s")]
+    for name, (whole, *of_legs) in figures.items():
+        lines.append(f"{name:9} {whole}" + (f" ({' + '.join(of_legs)})" if vias else ""))
+    if args.steps:
+        result["steps"] = [
+            {"leg": number, **dataclasses.asdict(step)}
+            for number, leg in enumerate(found.legs, 1)
+            for step in leg.steps
+        ]
+        lines += ["", *map(_step_line, found.steps), ""]
     lines.append(f"device    {found.device}")
     lines.append(f"query     {found.query_ms:.1f} ms with {found.algorithm}")
     if args.output:
@@ -86,3 +116,16 @@ def run(args: argparse.Namespace) -> Result:
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines
+
+
+def _figure(route: Route, name: str) -> list[float | None]:
+    """Return a figure of a route, and those of its legs."""
+    return [getattr(part, name) for part in (route, *route.legs)]
+
+
+def _step_line(step: Step) -> str:
+    """Return a step as a line for a terminal, with how far it is to the next one."""
+    from vkssp.routing.words import format_distance
+
+    far = "" if step.type == "arrive" else format_distance(step.distance_m)
+    return f"{far:>8}  {step.instruction}"

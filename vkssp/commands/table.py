@@ -15,6 +15,7 @@ from vkssp.commands.common import (
     load,
     solver_parameters,
 )
+from vkssp.commands.routing import add_avoid, add_metric, check_outputs
 from vkssp.errors import QueryError
 
 SUMMARY = "find what it takes from each of many places to each of others"
@@ -46,9 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         type=names,
         metavar="M,M",
-        help="duration in seconds, distance in metres along the quickest route, weight (default: duration, or weight "
-        "where weights are no durations)",
+        help="what to write: duration in seconds and distance in metres, both along the best route, weight (default: "
+        "what is made least, or weight where weights are no durations)",
     )
+    add_metric(parser)
+    add_avoid(parser)
     parser.add_argument(
         "--output",
         required=True,
@@ -64,18 +67,21 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.table import table_of_nodes
     from vkssp.routing.table_file import check_ending, read_ends
     from vkssp.solver import Solver
-    from vkssp.storage import check_writable
 
     check_ending(args.output)
-    check_writable(args.output, args.graph, args.sources, args.targets, args.traffic)
+    check_outputs(args)
     parameters = solver_parameters(args)
     sources = read_ends(args.sources)
     targets = sources if args.targets is None else read_ends(args.targets)
     if (sources.places is None) != (targets.places is None):
         raise QueryError(f"{args.sources} and {args.targets} are places and nodes; give two of one kind")
+    if sources.places is None and (args.avoid is not None or args.metric != "duration"):
+        raise QueryError("--avoid and --metric are for tables between places, and these are nodes; leave them out")
     graph = load(args)
+    choices = {} if sources.places is None else {"metric": args.metric, "avoid": args.avoid}
+    kind = Solver if sources.places is None else Router
     began = time.perf_counter()
-    with (Solver if sources.places is None else Router)(graph, args.algorithm, args.device, **parameters) as opened:
+    with kind(graph, args.algorithm, args.device, **choices, **parameters) as opened:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert sources.places is not None and targets.places is not None

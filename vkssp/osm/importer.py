@@ -152,11 +152,11 @@ def _assemble(
 
     layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
-    junction = turn = None
+    junction = turn = memory = layer = None
     if roads.turns is not None:
         turning = with_turns(roads, segments, Arcs(segment, direction, arc_tail, arc_head), layered, profile, report)
         tail, head, node, arc = turning.tail, turning.head, turning.node, turning.arc
-        junction = node.astype(np.uint32)
+        junction, memory, layer = node.astype(np.uint32), turning.memory.astype(np.uint32), turning.layer
         if turning.seconds is not None:
             turn = np.rint(turning.seconds / seconds_per_weight).astype(np.uint32)
     segment, direction = segment[arc], direction[arc]
@@ -177,6 +177,11 @@ def _assemble(
         seconds_per_weight=seconds_per_weight,
         junction=junction,
         turn=turn,
+        memory=memory,
+        layer=layer,
+        ref=roads.ref[way],
+        roundabout=roads.roundabout[way],
+        link=roads.link[way],
     )
     first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
     graph = Graph.from_csr(

@@ -39,12 +39,15 @@ class Layered(NamedTuple):
         For each arc the one it is a copy of, shape (num_arcs,), int64.
     node : numpy.ndarray
         For each node the one it is a copy of, shape (num_nodes,), int64.
+    layer : numpy.ndarray
+        Which part of a trip each node serves: 0 the middle, 1 the start, 2 the end, shape (num_nodes,), uint8.
     """
 
     tail: Indices
     head: Indices
     arc: Indices
     node: Indices
+    layer: npt.NDArray[np.uint8]
 
 
 def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int) -> Layered:
@@ -82,4 +85,5 @@ def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_]
         head=np.concatenate([of_head[head[arcs]] for _, arcs, of_head in groups]),
         arc=np.concatenate([arcs for _, arcs, _ in groups]),
         node=np.concatenate([main_nodes, copied, copied]),
+        layer=np.repeat(np.arange(3, dtype=np.uint8), [len(main_nodes), len(copied), len(copied)]),
     )

@@ -32,7 +32,7 @@ _UNKNOWN = 2**31 - 1
 _NOT_UTF8 = "text that is not UTF-8"
 
 #: Arrays of `RawRoads` with an entry per way.
-_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name")
+_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name", "ref", "roundabout", "link")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,11 @@ class RawRoads:
     name : numpy.ndarray
         Index into `names` of each way, shape (num_ways,), uint32.
     names : tuple of str
-        Street names; entry 0 is the empty string.
+        Names and numbers of streets; entry 0 is the empty string.
+    ref : numpy.ndarray
+        Index into `names` of each way's number, shape (num_ways,), uint32.
+    roundabout, link : numpy.ndarray
+        Whether each way is part of a roundabout, and whether it is a slip road, shape (num_ways,) each, bool.
     blocked : numpy.ndarray
         OSM ids of the nodes that cannot be passed, shape (num_blocked,), int64.
     slow : numpy.ndarray
@@ -85,6 +89,9 @@ class RawRoads:
     carried: npt.NDArray[np.bool_]
     name: npt.NDArray[np.uint32]
     names: tuple[str, ...]
+    ref: npt.NDArray[np.uint32]
+    roundabout: npt.NDArray[np.bool_]
+    link: npt.NDArray[np.bool_]
     blocked: npt.NDArray[np.int64]
     slow: npt.NDArray[np.int64]
     slow_seconds: npt.NDArray[np.float64]
@@ -96,8 +103,7 @@ class RawRoads:
         of_kept = np.repeat(kept, size)
         values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
         values |= {name: getattr(self, name)[kept] for name in _PER_WAY}
-        turns = self.turns and replace(self.turns, roundabout=self.turns.roundabout[kept])
-        return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]), turns=turns)
+        return replace(self, **values, first=np.concatenate([[0], np.cumsum(size[kept])]))
 
 
 def _last_of_each(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -167,7 +173,7 @@ class _Collector:
         self._passage_keys = frozenset(node_keys(profile))
         self._node, self._lat, self._lon = array("q"), array("i"), array("i")
         self._read, self._used = array("q"), array("b")
-        self._first, self._name = array("q", [0]), array("I")
+        self._first, self._name, self._ref = array("q", [0]), array("I"), array("I")
         self._speed, self._duration = array("d"), array("d")
         self._flags = array("b")
         self._names: dict[str, int] = {"": 0}
@@ -213,13 +219,15 @@ class _Collector:
             self._lon.append(location.x)
         self._first.append(len(self._node))
         # Motorways and many country roads have a number and no name.
-        name = tags.get("name") or tags.get("ref", "")
-        self._name.append(self._names.setdefault(name, len(self._names)))
+        ref = tags.get("ref", "")
+        for of_way, name in ((self._name, tags.get("name") or ref), (self._ref, ref)):
+            of_way.append(self._names.setdefault(name, len(self._names)))
         self._speed.extend((attributes.forward, attributes.backward))
         self._duration.append(nan if attributes.duration is None else attributes.duration)
         roundabout = tags.get("junction", "") in self._profile.oneway.junctions
+        link = tags.get("highway", "").endswith("_link")
         restricted = attributes.restricted_forward, attributes.restricted_backward
-        self._flags.extend((*restricted, attributes.carried, roundabout))
+        self._flags.extend((*restricted, attributes.carried, roundabout, link))
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
@@ -240,7 +248,7 @@ class _Collector:
         report.missing_nodes = len(np.unique(node[~known]))
         read, used = np.asarray(self._read), np.asarray(self._used).view(np.bool_)
         stays = _last_of_each(read)
-        flags = np.asarray(self._flags).view(np.bool_).reshape(-1, 4)
+        flags = np.asarray(self._flags).view(np.bool_).reshape(-1, 5)
         roads = RawRoads(
             node=node,
             lat=lat,
@@ -254,10 +262,13 @@ class _Collector:
             carried=flags[:, 2],
             name=np.asarray(self._name),
             names=tuple(self._names),
+            ref=np.asarray(self._ref),
+            roundabout=flags[:, 3],
+            link=flags[:, 4],
             blocked=np.asarray(self._blocked),
             slow=np.asarray(self._slow),
             slow_seconds=np.asarray(self._slow_seconds),
-            turns=None if self._turns is None else self._turns.finish(read[stays & ~used], flags[:, 3]),
+            turns=None if self._turns is None else self._turns.finish(read[stays & ~used]),
         )
         again = int((~stays).sum())
         if not again:

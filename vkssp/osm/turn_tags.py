@@ -58,8 +58,6 @@ class RawTurns:
         Those that count for the vehicle.
     closed : numpy.ndarray
         OSM ids of the roads that the vehicle may not use, shape (num_closed,), int64.
-    roundabout : numpy.ndarray
-        Whether each way that it may use is part of a roundabout, shape (num_ways,), bool.
     count : Counter
         Restrictions left out, by reason.
     """
@@ -67,7 +65,6 @@ class RawTurns:
     obstacles: Obstacles
     restrictions: tuple[Restriction, ...]
     closed: npt.NDArray[np.int64]
-    roundabout: npt.NDArray[np.bool_]
     count: Counter[str]
 
     @property
@@ -120,8 +117,8 @@ class TurnCollector:
         if (restriction or reason not in ("", CONDITIONAL)) and any(key in tags for key in self._conditional):
             self._count[CONDITIONAL] += 1
 
-    def finish(self, closed: npt.NDArray[np.int64], roundabout: npt.NDArray[np.bool_]) -> RawTurns:
-        """Return all of it, and what is to be known of ways; see `RawTurns`."""
+    def finish(self, closed: npt.NDArray[np.int64]) -> RawTurns:
+        """Return all of it, and which roads are closed; see `RawTurns`."""
         ids = sorted(self._obstacles)
         rows = [self._obstacles[key] for key in ids]
         obstacles = Obstacles(
@@ -130,4 +127,4 @@ class TurnCollector:
             minor=np.array([row[2] for row in rows], np.bool_),
             undirected_stop=np.array([row[3] for row in rows], np.bool_),
         )
-        return RawTurns(obstacles, tuple(self._restrictions), closed, roundabout, self._count)
+        return RawTurns(obstacles, tuple(self._restrictions), closed, self._count)

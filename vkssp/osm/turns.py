@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.geo import directions
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
@@ -29,8 +29,6 @@ Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-#: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
-_LOOK_AHEAD_M = 10.0
 #: How far from its junction, in metres, a stop sign may stand.
 _SIGN_M = 20.0
 #: Bytes that each turn takes while a graph is made of them.
@@ -69,6 +67,8 @@ class Expanded:
         The arc that one comes from, -1 where that is not remembered, shape (num_turns,), int64.
     node : numpy.ndarray
         For each node of the graph the layered node that it stands for, shape (num_nodes,), int64.
+    state : numpy.ndarray
+        What is remembered there, shape (num_nodes,), int64.
     """
 
     tail: Indices
@@ -76,6 +76,7 @@ class Expanded:
     arc: Indices
     before: Indices
     node: Indices
+    state: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,10 @@ class Turning:
         The piece of a street that each of them runs along, shape (num_turns,), int64.
     node : numpy.ndarray
         For each node of the graph the node of the segments that it stands for, shape (num_nodes,), int64.
+    memory : numpy.ndarray
+        What is remembered at each node of the graph, as a number, shape (num_nodes,), int64.
+    layer : numpy.ndarray
+        Which part of a trip each node serves, as `Layered` has it, shape (num_nodes,), uint8.
     seconds : numpy.ndarray or None
         What the turn into each arc takes, shape (num_turns,), float64; None where turns cost nothing.
     """
@@ -98,6 +103,8 @@ class Turning:
     head: Indices
     arc: Indices
     node: Indices
+    memory: Indices
+    layer: npt.NDArray[np.uint8]
     seconds: Floats | None
 
 
@@ -141,7 +148,8 @@ def with_turns(
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
     arc = layered.arc[found.arc]
     seconds = turn_seconds(found.before, arc, arcs, segments, roads, profile.turns) if all_arcs else None
-    return Turning(found.tail, found.head, arc, layered.node[found.node], seconds)
+    node, layer = layered.node[found.node], layered.layer[found.node]
+    return Turning(found.tail, found.head, arc, node, found.state, layer, seconds)
 
 
 def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:
@@ -189,7 +197,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     head = np.searchsorted(keys, layered.head[copy] * num_memories + memory.next(remembered, arc))
     before = memory.last[remembered]
     if not all_arcs:
-        return Expanded(tail, head, copy, before, node)
+        return Expanded(tail, head, copy, before, node, state)
 
     # Trips may begin in the midst of an arc that no turn leads to; such an arc comes from a node of its own.
     own = np.searchsorted(keys, layered.head * num_memories + memory.after[layered.arc])
@@ -204,6 +212,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
         arc=np.concatenate([copy, lone[order]]),
         before=np.concatenate([before, np.full(len(lone), -1)]),
         node=np.concatenate([node, origins]),
+        state=np.concatenate([state, np.zeros(len(origins), np.int64)]),
     )
 
 
@@ -240,7 +249,7 @@ def turn_seconds(
     """
     assert roads.turns is not None
     way = segments.way[arcs.segment]
-    roundabout, carried = roads.turns.roundabout[way], roads.carried[way]
+    roundabout, carried = roads.roundabout[way], roads.carried[way]
     number_of_roads = np.bincount(segments.tail, minlength=len(segments.node)) + np.bincount(
         segments.head, minlength=len(segments.node)
     )
@@ -288,29 +297,7 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
 
 def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
     """Return the directions in which each arc leaves its tail and arrives at its head, in degrees from north."""
-    first = segments.polyline_first.astype(np.int64)
-    points = segments.points * COORDINATE_SCALE
-    line = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    width = np.maximum(np.cos(np.radians(points[first[:-1], 0])), 1e-3)[line]
-    east = (points[:, 1] - points[first[:-1], 1][line] + 180.0) % 360.0 - 180.0
-    flat = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
-    step = np.hypot(*np.diff(flat, axis=0).T)
-    step[first[1:-1] - 1] = 0.0  # from one line to the next
-    passed = np.concatenate([[0.0], np.cumsum(step)])
-    begin, end = passed[first[:-1]], passed[first[1:] - 1]
-    reach = np.minimum(_LOOK_AHEAD_M, end - begin)
-
-    def point_at(where: Floats) -> Floats:
-        index = np.searchsorted(passed, where, side="right") - 1
-        index = np.clip(index, first[:-1], first[1:] - 2)
-        part = (where - passed[index]) / np.where(step[index] > 0, step[index], 1.0)
-        found: Floats = flat[index] + np.clip(part, 0.0, 1.0)[:, None] * (flat[index + 1] - flat[index])
-        return found
-
-    at_start = point_at(begin + reach) - flat[first[:-1]]
-    at_end = point_at(end - reach) - flat[first[1:] - 1]
-    # Away from the start, away from the end.
-    away = np.stack([np.degrees(np.arctan2(d[:, 0], d[:, 1])) for d in (at_start, at_end)], axis=1)
+    away = directions(segments.polyline_first, np.asarray(segments.points * COORDINATE_SCALE, np.float64))
     leaves = away[arcs.segment, arcs.direction]
     arrives = away[arcs.segment, 1 - arcs.direction] + 180.0
     return leaves, arrives

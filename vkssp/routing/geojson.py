@@ -1,15 +1,17 @@
-"""Routes as GeoJSON (RFC 7946): the line that was travelled and its two ends."""
+"""Routes and places as GeoJSON (RFC 7946)."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import QueryError
+from vkssp.errors import FormatError, QueryError
 from vkssp.routing.route import Place
 from vkssp.storage import atomic_write
 
@@ -32,6 +34,25 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
+def read_json(path: str | Path) -> Any:
+    """Return what a GeoJSON file holds, which may be anything that JSON can say.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, or is no JSON.
+    """
+    try:
+        with open(path, "rb") as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path} is no GeoJSON file ({error})") from error
+
+
 def points_of(route: Route) -> npt.NDArray[np.float64]:
     """Return the points of a route that can be drawn, shape (k, 2), latitude and longitude in degrees.
 
@@ -48,11 +69,11 @@ def points_of(route: Route) -> npt.NDArray[np.float64]:
     return points
 
 
-def ends_of(route: Route) -> tuple[Place, Place]:
-    """Return the places that a route joins; of one between nodes they are its own ends."""
+def places_of(route: Route) -> list[Place]:
+    """Return the places that a route joins, via points included; of one between nodes they are its own ends."""
     points = points_of(route)
     first, last = (Place(lat, lon, lat, lon, 0.0) for lat, lon in points[[0, -1]].tolist())
-    return route.origin or first, route.destination or last
+    return [route.origin or first, *route.vias, route.destination or last]
 
 
 def _point(place: Place, role: str) -> dict[str, Any]:
@@ -68,6 +89,28 @@ def _point(place: Place, role: str) -> dict[str, Any]:
     }
 
 
+def _line(points: npt.NDArray[np.float64]) -> list[list[float]]:
+    line = [_position(lat, lon) for lat, lon in points.tolist()]
+    # What ends where it starts is still a line to GeoJSON, which wants two positions.
+    return line * 2 if len(line) == 1 else line
+
+
+def _steps(route: Route) -> list[dict[str, Any]]:
+    """Return the steps of a route as features: a line each, and a point for an arrival."""
+    features = []
+    for number, leg in enumerate(route.legs, 1):
+        for step in leg.steps:
+            if step.type == "arrive":
+                geometry: dict[str, Any] = {"type": "Point", "coordinates": _position(step.lat, step.lon)}
+            else:
+                geometry = {"type": "LineString", "coordinates": _line(leg.points[step.first : step.last + 1])}
+            told = {key: value for key, value in asdict(step).items() if key not in ("lat", "lon", "first", "last")}
+            features.append(
+                {"type": "Feature", "properties": {"role": "step", "leg": number, **told}, "geometry": geometry}
+            )
+    return features
+
+
 def route_geojson(route: Route) -> dict[str, Any]:
     """Return a route as a GeoJSON FeatureCollection.
 
@@ -79,22 +122,22 @@ def route_geojson(route: Route) -> dict[str, Any]:
     Returns
     -------
     dict
-        Three features: the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`, and
-        the places asked for, with `role` ("from" or "to"), `name`, and in `snapped` and `snapped_m` the
-        position on the road that each was moved to and how many metres away that is. Positions are longitude
-        and latitude in degrees with seven decimals; `bbox` is west, south, east, north. A figure that is not
-        known is None.
+        First the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`, and, where there are via
+        points, a list `legs` with the first two of each. Then the places asked for, with `role` ("from", "via" or
+        "to"), `name`, and in `snapped` and `snapped_m` the position on the road that each was moved to and how many
+        metres away that is. Last, where the route has them, its steps, with `role` "step", the number of their leg
+        from 1, and what `Step` has: lines, and points where a leg ends. Positions are longitude and latitude in degrees
+        with seven decimals; `bbox` is west, south, east, north. A figure that is not known is None.
 
     Raises
     ------
     QueryError
         If the route has no points, or one that is not finite.
     """
-    line = [_position(lat, lon) for lat, lon in points_of(route).tolist()]
-    if len(line) == 1:
-        # A route that ends where it starts is still a line to GeoJSON, which wants two positions.
-        line *= 2
-    ends = [_point(place, role) for place, role in zip(ends_of(route), ("from", "to"), strict=True)]
+    line, places = _line(points_of(route)), places_of(route)
+    roles = ["from", *("via" for _ in places[2:]), "to"]
+    ends = [_point(place, role) for place, role in zip(places, roles, strict=True)]
+    legs = [{"distance_m": _number(leg.distance_m), "duration_s": _number(leg.duration_s)} for leg in route.legs]
     everything = np.array(line + [end["geometry"]["coordinates"] for end in ends])
     return {
         "type": "FeatureCollection",
@@ -108,10 +151,12 @@ def route_geojson(route: Route) -> dict[str, Any]:
                     "device": route.device,
                     "algorithm": route.algorithm,
                     "query_ms": _number(route.query_ms),
+                    **({"legs": legs} if len(legs) > 1 else {}),
                 },
                 "geometry": {"type": "LineString", "coordinates": line},
             },
             *ends,
+            *_steps(route),
         ],
     }
 
@@ -134,6 +179,35 @@ def write_geojson(path: str | Path, route: Route) -> None:
         If the file cannot be written.
     """
     write_collection(path, route_geojson(route))
+
+
+def places_geojson(places: Sequence[Place]) -> dict[str, Any]:
+    """Return the points on streets that `Router.nearest` finds as a GeoJSON FeatureCollection.
+
+    Parameters
+    ----------
+    places : sequence of Place
+        The points.
+
+    Returns
+    -------
+    dict
+        A point on a street for each, with the `name` of the street, `snapped_m`, its distance from the place that was
+        asked for, and `asked`, the position of that.
+    """
+    features = [
+        {
+            "type": "Feature",
+            "properties": {
+                "name": place.name,
+                "snapped_m": _number(place.snapped_m),
+                "asked": _position(place.lat, place.lon),
+            },
+            "geometry": {"type": "Point", "coordinates": _position(place.snapped_lat, place.snapped_lon)},
+        }
+        for place in places
+    ]
+    return {"type": "FeatureCollection", "features": features}
 
 
 def write_collection(path: str | Path, collection: dict[str, Any]) -> None:

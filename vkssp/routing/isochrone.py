@@ -17,10 +17,12 @@ import numpy.typing as npt
 
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.routing.ends import End
+from vkssp.routing.ends import first_arcs, part_weight
 from vkssp.routing.geojson import write_collection
-from vkssp.routing.route import duration
+from vkssp.routing.lines import Snap
+from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.words import format_distance, format_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,15 +49,18 @@ class Begun(NamedTuple):
     weight: int
 
 
-def begun_streets(index: StreetIndex, starts: Sequence[End]) -> list[Begun]:
-    """Return the streets that a way begins on, from the ways to the nodes that it gets to first."""
-    begun = []
-    for end in starts:
-        if end.arc >= 0:
-            rises = not bool(index.backward[end.arc])
-            span = (end.at, 1.0) if rises else (0.0, 1.0 - end.at)
-            begun.append(Begun(int(index.polyline_of[end.arc]), *span, rises, end.weight))
-    return begun
+def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
+    """Return the streets that a way begins on at a point, as far as no area to avoid is in the way."""
+    begun = set()
+    for arc, at in first_arcs(index, snap):
+        part = 1.0 - at
+        if not index.is_open(arc, start := snap if at > 0.0 else None):
+            assert index.avoided is not None
+            part *= index.avoided.free_part(index.piece(arc, start))
+        rises = not bool(index.backward[arc])
+        span = (at, at + part) if rises else (1.0 - at - part, 1.0 - at)
+        begun.add(Begun(int(index.polyline_of[arc]), *span, rises, part_weight(index, arc, part)))
+    return sorted(begun)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +73,10 @@ class Isochrone:
         The largest weight of a way to there.
     seconds : float or None
         The same in seconds; None where weights are no durations.
+    metres : float or None
+        The same in metres; None where weights are no distances.
+    origin : Place or None
+        Where the way begins, where that was asked for by coordinates.
     area : shapely.MultiPolygon
         What lies along the roads that are reached, longitude and latitude in degrees; empty polygons where none is.
     road_m : float
@@ -79,6 +88,21 @@ class Isochrone:
     seconds: float | None
     area: Any
     road_m: float
+    metres: float | None = None
+    origin: Place | None = None
+
+    @property
+    def label(self) -> str:
+        """The limit as people say it."""
+        if self.seconds is not None:
+            return format_duration(self.seconds)
+        return f"{self.limit:,}" if self.metres is None else format_distance(self.metres)
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The limit in all units, and the metres of road; the one in metres only where it is known."""
+        metres = {} if self.metres is None else {"metres": self.metres}
+        return {"limit": self.limit, "seconds": self.seconds, **metres, "road_m": self.road_m}
 
 
 def isochrones(
@@ -180,6 +204,8 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     part[(left >= 0) & (weight == 0)] = 1.0
     if graph.streets is not None:
         part[graph.streets.carried] = 0.0  # nobody gets off in the middle of the sea
+    if index.avoided is not None:
+        part = np.minimum(part, _open_parts(index))
     shares = []
     for backward in (False, True):
         share = np.zeros(index.num_polylines)
@@ -187,6 +213,19 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
         np.maximum.at(share, index.polyline_of[along], part[along])
         shares.append(share)
     return shares[0], shares[1]
+
+
+def _open_parts(index: StreetIndex) -> npt.NDArray[np.float64]:
+    """Return how much of each arc is before the first area to avoid, shape (num_arcs,)."""
+    assert index.avoided is not None
+    part = np.ones(index.graph.num_arcs)
+    touched = np.flatnonzero(index.avoided.touched[index.polyline_of])
+    # Several arcs may run along a street in the same direction.
+    sides = index.polyline_of[touched].astype(np.int64) * 2 + index.backward[touched]
+    _, one, which = np.unique(sides, return_index=True, return_inverse=True)
+    free = [index.avoided.free_part(index.piece(arc)) for arc in touched[one].tolist()]
+    part[touched] = np.array(free, np.float64)[which]
+    return part
 
 
 class _Plane:
@@ -264,7 +303,7 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
     features = [
         {
             "type": "Feature",
-            "properties": {"limit": one.limit, "seconds": one.seconds, "road_m": round(one.road_m, 1)},
+            "properties": {**one.figures, "road_m": round(one.road_m, 1)},
             "geometry": json.loads(shapely.to_geojson(one.area)),
         }
         for one in sorted(found, key=lambda one: -one.limit)

@@ -25,7 +25,7 @@ const Roads = L.Renderer.extend({
     for (let i = 0; i < counts.length; i++) this._first[i + 1] = this._first[i] + counts[i];
     // Typed arrays instead of Leaflet's objects: a country has some hundred thousand points.
     const world = (this._world = toMercator(decodePoints(payload.points, payload.scale)));
-    this._route = toMercator(decodePoints(payload.route, payload.scale));
+    this._route = toMercator(decodePoints(payload.route || "", payload.scale));
     const boxes = (this._boxes = new Float64Array(4 * counts.length));
     const all = [Infinity, Infinity, -Infinity, -Infinity];
     for (let line = 0; line < counts.length; line++) {
@@ -232,8 +232,28 @@ const map = L.map("map", { zoomSnap: 0.25, zoomDelta: 0.5, maxZoom: 19, zoomCont
 map.createPane("roads").style.zIndex = 200;
 const roads = new Roads(payload);
 
-const bounds = L.latLngBounds(payload.ends.map((end) => end.at)), line = decodePoints(payload.route, payload.scale);
-for (let i = 0; i < line.length; i += 2) bounds.extend([line[i], line[i + 1]]);
+/** Pairs of latitude and longitude from their encoded differences. */
+function pairs(text) {
+  const flat = decodePoints(text, payload.scale), result = [];
+  for (let i = 0; i < flat.length; i += 2) result.push([flat[i], flat[i + 1]]);
+  return result;
+}
+
+const bounds = L.latLngBounds(payload.ends.map((end) => end.at));
+for (const point of pairs(payload.route || "")) bounds.extend(point);
+map.createPane("areas").style.zIndex = 300;
+for (const area of payload.areas || []) {
+  const points = pairs(area.points), sizes = decode(area.rings), polygons = [];
+  let ring = 0, at = 0;
+  for (const count of decode(area.polygons)) {
+    const rings = [];
+    for (let k = 0; k < count; k++) rings.push(points.slice(at, (at += sizes[ring++])));
+    polygons.push(rings);
+  }
+  for (const point of points) bounds.extend(point);
+  const style = { pane: "areas", interactive: false, color: area.colour, weight: 1, fillOpacity: 0.35 };
+  L.polygon(polygons, style).addTo(map);
+}
 const whole = roads.getBounds(), panel = document.getElementById("panel");
 function fit() {
   const box = panel.getBoundingClientRect(), wide = map.getSize().x > 640;
@@ -251,8 +271,8 @@ for (const kind of ["pointerdown", "wheel", "keydown"]) {
   map.getContainer().addEventListener(kind, () => map.off("resize", fit), { capture: true, passive: true });
 }
 
-payload.ends.forEach((end, index) => {
-  const role = ["from", "to"][index], letter = "AB"[index];
+payload.ends.forEach((end) => {
+  const { role, letter } = end;
   if (end.snapped_m > 5) {
     const walk = { className: "walk", weight: 3, dashArray: "1 6", interactive: false };
     L.polyline([end.at, end.snapped], walk).addTo(map);
@@ -275,6 +295,16 @@ payload.ends.forEach((end, index) => {
   write("span", Math.round(end.snapped_m) + " m from the road");
   const title = (letter + ": " + (end.name || end.at.join(", "))).trim();
   L.marker(end.at, { icon, title, alt: title, riseOnHover: true }).bindPopup(card).addTo(map);
+});
+
+// A step that is clicked shows its place.
+const mark = L.circleMarker([0, 0], { radius: 9, className: "walk", weight: 4, fill: false, interactive: false });
+document.querySelectorAll(".steps button").forEach((button, index) => {
+  button.addEventListener("click", () => {
+    map.off("resize", fit);
+    mark.setLatLng(payload.steps[index]).addTo(map);
+    map.setView(payload.steps[index], Math.max(map.getZoom(), 16));
+  });
 });
 
 const tip = L.tooltip({ direction: "top", offset: [0, -8], opacity: 1 });

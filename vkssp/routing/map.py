@@ -1,18 +1,15 @@
-"""A route on a map of its road network, as one HTML page that opens without a network.
+"""A route, or isochrones, on a map of the road network, as one HTML page that opens without a network.
 
-The page holds Leaflet, the roads and the route. The roads travel as three streams of variable-length integers
-in base64: points per line, index of each line's name, and the differences between successive points. The page
-decodes them into typed arrays and draws them on one canvas.
+The page holds Leaflet, the roads (see `vkssp.routing.network`) and what was found, as numbers that its script draws.
 """
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -20,250 +17,53 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.routing.geojson import ends_of, points_of
+from vkssp.routing.geojson import places_of, points_of
+from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
+from vkssp.routing.words import format_distance, format_duration, format_query
 from vkssp.storage import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vkssp.graph import Graph
-    from vkssp.routing.route import Place, Route
-    from vkssp.streets import Streets
+    from vkssp.routing.isochrone import Isochrone
+    from vkssp.routing.route import Place, Route, Step
 
-Ints = npt.NDArray[np.int64]
-
-#: Units of one degree in the page: 1e-6 degrees is 11 cm, less than a pixel at the nearest zoom.
-PAGE_SCALE = 10**6
-#: Streets units (1e-7 degrees) in one unit of the page.
-_STREETS_PER_PAGE = 10
-#: Lowest speed in km/h of the classes above the first, which are drawn ever wider: residential streets, main
-#: roads in cities, country roads, motorways. They fit profiles that expect four fifths of the posted limit.
-CLASS_KMH = (18.0, 36.0, 56.0, 80.0)
-#: The class of roads whose speed is not known.
-_PLAIN_CLASS = 1
-#: Networks with more points than this are simplified.
-SIMPLIFY_ABOVE = 50_000
-#: Metres that simplification may move a road by.
-TOLERANCE_M = 2.0
-#: Points that a browser on a phone still handles; of larger networks only a part goes into the page.
-MAX_POINTS = 1_500_000
-
-_METRES_PER_DEGREE = 111_195.0
 _ATTRIBUTION = '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>'
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+#: Hues of the nearest and the farthest isochrone.
+_NEAR_HUE, _FAR_HUE = 150.0, 10.0
 
 
-@dataclass(frozen=True)
-class Network:
-    """Lines ready to be drawn.
-
-    Attributes
-    ----------
-    first : numpy.ndarray
-        Offset of each line's first point in `points`, shape (num_lines + 1,), int64.
-    points : numpy.ndarray
-        Latitude and longitude in degrees times `PAGE_SCALE`, shape (num_points, 2), int64.
-    speed_class : numpy.ndarray
-        How many entries of `CLASS_KMH` each line's speed reaches, shape (num_lines,), int64.
-    name : numpy.ndarray
-        Index into `names` for each line, shape (num_lines,), int64.
-    names : tuple of str
-        Street names; entry 0 is the empty string.
-    """
-
-    first: Ints
-    points: Ints
-    speed_class: Ints
-    name: Ints
-    names: tuple[str, ...]
-
-    def take(self, lines: Ints) -> Network:
-        """Return the given lines in the given order."""
-        count = np.diff(self.first)[lines]
-        first = np.concatenate([[0], np.cumsum(count)])
-        index = np.repeat(self.first[:-1][lines] - first[:-1], count) + np.arange(first[-1])
-        return Network(first, self.points[index], self.speed_class[lines], self.name[lines], self.names)
+def _encode_degrees(points: npt.NDArray[np.float64]) -> str:
+    return encode_points(np.rint(points * PAGE_SCALE).astype(np.int64))
 
 
-def _way_kmh(graph: Graph, streets: Streets) -> npt.NDArray[np.float64]:
-    """Return for each arc the mean speed on its OSM way, turns left out, shape (num_arcs,).
-
-    Single arcs would not do: rounding, and the seconds lost at a traffic light, weigh heavily on short ones.
-    """
-    _, way = np.unique(streets.way, return_inverse=True)
-    metres = np.bincount(way, streets.length)
-    seconds = np.bincount(way, streets.without_turns(graph.weight)) * streets.seconds_per_weight
-    kmh: npt.NDArray[np.float64] = (3.6 * metres / np.maximum(seconds, 1e-9))[way]
-    return kmh
-
-
-def _roads(graph: Graph, streets: Streets) -> Network:
-    """Return the polylines that arcs run along, each once."""
-    used, arc = np.unique(streets.polyline.astype(np.int64), return_index=True)
-    if streets.seconds_per_weight > 0:
-        speed_class = np.searchsorted(CLASS_KMH, _way_kmh(graph, streets)[arc], side="right")
-        # On a map for walkers all roads are slow; they are not for that drawn as if they were all tracks.
-        speed_class += max(0, _PLAIN_CLASS - int(speed_class.max(initial=0)))
-    else:
-        speed_class = np.full(len(used), _PLAIN_CLASS)
-    first = streets.polyline_first.astype(np.int64)
-    points = np.rint(streets.points / _STREETS_PER_PAGE).astype(np.int64)
-    unset = np.zeros(len(first) - 1, np.int64)
-    lines = Network(first, points, unset, unset, streets.names).take(used)
-    return replace(lines, speed_class=speed_class.astype(np.int64), name=streets.name[arc].astype(np.int64))
+def _pins(places: Sequence[Place]) -> list[dict[str, Any]]:
+    """Return what the page's script reads of places: the first is A, the last B, via points have numbers."""
+    return [
+        {
+            "role": role,
+            "letter": letter,
+            "at": [place.lat, place.lon],
+            "snapped": [place.snapped_lat, place.snapped_lon],
+            "snapped_m": round(float(place.snapped_m), 1),
+            "name": place.name,
+        }
+        for place, (role, letter) in zip(places, _badges(len(places)), strict=True)
+    ]
 
 
-def _straight(graph: Graph) -> Network:
-    """Return one straight line per pair of adjacent nodes."""
-    low, high = np.minimum(graph.tail, graph.head), np.maximum(graph.tail, graph.head)
-    apart = low != high
-    ends = np.unique(np.stack([low[apart], high[apart]], axis=1), axis=0).astype(np.int64)
-    assert graph.lat is not None and graph.lon is not None
-    nodes = np.rint(np.stack([graph.lat, graph.lon], axis=1) * PAGE_SCALE).astype(np.int64)
-    count = len(ends)
-    plain = np.full(count, _PLAIN_CLASS, np.int64)
-    return Network(2 * np.arange(count + 1), nodes[ends.ravel()], plain, np.zeros(count, np.int64), ("",))
+def _badges(count: int) -> list[tuple[str, str]]:
+    vias = [("via", str(number)) for number in range(1, count - 1)]
+    return [("from", "A"), *vias, ("to", "B")][:count]
 
 
-def _merged(network: Network) -> Network:
-    """Return the network with the pieces between junctions joined to streets of one name and class.
-
-    Whole streets are fewer to draw, and have room for their names.
-    """
-    import shapely
-
-    lines = len(network.first) - 1
-    if lines == 0:
-        return network
-    which = np.repeat(np.arange(lines), np.diff(network.first))
-    pieces = shapely.linestrings(network.points.astype(np.float64), indices=which)
-    labels, group = np.unique(np.stack([network.speed_class, network.name]), axis=1, return_inverse=True)
-    by_group = np.argsort(group, kind="stable")
-    streets = shapely.line_merge(shapely.multilinestrings(pieces[by_group], indices=group[by_group]))
-    streets, group = shapely.get_parts(streets, return_index=True)
-    points = np.rint(shapely.get_coordinates(streets)).astype(np.int64)
-    first = np.concatenate([[0], np.cumsum(shapely.get_num_coordinates(streets))])
-    return Network(first, points, labels[0, group], labels[1, group], network.names)
-
-
-def _simplified(network: Network, tolerance: float) -> Network:
-    """Return the network with points left out that lie within `tolerance` metres of the line without them."""
-    import shapely
-
-    lines = len(network.first) - 1
-    which = np.repeat(np.arange(lines), np.diff(network.first))
-    # A degree of longitude shrinks towards the poles; each line is measured at the latitude where it starts.
-    width = np.cos(np.radians(network.points[network.first[:-1], 0] / PAGE_SCALE))
-    scale = np.stack([np.ones(lines), np.maximum(width, 0.01)], axis=1) * (_METRES_PER_DEGREE / PAGE_SCALE)
-    metres = shapely.linestrings(network.points * scale[which], indices=which)
-    metres = shapely.simplify(metres, tolerance, preserve_topology=False)
-    kept, which = shapely.get_coordinates(metres, return_index=True)
-    first = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=lines))])
-    return replace(network, first=first, points=np.rint(kept / scale[which]).astype(np.int64))
-
-
-def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> Network:
-    """Return what a page can hold of a large network: the roads around the route, then the faster ones."""
-    if len(network.points) <= MAX_POINTS:
-        return network
-    low, high = route_points.min(axis=0) * PAGE_SCALE, route_points.max(axis=0) * PAGE_SCALE
-    margin = 0.25 * np.max(high - low) + 0.02 * PAGE_SCALE
-    least = np.minimum.reduceat(network.points, network.first[:-1])
-    most = np.maximum.reduceat(network.points, network.first[:-1])
-    near = ((most >= low - margin) & (least <= high + margin)).all(axis=1)
-    best = np.lexsort((-network.speed_class, ~near))
-    fits = np.cumsum(np.diff(network.first)[best]) <= MAX_POINTS
-    return network.take(np.sort(best[fits]))
-
-
-def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
-    """Return the roads to draw under a route, sorted by class; see `write_map`."""
-    if graph.streets is None:
-        network = _straight(graph)
-    else:
-        network = _merged(_roads(graph, graph.streets))
-        if len(network.points) > SIMPLIFY_ABOVE:
-            network = _simplified(network, TOLERANCE_M)
-    network = _within_budget(network, route_points)
-    return network.take(np.argsort(network.speed_class, kind="stable"))
-
-
-def encode(values: npt.ArrayLike) -> str:
-    """Return integers as base64 of little-endian groups of seven bits, whose high bit says that more follow.
-
-    Parameters
-    ----------
-    values : array_like
-        Integers from 0 to 2**35 - 1, shape (k,).
-    """
-    numbers = np.asarray(values, np.int64)
-    size = np.ones(len(numbers), np.int64)
-    for group in range(1, 5):
-        size += numbers >= 1 << (7 * group)
-    start = np.cumsum(size) - size
-    data = np.zeros(int(size.sum()), np.uint8)
-    for group in range(5):
-        has = size > group
-        more = (size[has] > group + 1).astype(np.int64) << 7
-        data[start[has] + group] = ((numbers[has] >> (7 * group)) & 127) | more
-    return base64.b64encode(data.tobytes()).decode("ascii")
-
-
-def encode_points(points: Ints) -> str:
-    """Return points, shape (k, 2), as the encoded differences from each to the next, the first from (0, 0).
-
-    The sign moves to the lowest bit, so that small differences of either sign are small numbers.
-    """
-    steps = np.diff(points, axis=0, prepend=np.zeros((1, 2), np.int64)).ravel()
-    return encode((steps << 1) ^ (steps >> 63))
-
-
-def _payload(graph: Graph, route: Route) -> dict[str, Any]:
-    """Return what the page's script reads."""
-    route_points = points_of(route)
-    network = network_of(graph, route_points)
-    # Only names that are seen travel; 0 stays the empty one.
-    seen, label = np.unique(np.concatenate([[0], network.name]), return_inverse=True)
-    return {
-        "scale": PAGE_SCALE,
-        "classes": np.bincount(network.speed_class, minlength=len(CLASS_KMH) + 1).tolist(),
-        "counts": encode(np.diff(network.first)),
-        "labels": encode(label[1:]),
-        "names": [network.names[index] for index in seen],
-        "points": encode_points(network.points),
-        "route": encode_points(np.rint(route_points * PAGE_SCALE).astype(np.int64)),
-        "ends": [
-            {
-                "at": [place.lat, place.lon],
-                "snapped": [place.snapped_lat, place.snapped_lon],
-                "snapped_m": round(float(place.snapped_m), 1),
-                "name": place.name,
-            }
-            for place in ends_of(route)
-        ],
-        "attribution": _ATTRIBUTION if graph.streets is not None else "",
-    }
-
-
-def format_distance(metres: float) -> str:
-    """Return a distance as people say it: "640 m", "27.4 km"."""
-    if metres < 999.5:
-        return f"{metres:.0f} m"
-    return f"{metres / 1000:.1f} km" if metres < 99_950 else f"{metres / 1000:,.0f} km"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration as people say it: "35 s", "43 min", "1 h 23 min"."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _format_query(milliseconds: float) -> str:
-    if milliseconds >= 999.5:
-        return f"{milliseconds / 1000:.2f} s"
-    return f"{milliseconds:.0f} ms" if milliseconds >= 99.5 else f"{milliseconds:.2g} ms"
+def _places_html(places: Sequence[Place]) -> str:
+    return "\n".join(
+        f'<li><b class="badge {role}">{letter}</b><div>{_place_html(place)}</div></li>'
+        for place, (role, letter) in zip(places, _badges(len(places)), strict=True)
+    )
 
 
 def _place_html(place: Place) -> str:
@@ -273,49 +73,83 @@ def _place_html(place: Place) -> str:
     return f"<b>{html.escape(place.name)}</b><span>{coordinates}</span>"
 
 
-def _title_of(route: Route) -> str:
-    return " → ".join(place.name or f"{place.lat:.4f}, {place.lon:.4f}" for place in ends_of(route))
+def _label(place: Place) -> str:
+    return place.name or f"{place.lat:.4f}, {place.lon:.4f}"
 
 
-def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
-    """Return the HTML of `write_map`."""
-    if graph.lat is None:
-        raise QueryError("graph has no coordinates and cannot be drawn; give lat and lon when it is made")
+def _steps_html(steps: Sequence[Step]) -> str:
+    """Return the list of steps, each a button that shows its place."""
+    if not steps:
+        return ""
+    items = []
+    for step in steps:
+        far = "" if step.type == "arrive" else f"<span>{format_distance(step.distance_m)}</span>"
+        items.append(f'<li><button type="button">{html.escape(step.instruction)}{far}</button></li>')
+    return "\n".join(['<ul class="steps">', *items, "</ul>"])
+
+
+def _facts_html(facts: Mapping[str, str]) -> str:
+    return "\n".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(fact)}</dd>" for name, fact in facts.items())
+
+
+def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> str:
+    """Return the page with what its script reads, and the texts of its panel, which are HTML."""
     folder = files("vkssp.routing")
     # The style's few pictures belong to controls that the page has not; without them it asks for no file.
     style = re.sub(r"url\([^)]*\)", "none", (folder / "vendor/leaflet.css").read_text("utf-8"))
     script = re.sub(r"(?m)^//# sourceMappingURL.*$", "", (folder / "vendor/leaflet.js").read_text("utf-8"))
-    data = json.dumps(_payload(graph, route), ensure_ascii=False, separators=(",", ":"))
-    origin, destination = ends_of(route)
-    # Where weights are no durations, the weight is what was made least.
-    known = route.duration_s is not None and math.isfinite(route.duration_s)
+    payload = {**payload, "attribution": _ATTRIBUTION if graph.streets is not None else ""}
     values = {
-        "title": html.escape(title if title is not None else _title_of(route)),
-        "duration": format_duration(route.duration_s or 0.0) if known else f"weight {route.weight:,}",
-        "distance": "" if route.distance_m is None else format_distance(route.distance_m),
-        "origin": _place_html(origin),
-        "destination": _place_html(destination),
-        "algorithm": html.escape(route.algorithm),
-        "device": html.escape(route.device),
-        "query": _format_query(route.query_ms),
+        **texts,
         "leaflet_css": style,
         "leaflet_js": script,
         "map_js": (folder / "map.js").read_text("utf-8"),
         # In a script element "<" could begin "</script>"; its escape means the same to JSON.
-        "payload": data.replace("<", "\\u003c"),
+        "payload": json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
     template = (folder / "map.html").read_text("utf-8")
     # One pass, so that what looks like a placeholder inside a name stays as it is.
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
+def _check_drawable(graph: Graph) -> None:
+    if graph.lat is None:
+        raise QueryError("graph has no coordinates and cannot be drawn; give lat and lon when it is made")
+
+
+def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
+    """Return the HTML of `write_map`."""
+    _check_drawable(graph)
+    points, places = points_of(route), places_of(route)
+    payload = {
+        **roads_payload(graph, points),
+        "route": _encode_degrees(points),
+        "ends": _pins(places),
+        "steps": [[round(step.lat, 6), round(step.lon, 6)] for step in route.steps],
+    }
+    # Where weights are no durations, the weight is what was made least.
+    known = route.duration_s is not None and math.isfinite(route.duration_s)
+    duration = format_duration(route.duration_s or 0.0) if known else f"weight {route.weight:,}"
+    distance = "" if route.distance_m is None else format_distance(route.distance_m)
+    facts = {"Device": route.device, "Algorithm": route.algorithm, "Query time": format_query(route.query_ms)}
+    texts = {
+        "title": html.escape(title if title is not None else " → ".join(map(_label, places))),
+        "what": "Map of the route",
+        "figures": f'<p class="figures"><b>{duration}</b> <span>{distance}</span></p>',
+        "places": _places_html(places),
+        "details": _steps_html(route.steps),
+        "facts": _facts_html(facts),
+    }
+    return _fill(graph, payload, texts)
+
+
 def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None = None) -> None:
     """Write one HTML page that shows a route on the road network of its graph and needs no network to open.
 
-    Roads are drawn by the mean speed on their OSM way, in classes bounded by `CLASS_KMH`; a graph without
-    streets is drawn as straight lines between its nodes. Networks of more than `SIMPLIFY_ABOVE` points are
+    Roads are drawn by the mean speed on their OSM way, in classes bounded by `vkssp.routing.network.CLASS_KMH`; a graph
+    without streets is drawn as straight lines between its nodes. Networks of more than `SIMPLIFY_ABOVE` points are
     simplified by at most `TOLERANCE_M`, and reduced to `MAX_POINTS`: the roads around the route first, then
-    the faster ones.
+    the faster ones. Where the route has steps, the page lists them, and shows the place of one that is clicked.
 
     Parameters
     ----------
@@ -326,7 +160,7 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     route : Route
         The route.
     title : str, optional
-        Heading of the page; by default the names, or coordinates, of the two places.
+        Heading of the page; by default the names, or coordinates, of the places.
 
     Raises
     ------
@@ -335,7 +169,98 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     FormatError
         If the file cannot be written.
     """
-    text = page(graph, route, title=title)
+    _write(path, page(graph, route, title=title))
+
+
+def isochrone_page(
+    graph: Graph,
+    found: Sequence[Isochrone],
+    *,
+    facts: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> str:
+    """Return the HTML of `write_isochrone_map`."""
+    import shapely
+
+    _check_drawable(graph)
+    origin = found[0].origin if found else None
+    if origin is None:
+        raise QueryError("the isochrones do not say where they begin; take those that a Router returns")
+    rising = sorted(found, key=lambda one: one.limit)
+    colours = [f"hsl({hue:.0f} 75% 42%)" for hue in np.linspace(_NEAR_HUE, _FAR_HUE, max(2, len(rising)))]
+    areas, inside = [], shapely.MultiPolygon()
+    for one, colour in zip(rising, colours, strict=False):
+        area = shapely.make_valid(one.area)  # its points were rounded
+        # What lies in a nearer one has the colour of that.
+        areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
+        inside = area
+    points = shapely.get_coordinates(rising[-1].area)[:, ::-1]
+    around = np.concatenate([points, [[origin.snapped_lat, origin.snapped_lon]]])
+    payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin])}
+    legend = [
+        f'<li><b class="swatch" style="background: {colour}"></b><div><b>{one.label}</b>'
+        f"<span>{format_distance(one.road_m)} of road</span></div></li>"
+        for one, colour in zip(rising, colours, strict=False)
+    ]
+    texts = {
+        "title": html.escape(title if title is not None else f"Reached from {_label(origin)}"),
+        "what": "Map of what is reached",
+        "figures": "",
+        "places": _places_html([origin]),
+        "details": "\n".join(["<ol>", *legend, "</ol>"]),
+        "facts": _facts_html(facts or {}),
+    }
+    return _fill(graph, payload, texts)
+
+
+def _area_payload(area: Any) -> dict[str, str]:
+    """Return polygons as the numbers of rings of each, of points of each ring, and the points."""
+    import shapely
+
+    polygons = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
+    rings = [ring for polygon in polygons for ring in (polygon.exterior, *polygon.interiors)]
+    points = shapely.get_coordinates(rings)[:, ::-1]
+    return {
+        "polygons": encode([1 + len(polygon.interiors) for polygon in polygons]),
+        "rings": encode(shapely.get_num_coordinates(rings)),
+        "points": _encode_degrees(points),
+    }
+
+
+def write_isochrone_map(
+    path: str | Path,
+    graph: Graph,
+    found: Sequence[Isochrone],
+    *,
+    facts: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write one HTML page that shows isochrones on the road network of their graph and needs no network to open.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write; it appears only when it is complete.
+    graph : Graph
+        The graph that they were found in; see `write_map` for how it is drawn.
+    found : sequence of Isochrone
+        The isochrones, as `Router.isochrones` returns them.
+    facts : mapping of str to str, optional
+        What else the page is to say, such as the device.
+    title : str, optional
+        Heading of the page; by default the name, or coordinates, of the place.
+
+    Raises
+    ------
+    QueryError
+        If there is no isochrone, or none that says where it begins.
+    FormatError
+        If the file cannot be written.
+    """
+    _write(path, isochrone_page(graph, found, facts=facts, title=title))
+
+
+def _write(path: str | Path, text: str) -> None:
     with atomic_write(path) as stream:
         # Names may hold bytes that were no UTF-8 in their source; they show as question marks.
         stream.write(text.encode("utf-8", "replace"))

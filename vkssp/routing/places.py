@@ -1,14 +1,16 @@
-"""Places on a map: whether they are on it, and which streets are near them."""
+"""Places on a map: whether they are on it, which streets are near them, and to which of these a route leads."""
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator, Sequence
 
 from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE
+from vkssp.routing.lines import Snap
 from vkssp.routing.route import Place
-from vkssp.routing.snap import MAX_SNAP_M, Snap, StreetIndex
+from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
 #: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
 _MARGIN_M = 1000.0
@@ -23,7 +25,7 @@ def text(place: LatLon) -> str:
 
 
 def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
-    """Raise `QueryError` unless a place, called `name`, is on the map."""
+    """Raise `QueryError` unless a place, called `name`, is on the map, and in no area to avoid."""
     try:
         lat, lon = map(float, place)
     except (TypeError, ValueError):
@@ -44,6 +46,8 @@ def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
             f"{name} is {text(place)}, which is not on this map{hint}; it reaches from LAT,LON "
             f"{index.south:.4f},{index.west:.4f} to {index.north:.4f},{index.east:.4f}"
         )
+    if index.avoided is not None and index.avoided.covers(lat, lon):
+        raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
 
 
 def no_road(place: LatLon, name: str) -> QueryError:
@@ -71,3 +75,41 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[P
     if not snaps:
         raise no_road(place, "place")
     return [place_of(index, place, snap) for snap in snaps]
+
+
+def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
+    """Yield the points that the places of a route may be snapped to, those that are tried first."""
+    nearest = []
+    for place, name in zip(places, names, strict=True):
+        snap = index.nearest(*place)
+        if snap is None:
+            raise no_road(place, name)
+        nearest.append(snap)
+    useful = [index.nearest(*place, leaving=True, reached=True) for place in places[1:-1]]
+    for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
+        tried: list[list[Snap]] = []
+        for vias in (nearest[1:-1], useful):
+            between = [snap for snap in vias if snap is not None and index.part(snap) == index.part(start)]
+            # No way leads from one part of the network to another.
+            if len(between) == len(vias) and between not in tried:
+                tried.append(between)
+                yield [start, *between, end]
+
+
+def _ends(
+    index: StreetIndex, origin: LatLon, destination: LatLon, start: Snap, end: Snap
+) -> Iterator[tuple[Snap, Snap]]:
+    """Yield the points that origin and destination may be snapped to, first of all the nearest if that may do."""
+    same_part = index.part(start) == index.part(end)
+    if same_part:
+        yield start, end
+    # A real island with no way off it is an answer; a few stray nodes are not.
+    other_start = index.nearest(*origin, leaving=True) if same_part or index.on_island(start) else start
+    other_end = index.nearest(*destination, reached=True) if same_part or index.on_island(end) else end
+    if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
+        yield other_start, other_end
+        # With an island passed over, the other end may be where one cannot leave the network, or get to.
+        if not same_part and index.part(other_start) == index.part(other_end):
+            useful = index.nearest(*origin, leaving=True), index.nearest(*destination, reached=True)
+            if useful[0] is not None and useful[1] is not None and useful != (other_start, other_end):
+                yield useful[0], useful[1]

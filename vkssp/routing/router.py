@@ -1,11 +1,12 @@
-"""Routes between places on a map: snap both, search once with all arcs that they lie on, put the pieces together."""
+"""Routes between places on a map: snap them, search with all arcs that they lie on, put the pieces together."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,30 +16,22 @@ from vkssp.errors import NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.routing.ends import End, find_direct, find_goals, find_starts
+from vkssp.routing.areas import Areas, read_areas
+from vkssp.routing.course import course_of
+from vkssp.routing.ends import find_starts
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, isochrones
-from vkssp.routing.places import LatLon, check_place, nearest_places, no_road, place_of, text
-from vkssp.routing.route import Place, Route, along, duration
-from vkssp.routing.snap import Snap, StreetIndex
-from vkssp.routing.table import Table
+from vkssp.routing.legs import Way, find_ways
+from vkssp.routing.lines import Snap
+from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
+from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, no_road, place_of, text
+from vkssp.routing.route import Leg, Place, Route, duration
+from vkssp.routing.snap import StreetIndex
+from vkssp.routing.steps import steps_of
+from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
-from vkssp.traffic import Change, speed_weights
-
-
-@dataclass(frozen=True, eq=False)
-class _Way:
-    """The way between two snapped points: the arcs that they lie on, unless at a junction, and those in between.
-
-    A direct way stays on one arc, or at one junction; any other reaches the node of `first` first.
-    """
-
-    weight: int
-    first: End
-    inner: npt.NDArray[np.int64]
-    last: End
-    direct: bool = False
+from vkssp.traffic import Change, changed_weights, speed_weights
 
 
 class Router(Resource):
@@ -52,13 +45,29 @@ class Router(Resource):
         Name of an algorithm, or ``"auto"``; see `Solver`.
     device : Device, int or str, optional
         See `Solver`.
+    metric : str
+        What routes make least: ``"duration"``, the graph's weights, or ``"distance"``, metres.
+    avoid : str, Path, mapping or geometry, optional
+        Areas that no route, table or isochrone enters: a GeoJSON file or object, or a geometry of shapely's; polygons,
+        longitude and latitude in degrees. Streets that they touch are used only by who begins or ends a trip on them,
+        outside the areas; and no place is snapped into an area.
     **parameters : int or str
         Parameters of the algorithm, and what else `Solver` takes, such as ``reduction="auto"``.
+
+    Attributes
+    ----------
+    solver : Solver
+        Searches the streets that are left without the areas, by what is made least; its nodes are those of the graph,
+        its arcs and weights may be others.
+    metric : str
+        What routes make least.
 
     Raises
     ------
     QueryError
-        If the graph has no coordinates or no arcs, or a parameter is not valid.
+        If the graph has no coordinates or no arcs, a parameter or an area is not valid, or the areas leave no street.
+    FormatError
+        If a file with areas cannot be read.
     DeviceError
         If there is no such device.
 
@@ -73,60 +82,107 @@ class Router(Resource):
         graph: Graph,
         algorithm: str = DEFAULT_ALGORITHM,
         device: Device | int | str | None = None,
+        *,
+        metric: str = "duration",
+        avoid: Areas | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__()
-        self._index = StreetIndex(graph)
-        self.solver = Solver(graph, algorithm, device, **parameters)
+        areas = None if avoid is None else read_areas(avoid)
+        index = StreetIndex(measured_by(graph, metric), areas)
+        self.solver, self.metric = Solver(index.searched, algorithm, device, **parameters), metric
+        # The last two, of which one has the weights that are searched.
+        self._indices: tuple[StreetIndex, ...] = (index,)
+        # Where distances are made least, the graph as it was given with the weights that it has now.
+        self._timed = graph
         # Now rather than in the first query. Some drivers compile a kernel when it first runs, so each runs once.
-        self._index.prepare()
+        index.prepare()
         self.solver.prepare_routes()
         self.solver.search_path([(0, 0)], [(0, 0)])
 
     @property
     def graph(self) -> Graph:
-        """The graph, with the weights that it has now."""
-        return self.solver.graph
+        """The graph as it was given, with the weights that it has now; arcs of routes are its."""
+        return self._timed if self.metric == "distance" else self.index.graph
 
     @property
     def index(self) -> StreetIndex:
-        """The streets, where places are snapped to."""
-        self._index.graph = self.graph  # of which nothing but the weights may be others
-        return self._index
+        """The streets of the graph, with the weights that are made least."""
+        searched = self.solver.graph
+        for index in self._indices:
+            if index.searched is searched:
+                return index
+        # Somebody has changed those of the solver itself.
+        index = self._indices[-1].with_searched(searched)
+        self._indices = (self._indices[-1], index)
+        return index
 
     def _release(self) -> None:
         solver = getattr(self, "solver", None)
         if solver is not None:
             solver.close()
 
-    def route(self, origin: LatLon, destination: LatLon) -> Route:
+    def route(
+        self,
+        origin: LatLon,
+        destination: LatLon,
+        *,
+        via: Sequence[LatLon] = (),
+        steps: bool = False,
+        continue_straight: bool | None = None,
+    ) -> Route:
         """Return the best route from one place to another.
 
-        Both are snapped to the nearest point on a street. Where that street lies on an island of the network, or leads
-        nowhere, the nearest street that does is taken instead.
+        All places are snapped to the nearest point on a street. Where that street lies on an island of the network, or
+        leads nowhere, the nearest street that does is taken instead; a via point is snapped to one that can be both
+        reached and left.
 
         Parameters
         ----------
         origin, destination : tuple of (float, float)
             Latitude and longitude in degrees.
+        via : sequence of tuple of (float, float)
+            Places to pass on the way, in this order.
+        steps : bool
+            Whether to say what to do along the route, in `Route.steps`.
+        continue_straight : bool, optional
+            Whether one passes a via point in the direction that one came in, and obeys turn restrictions at it, unless
+            no route goes on from there; otherwise one may turn round at it. By default so where the graph knows of
+            turns. The way past all via points together is the best one either way.
 
         Raises
         ------
         QueryError
-            If a place is not on the map.
+            If a place is not on the map, or in an area to avoid.
         NoRouteError
             If no route leads there.
         """
-        began = time.perf_counter()
-        for place, name in ((origin, "from"), (destination, "to")):
-            check_place(self.index, place, name)
-        for start, end in self._candidates(origin, destination):
-            way = self._between(start, end)
-            if way is not None:
-                return self._route(origin, destination, start, end, way, began)
+        began, index = time.perf_counter(), self.index
+        try:
+            places = [origin, *via, destination]
+        except TypeError:
+            raise QueryError(f"via is {via!r}; give a list of pairs of latitude and longitude") from None
+        names = ["from", *(f"via point {number}" for number in range(1, len(places) - 1)), "to"]
+        for place, name in zip(places, names, strict=True):
+            check_place(index, place, name)
+        straight = index.knows_turns if continue_straight is None else continue_straight
+        failed = 0
+        for snaps in candidates(index, places, names):
+            with self.solver.holding():  # so that all legs, and their ends, have the weights of the searches
+                index, graph = self.index, self.graph
+                ways = find_ways(self.solver, index, snaps, straight)
+            if not isinstance(ways, int):
+                ends = pairwise(zip(places, snaps, strict=True))
+                legs = [
+                    _leg(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
+                    for number, (pair, way) in enumerate(zip(ends, ways, strict=True), 1)
+                ]
+                return self._joined(legs, began)
+            failed = ways
+        between = ", or an area to avoid lies between them" if index.avoided is not None else ""
         raise NoRouteError(
-            f"no route leads from {text(origin)} to {text(destination)}; the two may lie on separate islands, "
-            "or a one-way street leads out of the map"
+            f"no route leads from {text(places[failed])} to {text(places[failed + 1])}; the two may lie on separate "
+            f"islands, or a one-way street leads out of the map{between}"
         )
 
     def nearest(self, place: LatLon, number: int = 1) -> list[Place]:
@@ -161,7 +217,8 @@ class Router(Resource):
         origin : tuple of (float, float)
             Latitude and longitude in degrees.
         limits : sequence of float
-            Seconds, or weights where the graph's weights are no durations; more than 0, in any order.
+            Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. More
+            than 0, in any order.
         width_m : float
             Metres to either side of a road that an isochrone covers.
 
@@ -173,27 +230,36 @@ class Router(Resource):
         Raises
         ------
         QueryError
-            If the place is not on the map, a limit is not more than 0 or passes 32 bits, or there is none.
+            If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
+            there is none.
         """
-        check_place(self.index, origin, "from")
-        unit = duration(self.graph, 1) or 1.0
+        index = self.index
+        check_place(index, origin, "from")
+        metres = METRES_PER_WEIGHT if self.metric == "distance" else None
+        unit = metres or duration(self.graph, 1) or 1.0
         try:
             weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
         except (TypeError, ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
-            raise QueryError(f"limits is {limits!r}; give seconds or weights, more than 0, that fit into 32 bits")
+            what = "metres" if metres else "seconds or weights"
+            raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
         if not (math.isfinite(width_m) and width_m > 0):
             raise QueryError(f"width is {width_m}; give metres, more than 0")
-        start = self.index.nearest(*origin)
-        if start is None or self.index.on_island(start) or not self.index.leaves(start):
-            start = self.index.nearest(*origin, leaving=True) or start
+        start = index.nearest(*origin)
+        if start is None or index.on_island(start) or not index.leaves(start):
+            start = index.nearest(*origin, leaving=True) or start
         if start is None:
             raise no_road(origin, "from")
         with self.solver.holding():
-            starts = find_starts(self.index, start)
-            distances = self.solver.distances_from([(end.node, end.weight) for end in starts])
-            return isochrones(self.index, distances, begun_streets(self.index, starts), weights, width_m)
+            index = self.index
+            starts = [(end.node, end.weight) for end in find_starts(index, start)]
+            # Without any where areas to avoid shut one in.
+            nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
+            distances = self.solver.distances_from(starts) if starts else nowhere
+        found = isochrones(index, distances, begun_streets(index, start), weights, width_m)
+        place = place_of(index, origin, start)
+        return [replace(one, origin=place, metres=one.limit * metres if metres else None) for one in found]
 
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
@@ -205,8 +271,9 @@ class Router(Resource):
         sources, targets : sequence of (float, float)
             Latitude and longitude in degrees; by default targets are the sources.
         metrics : sequence of str, optional
-            ``"duration"`` in seconds, ``"distance"`` in metres along the quickest route (where several are quickest,
-            along one of them), ``"weight"``; by default durations, or weights where those are none.
+            ``"duration"`` in seconds, ``"distance"`` in metres, both along the best route (where several are best,
+            along one of them), ``"weight"``, of what is made least. By default that itself: durations, or weights where
+            those are none, or distances.
 
         Returns
         -------
@@ -216,14 +283,34 @@ class Router(Resource):
         Raises
         ------
         QueryError
-            If a place is not on the map or far from any road, there are no places, or a metric is not known; while
-            rows are made, if weights have changed.
+            If a place is not on the map, in an area to avoid or far from any road, there are no places, or a metric is
+            not known; while rows are made, if weights that are made least have changed.
         """
-        return table_of_places(self.solver, self.index, sources, targets, metrics)
+        with self.solver.holding():
+            wanted = checked_metrics(self.graph, metrics, self.metric)
+            return table_of_places(self.solver, self.index, self.graph, wanted, sources, targets)
 
     def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
-        """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`."""
-        self.solver.set_weights(weights, arcs)
+        """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`.
+
+        Arcs are those of `graph`. Where areas are avoided, what they close stays closed. Where distances are made
+        least, routes stay as they are, and take other times.
+        """
+        if self.metric == "distance":
+            with self.solver.holding():
+                self._timed, _ = changed_weights(self._timed, weights, arcs)
+            return
+
+        def change(_: Graph) -> tuple[Graph, npt.NDArray[np.int64] | None]:
+            old = self.index
+            graph, changed = changed_weights(old.graph, weights, arcs)
+            new = old.with_graph(graph)
+            self._indices = (old, new)
+            if changed is not None and new.avoided is not None:
+                changed = new.avoided.searched_ids(changed)
+            return new.searched, changed
+
+        self.solver.change_weights(change)
 
     def set_speeds(self, speeds: Mapping[int, float]) -> Change:
         """Change how fast OSM ways are travelled, both ways, from the next query on.
@@ -239,7 +326,7 @@ class Router(Resource):
         Returns
         -------
         Change
-            How many arcs changed, and how many ways are not known.
+            How many arcs changed, those in areas to avoid among them, and how many ways are not known.
 
         Raises
         ------
@@ -247,104 +334,53 @@ class Router(Resource):
             If a speed is not more than 0, or the graph has none of the ways, or no durations.
         """
         arcs, weights, change = speed_weights(self.graph, speeds)
-        self.solver.set_weights(weights, arcs)
+        self.set_weights(weights, arcs)
         return change
 
-    def _candidates(self, origin: LatLon, destination: LatLon) -> list[tuple[Snap, Snap]]:
-        index = self.index
-        start, end = index.nearest(*origin), index.nearest(*destination)
-        for snap, place, name in ((start, origin, "from"), (end, destination, "to")):
-            if snap is None:
-                raise no_road(place, name)
-        assert start is not None and end is not None
-        pairs = []
-        same_part = index.part(start) == index.part(end)
-        if same_part:
-            pairs.append((start, end))
-        # A real island with no way off it is an answer; a few stray nodes are not.
-        other_start = index.nearest(*origin, leaving=True) if same_part or index.on_island(start) else start
-        other_end = index.nearest(*destination, reached=True) if same_part or index.on_island(end) else end
-        if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
-            pairs.append((other_start, other_end))
-            # With an island passed over, the other end may be where one cannot leave the network, or get to.
-            if not same_part and index.part(other_start) == index.part(other_end):
-                useful = index.nearest(*origin, leaving=True), index.nearest(*destination, reached=True)
-                if useful[0] is not None and useful[1] is not None and useful != pairs[-1]:
-                    pairs.append((useful[0], useful[1]))
-        return pairs
-
-    def _between(self, start: Snap, end: Snap) -> _Way | None:
-        """Return the best way between two snapped points, None where there is none."""
-        with self.solver.holding():  # so that the ends' weights are those of the search
-            index = self.index
-            starts, goals = find_starts(index, start), find_goals(index, end)
-            direct = find_direct(index, start, end)
-            found = None
-            if starts and goals:
-                found = self.solver.search_path(*([(e.node, e.weight) for e in ends] for ends in (starts, goals)))
-        if found is not None and (direct is None or found[0] < direct[0]):
-            weight, seed, target, arcs = found
-            return _Way(weight, starts[seed], arcs, goals[target])
-        if direct is None:
-            return None
-        weight, first, last = direct
-        return _Way(weight, first, np.zeros(0, np.int64), last, direct=True)
-
-    def _route(self, origin: LatLon, destination: LatLon, start: Snap, end: Snap, way: _Way, began: float) -> Route:
-        graph, index = self.graph, self.index
-        first, last = way.first, way.last
-        # The first arc out of a junction may be another than the one that was snapped to.
-        on_first = start if first.arc >= 0 and index.polyline_of[first.arc] == start.polyline else None
-        ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
-        if way.direct and first.arc < 0:
-            arcs, nodes, metres = np.zeros(0, np.int64), np.array([first.node], np.uint32), 0.0
-            points = np.concatenate(ends)
-        elif way.direct:
-            arcs, nodes = np.array([first.arc], np.int64), np.zeros(0, np.uint32)
-            points = self._piece(first.arc, on_first, end)
-            metres = (last.at - first.at) * index.length(first.arc)
-        else:
-            nodes = np.concatenate([np.array([first.node], np.uint32), graph.head[way.inner]])
-            middle = along(graph, nodes, way.inner)
-            assert middle is not None
-            metres = sum(index.length(arc) for arc in way.inner.tolist())
-            if first.arc >= 0:
-                ends[0] = self._piece(first.arc, on_first, None)
-                metres += (1.0 - first.at) * index.length(first.arc)
-            if last.arc >= 0:
-                ends[1] = self._piece(last.arc, None, end)
-                metres += last.at * index.length(last.arc)
-            points = np.concatenate([ends[0], middle, ends[1]])
-            arcs = np.array([a for a in (first.arc, *way.inner.tolist(), last.arc) if a >= 0], np.int64)
-        # Pieces meet in points that both have.
-        keep = np.ones(len(points), np.bool_)
-        keep[1:] = (points[1:] != points[:-1]).any(axis=1)
+    def _joined(self, legs: Sequence[Leg], began: float) -> Route:
+        """Return the route of some legs, each of which begins where the one before ends."""
+        durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
+        points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
         return Route(
-            nodes=nodes,
-            arcs=arcs,
-            weight=way.weight,
-            points=points[keep],
-            distance_m=metres,
-            duration_s=duration(graph, way.weight),
-            origin=place_of(self.index, origin, start),
-            destination=place_of(self.index, destination, end),
+            nodes=np.concatenate([leg.nodes for leg in legs]),
+            arcs=np.concatenate([leg.arcs for leg in legs]),
+            weight=sum(leg.weight for leg in legs),
+            points=np.concatenate(points),
+            distance_m=sum(leg.distance_m for leg in legs),
+            duration_s=sum(durations) if len(durations) == len(legs) else None,
+            origin=legs[0].origin,
+            destination=legs[-1].destination,
             device=self.solver.device.info.name,
             algorithm=self.solver.algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
+            parts=np.concatenate([leg.parts for leg in legs]),
+            legs=tuple(legs),
         )
 
-    def _piece(self, arc: int, start: Snap | None, end: Snap | None) -> npt.NDArray[np.float64]:
-        """Return the points of an arc from a snapped point, or its tail, to another, or its head."""
-        points = self.index.polyline_points(int(self.index.polyline_of[arc]))
-        if self.index.backward[arc]:
-            points = points[::-1]
-        low, high = 0, len(points)
-        before, after = np.zeros((0, 2)), np.zeros((0, 2))
-        pieces = len(points) - 1
-        if start is not None:
-            segment = pieces - 1 - start.segment if self.index.backward[arc] else start.segment
-            low, before = segment + 1, np.array([[start.lat, start.lon]])
-        if end is not None:
-            segment = pieces - 1 - end.segment if self.index.backward[arc] else end.segment
-            high, after = segment + 1, np.array([[end.lat, end.lon]])
-        return np.concatenate([before, points[low:high], after])
+
+def _leg(
+    index: StreetIndex,
+    graph: Graph,
+    begin: tuple[LatLon, Snap],
+    end: tuple[LatLon, Snap],
+    way: Way,
+    told: tuple[int, bool] | None,
+) -> Leg:
+    """Return the leg along a way between two places, each with the point that it was snapped to.
+
+    `told` is its number and whether it is the last one, where its steps are to be told.
+    """
+    course = course_of(index, graph, way, begin[1], end[1])
+    destination = place_of(index, *end)
+    return Leg(
+        nodes=course.nodes,
+        arcs=course.arcs,
+        parts=course.parts,
+        weight=way.weight,
+        points=course.points,
+        distance_m=float(course.metres.sum()),
+        duration_s=duration(graph, int(course.weights.sum())),
+        origin=place_of(index, *begin),
+        destination=destination,
+        steps=() if told is None else steps_of(index, graph, course, destination, *told),
+    )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.graph import Graph
-from vkssp.streets import COORDINATE_SCALE
+from vkssp.routing.avoid import Avoided
+from vkssp.routing.lines import Bools, Snap, StreetLines
+from vkssp.rows import own
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
@@ -26,34 +27,6 @@ _END_M = 0.1
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
 
-Bools = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Snap:
-    """A point on the road network.
-
-    Attributes
-    ----------
-    polyline : int
-        The polyline that it lies on.
-    fraction : float
-        Where: 0 at the polyline's start, 1 at its end, by length.
-    segment : int
-        The piece of the polyline that it lies on, counted from its start.
-    lat, lon : float
-        The point, in degrees.
-    metres : float
-        Distance from the place that was snapped.
-    """
-
-    polyline: int
-    fraction: float
-    segment: int
-    lat: float
-    lon: float
-    metres: float
-
 
 class _Pieces(NamedTuple):
     """Pieces of streets near places: the place's index, the polyline, its piece, the nearest point of it, metres."""
@@ -65,122 +38,63 @@ class _Pieces(NamedTuple):
     metres: npt.NDArray[np.float64]
 
 
-class StreetIndex:
+class StreetIndex(StreetLines):
     """The streets of a graph in a spatial index, and which of them can be left or reached.
 
     Parameters
     ----------
     graph : Graph
         A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+    areas : shapely.Polygon or shapely.MultiPolygon, optional
+        What to avoid: nothing is snapped into it, and searches leave out the streets that it touches.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph.
+    avoided : Avoided or None
+        What is left of the streets without the areas.
 
     Raises
     ------
     QueryError
-        If it has no coordinates, or no arcs.
+        If the graph has no coordinates, or no arcs, or the areas leave none.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        if graph.lat is None or graph.lon is None:
-            raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
-        if graph.num_arcs == 0:
-            raise QueryError("the graph has no arcs, so there is nowhere to go")
-        self.graph = graph
-        streets = graph.streets
-        if streets is not None:
-            self.first = streets.polyline_first.astype(np.int64)
-            self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
-            self.polyline_of: npt.NDArray[Any] = streets.polyline
-            # Nobody steps aboard a ferry in the middle of the sea, and the link that makes a gate take its time has no
-            # length to stand on.
-            self._usable = np.zeros(self.num_polylines, np.bool_)
-            self._usable[streets.polyline[~streets.carried & (streets.length > 0)]] = True
-            self.backward: Bools = streets.backward
-        else:
-            ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
-            self.first = np.arange(0, len(ends) + 1, 2)
-            self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
-            self.polyline_of = np.arange(graph.num_arcs)
-            self.backward = np.zeros(graph.num_arcs, np.bool_)
-            self._usable = np.ones(graph.num_arcs, np.bool_)
-        self._by_polyline = np.argsort(self.polyline_of, kind="stable")
-        self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
-        self._unwrap()
-        self.south, self.west = self.points.min(axis=0)
-        self.north, self.east = self.points.max(axis=0)
-
-    def _unwrap(self) -> None:
-        """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
-        leap = np.diff(self.points[:, 1], prepend=self.points[0, 1])
-        leap[self.first[:-1]] = 0.0
-        turns = -np.rint(leap / 360.0)
-        if turns.any():
-            total = np.cumsum(turns)
-            line = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
-            self.points[:, 1] += 360.0 * (total - total[self.first[:-1]][line])
-
-    def near(self, lon: float) -> list[float]:
-        """Return the longitudes, of those that mean the same meridian, that lines of this map may have."""
-        return [lon + turn for turn in (0.0, 360.0, -360.0) if self.west - 1 <= lon + turn <= self.east + 1]
+    def __init__(self, graph: Graph, areas: Any = None) -> None:
+        super().__init__(graph)
+        self.avoided = None if areas is None else Avoided(self, areas)
 
     @property
-    def num_polylines(self) -> int:
-        """Number of polylines."""
-        return len(self.first) - 1
+    def searched(self) -> Graph:
+        """The graph that searches run on: without the arcs that areas touch, the nodes being the same."""
+        return self.graph if self.avoided is None else self.avoided.graph
 
-    def arcs(self, polyline: int) -> npt.NDArray[np.int64]:
-        """Return the ids of the arcs that run along a polyline, either way."""
-        return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
+    def with_graph(self, graph: Graph) -> StreetIndex:
+        """Return the same streets with other weights, those of a graph that was made of this one's."""
+        index = copy.copy(self)
+        index.graph = graph
+        if self.avoided is not None:
+            index.avoided = self.avoided.with_weights(graph.weight)
+        return index
 
-    @property
-    def knows_turns(self) -> bool:
-        """Whether several nodes of the graph may be one place; see `Streets.junction`."""
-        return self.graph.streets is not None and self.graph.streets.junction is not None
+    def with_searched(self, searched: Graph) -> StreetIndex:
+        """Return the same streets with the weights of the graph that is searched; see `searched`."""
+        if self.avoided is None:
+            return self.with_graph(searched)
+        weight = self.graph.weight.copy()
+        weight[self.avoided.arc_ids] = searched.weight
+        index = self.with_graph(self.graph.with_weights(own(weight)))
+        assert index.avoided is not None
+        index.avoided.graph = searched
+        return index
 
-    @cached_property
-    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The nodes in the order of their places, and where in it each place begins."""
-        streets = self.graph.streets
-        assert streets is not None and streets.junction is not None
-        order = np.argsort(streets.junction, kind="stable")
-        return order, np.searchsorted(streets.junction[order], np.arange(int(streets.junction.max()) + 2))
-
-    def nodes_at(self, node: int) -> list[int]:
-        """Return the nodes that are the same place as a given one, that one among them."""
-        streets = self.graph.streets
-        if streets is None or streets.junction is None:
-            return [node]
-        order, first = self._by_junction
-        place = int(streets.junction[node])
-        found: list[int] = order[first[place] : first[place + 1]].tolist()
-        return found
-
-    def nodes_of(self, snap: Snap) -> list[int]:
-        """Return the nodes at the end of a polyline that a point lies on."""
-        arc = int(self.arcs(snap.polyline)[0])
-        at_tail = snap.fraction == (1.0 if self.backward[arc] else 0.0)
-        return self.nodes_at(int(self.graph.tail[arc] if at_tail else self.graph.head[arc]))
-
-    def arcs_out(self, node: int) -> range:
-        """Return the arcs that leave a node."""
-        return range(int(self.graph.first_out[node]), int(self.graph.first_out[node + 1]))
-
-    def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
-        """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
-        return self.points[self.first[polyline] : self.first[polyline + 1]]
-
-    def length(self, arc: int) -> float:
-        """Return an arc's length in metres; along the straight line where the graph has no streets."""
-        if self.graph.streets is not None:
-            return float(self.graph.streets.length[arc])
-        (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
-        return float(haversine(lat0, lon0, lat1, lon1))
-
-    @cached_property
-    def _tree(self) -> Any:
-        import shapely
-
-        index = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
-        return shapely.STRtree(shapely.linestrings(self.points[:, ::-1], indices=index))
+    def is_open(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> bool:
+        """Return whether no area touches an arc, or what `piece` returns of it."""
+        avoided = self.avoided
+        return avoided is None or not (
+            avoided.touched[self.polyline_of[arc]] and avoided.touches(self.piece(arc, start, end))
+        )
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
@@ -210,7 +124,7 @@ class StreetIndex:
         """For each polyline, whether the network's core can be reached from it, and whether it can be from the core."""
         from scipy.sparse import csgraph
 
-        links = self.graph.to_scipy().astype(np.bool_)
+        links = self.searched.to_scipy().astype(np.bool_)
         _, strong = csgraph.connected_components(links, directed=True, connection="strong")
         core = int(np.argmax(strong == np.argmax(np.bincount(strong))))
         result = []
@@ -223,8 +137,10 @@ class StreetIndex:
         return result[0], result[1]
 
     def prepare(self) -> None:
-        """Build what queries need; otherwise the first ones do."""
-        _ = self._tree, self._parts, self._useful
+        """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
+        _ = self.tree, self._parts, self._useful
+        if self.knows_turns:
+            _ = self._by_junction
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -304,8 +220,7 @@ class StreetIndex:
         for first in range(0, len(places), _AT_ONCE):
             which = first + np.flatnonzero(plain[first : first + _AT_ONCE])
             near = self._pieces_near(places[which], _FIRST_RADIUS_M, leaving, reached)
-            by_metres = np.lexsort((near.metres, near.place))
-            best = by_metres[np.unique(near.place[by_metres], return_index=True)[1]]
+            best = np.unique(near.place, return_index=True)[1]
             for i in best[near.metres[best] <= _FIRST_RADIUS_M].tolist():
                 at = int(which[near.place[i]])
                 lat, lon = places[at].tolist()
@@ -318,25 +233,24 @@ class StreetIndex:
 
     def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:
         near = self._pieces_near(np.array([[lat, lon]]), radius, leaving, reached)
-        # The nearest piece of each street, and of these the nearest ones.
-        by_metres = np.argsort(near.metres, kind="stable")
-        _, first = np.unique(near.polyline[by_metres], return_index=True)
-        chosen = by_metres[np.sort(first)[:number]]
         return [
             self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
-            for i in chosen.tolist()
+            for i in range(min(number, len(near.metres)))
             if near.metres[i] <= radius
         ]
 
     def _pieces_near(self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool) -> _Pieces:
-        """Return the pieces of all streets that come near some places, and more, by place and by street."""
+        """Return the nearest piece of each street that comes near some places, and more, the nearest of a place first.
+
+        What is nearest of a street may not lie in an area to avoid.
+        """
         import shapely
 
         lat, lon = places.T
         width = np.maximum(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
         boxes = shapely.box(lon - high / width, lat - high, lon + high / width, lat + high)
-        place, found = self._tree.query(boxes)
+        place, found = self.tree.query(boxes)
         usable = self._usable[found]
         if leaving:
             usable &= self._useful[0][found]
@@ -349,15 +263,24 @@ class StreetIndex:
         pieces = self.first[found + 1] - self.first[found] - 1
         piece = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         at = np.repeat(self.first[found], pieces) + piece
-        place, found = np.repeat(place, pieces), np.repeat(found, pieces)
+        street = np.repeat(np.arange(len(found)), pieces)
+        place, found = place[street], found[street]
         # Metres on a plane that touches the Earth at the place: exact enough at the distances that matter.
         scale = METRES_PER_DEGREE * np.stack([np.ones(len(width)), width], axis=1)[place]
         start = (self.points[at] - places[place]) * scale
-        step = (self.points[at + 1] - self.points[at]) * scale
+        step_degrees = self.points[at + 1] - self.points[at]
+        step = step_degrees * scale
         squared = (step**2).sum(axis=1)
         along = np.clip(-(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0), 0.0, 1.0)
         metres = np.hypot(*(start + along[:, None] * step).T)
-        return _Pieces(place, found, piece, along, metres)
+        # The nearest piece of each street.
+        by_metres = np.lexsort((metres, street))
+        nearest = by_metres[np.unique(street[by_metres], return_index=True)[1]]
+        if self.avoided is not None:
+            points = self.points[at] + along[:, None] * step_degrees
+            nearest = nearest[~self.avoided.covers(*points[nearest].T)]
+        nearest = nearest[np.lexsort((metres[nearest], place[nearest]))]
+        return _Pieces(*(array[nearest] for array in (place, found, piece, along, metres)))
 
     def _snap(self, lat: float, lon: float, polyline: int, at_piece: int, along: float) -> Snap:
         """Return the point at a part of a piece of a polyline, for a place."""

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
-from vkssp.routing.lengths import Lengths
 from vkssp.routing.route import duration
+from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.terminals import nodes_of
 
@@ -31,8 +31,8 @@ WAYS = 1 << 21
 
 #: Some rows of a table: an array for each metric.
 Block = dict[str, npt.NDArray[Any]]
-#: Weights, and metres, by rows.
-Found = tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64] | None]
+#: Weights by rows, and sums of figures, by figures and rows.
+Found = tuple[npt.NDArray[np.uint64], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,10 @@ class Table:
         return write_table(path, self, sources, targets, progress=progress)
 
 
-def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Return what a table of a graph is to hold, by default durations, or weights where those are none.
+def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:
+    """Return what a table of a graph is to hold.
+
+    By default that is what is made least: durations, or weights where those are none, or distances.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, .
     """
     timed = duration(graph, 1) is not None
     if metrics is None:
-        return ("duration",) if timed else ("weight",)
+        return (least,) if timed or least != "duration" else ("weight",)
     wanted = tuple(metrics)
     if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(METRICS):
         raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(METRICS)}, each once")
@@ -102,28 +104,30 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None) -> tuple[str, .
 
 
 class Rows(NamedTuple):
-    """What searches found: distances of the nodes that were asked for, by rows, and metres along the paths there."""
+    """What searches found: distances of the nodes that were asked for, by rows, and sums along the paths there.
+
+    The sums are by figures and rows, shape (number of figures, rows, nodes).
+    """
 
     distances: Uint32s
-    metres: npt.NDArray[np.float64] | None
+    sums: Floats
 
     def taken(self, which: npt.NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
-        return Rows(self.distances[which], None if self.metres is None else self.metres[which])
+        return Rows(self.distances[which], self.sums[:, which])
 
 
 class Goals:
     """For some targets the nodes from which one gets to them without passing another, and what is left then."""
 
-    def __init__(self, graph: Graph, ends: Sequence[Sequence[End]], lengths: Lengths | None) -> None:
+    def __init__(self, graph: Graph, ends: Sequence[Sequence[End]], figures: Sequence[Figure]) -> None:
         # Each target has one way more, from no node, so that none is without.
         flat = [end for group in ends for end in (*group, None)]
         self.nodes = np.array([graph.num_nodes if end is None else end.node for end in flat], np.int64)
         self.first = np.cumsum([0, *(len(group) + 1 for group in ends)])[:-1]
         self.weight = np.array([0 if end is None else end.weight for end in flat], np.uint64)
-        self.metres = None
-        if lengths is not None:
-            self.metres = np.array([0.0 if end is None else lengths.of(end.arc, end.at) for end in flat])
+        left = [[0.0 if end is None else figure.ended(end.arc, end.at) for end in flat] for figure in figures]
+        self.sums = np.array(left, np.float64).reshape(len(figures), len(flat))
         self._column = self.nodes
 
     def __len__(self) -> int:
@@ -135,7 +139,7 @@ class Goals:
         self._column = np.searchsorted(nodes, self.nodes)  # what comes from no node is one too far
 
     def best(self, rows: Rows) -> Found:
-        """Return weights, and metres, to each target."""
+        """Return weights, and sums of figures, to each target."""
         nowhere = np.full((len(rows.distances), 1), UNREACHABLE, np.uint32)
         at_goal = np.take(np.concatenate([rows.distances, nowhere], axis=1), self._column, axis=1)
         through = at_goal + self.weight
@@ -143,13 +147,14 @@ class Goals:
         best = np.minimum.reduceat(through, self.first, axis=1)
         if ((best >= UNREACHABLE) & (best < NEVER)).any():
             raise DistanceOverflowError(OVERFLOW)
-        if rows.metres is None or self.metres is None:
-            return best, None
+        if len(self.sums) == 0:
+            return best, np.zeros((0, *best.shape))
         count, number = np.diff(self.first, append=len(self)), np.arange(len(self))
         which = np.where(through == np.repeat(best, count, axis=1), number, len(number))
         chosen = np.minimum.reduceat(which, self.first, axis=1)
-        to_goal = np.concatenate([rows.metres, np.zeros((len(rows.metres), 1))], axis=1)
-        return best, np.take_along_axis(to_goal, self._column[chosen], axis=1) + self.metres[chosen]
+        rest = self.sums[:, chosen]
+        to_goal = np.concatenate([rows.sums, np.zeros((*rows.sums.shape[:2], 1))], axis=2)
+        return best, np.take_along_axis(to_goal, self._column[chosen][None], axis=2) + rest
 
 
 def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
@@ -162,36 +167,62 @@ def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
 
 
 class Maker:
-    """Makes the rows of a table from what searches find."""
+    """Makes the rows of a table from what searches find.
 
-    def __init__(self, solver: Session, metrics: tuple[str, ...]) -> None:
+    Parameters
+    ----------
+    solver : Solver
+        Over the graph that is searched.
+    metrics : tuple of str
+        What the table is to hold.
+    whole : Graph, optional
+        The graph of which the figures are, with durations for weights, where that is another one.
+    arc_ids : numpy.ndarray, optional
+        For each arc that is searched the id that it has there, int64; by default its own.
+    """
+
+    def __init__(
+        self,
+        solver: Session,
+        metrics: tuple[str, ...],
+        whole: Graph | None = None,
+        arc_ids: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         self.solver, self.graph, self.metrics = solver, solver.graph, metrics
-        self.lengths = Lengths(self.graph) if "distance" in metrics else None
+        self._whole, self._unit = solver.graph if whole is None else whole, duration(solver.graph, 1)
+        # What does not follow from weights is summed up along the paths.
+        summed = {"distance": metres_of} | ({"duration": weights_of} if self._unit is None else {})
+        self._summed = [name for name in metrics if name in summed]
+        self.figures = [summed[name](self._whole) for name in self._summed]
+        self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
     def found(self, starts: Sequence[Sequence[End]], nodes: Uint32s, most: int) -> Iterator[Rows]:
         """Return what is found from each of some starts, some rows at a time, `most` at most."""
         seeds = [[(end.node, end.weight) for end in group] for group in starts]
         row = 0
-        for block in self.solver.rows(self.graph, seeds, nodes, whole=self.lengths is not None):
+        for block in self.solver.rows(self.graph, seeds, nodes, whole=self._tree is not None):
             for first in range(0, len(block), most):
-                distances, metres = block[first : first + most], None
-                if self.lengths is not None:
+                distances = block[first : first + most]
+                sums = np.zeros((0, len(distances), len(nodes)))
+                if self._tree is not None:
                     groups = starts[row : row + len(distances)]
-                    along = map(self.lengths.along, distances, groups)
-                    metres = np.stack([metres_of_row[nodes] for metres_of_row in along])
+                    along = map(self._tree.along, distances, groups)
+                    sums = np.stack([sums_of_row[:, nodes] for sums_of_row in along], axis=1)
                     distances = distances[:, nodes]
                 row += len(distances)
-                yield Rows(distances, metres)
+                yield Rows(distances, sums)
 
-    def block(self, weight: npt.NDArray[np.uint64], metres: npt.NDArray[np.float64] | None) -> Block:
+    def block(self, weight: npt.NDArray[np.uint64], sums: Floats) -> Block:
         """Return the metrics of some rows."""
         missing = weight >= NEVER
         values: Block = {"weight": np.where(missing, UNREACHABLE, weight).astype(np.uint32)}
-        unit = duration(self.graph, 1)
-        if unit is not None:
-            values["duration"] = np.where(missing, np.nan, weight * unit).astype(np.float32)
-        if metres is not None:
-            values["distance"] = np.where(missing, np.nan, metres).astype(np.float32)
+        figures = dict(zip(self._summed, sums, strict=True))
+        if self._unit is not None:
+            figures["duration"] = weight * self._unit
+        elif "duration" in figures:
+            figures["duration"] = figures["duration"] * (duration(self._whole, 1) or 1.0)
+        for name, figure in figures.items():
+            values[name] = np.where(missing, np.nan, figure).astype(np.float32)
         return {name: values[name] for name in self.metrics}
 
 
@@ -219,7 +250,7 @@ def table_of_nodes(
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
     starts, ends = ([[End(node, 0)] for node in nodes.tolist()] for nodes in (rows, columns))
-    goals = Goals(maker.graph, ends, maker.lengths)
+    goals = Goals(maker.graph, ends, maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
     def blocks() -> Iterator[Block]:

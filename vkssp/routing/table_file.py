@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from vkssp.errors import FormatError, QueryError
+from vkssp.routing.geojson import read_json
 from vkssp.routing.places import LatLon
 from vkssp.routing.table import METRICS, Block, Table
 from vkssp.storage import atomic_write
@@ -61,9 +61,9 @@ def read_ends(path: str | Path) -> Ends:
     FormatError
         If it is missing, or nothing of the kind, or there is nothing in it.
     """
-    suffix = Path(path).suffix.lower()
+    readers = {".npy": _from_npy, ".json": _from_geojson, ".geojson": _from_geojson}
     try:
-        ends = _from_npy(path) if suffix == ".npy" else _from_text(path, suffix in (".json", ".geojson"))
+        ends = readers.get(Path(path).suffix.lower(), _from_csv)(path)
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error, OverflowError) as error:
@@ -86,16 +86,8 @@ def _from_npy(path: str | Path) -> Ends:
     raise FormatError(f"{path} holds neither integers, for nodes, nor two columns of latitude and longitude")
 
 
-def _from_text(path: str | Path, is_json: bool) -> Ends:
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        return _from_geojson(path, stream) if is_json else _from_csv(path, stream)
-
-
-def _from_geojson(path: str | Path, stream: IO[str]) -> Ends:
-    try:
-        content = json.load(stream)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is no JSON ({error})") from None
+def _from_geojson(path: str | Path) -> Ends:
+    content = read_json(path)
     features = content.get("features", [content]) if isinstance(content, dict) else None
     places, ids = [], []
     for number, feature in enumerate(features if isinstance(features, list) else [None]):
@@ -112,7 +104,12 @@ def _from_geojson(path: str | Path, stream: IO[str]) -> Ends:
     return Ends(places, None, _named(ids))
 
 
-def _from_csv(path: str | Path, stream: IO[str]) -> Ends:
+def _from_csv(path: str | Path) -> Ends:
+    with open(path, encoding="utf-8-sig", newline="") as stream:
+        return _from_lines(path, stream)
+
+
+def _from_lines(path: str | Path, stream: IO[str]) -> Ends:
     lines = csv.reader(stream)
     first = [word.strip() for word in next(lines, [])]
     header = [word.lower() for word in first]

@@ -7,7 +7,6 @@ snapped to is decided for each pair as for a route.
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -15,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.routing.ends import find_direct, find_goals, find_starts
-from vkssp.routing.lengths import Lengths
+from vkssp.graph import Graph
+from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
+from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, check_place, no_road
-from vkssp.routing.snap import Snap, StreetIndex
-from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, checked_metrics, nodes_for
+from vkssp.routing.snap import StreetIndex
+from vkssp.routing.sums import Figure, Floats
+from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
 from vkssp.solvers.session import Session
 
 
@@ -60,11 +61,10 @@ class _Snapped:
 class _Targets:
     """Targets as they were snapped, with the ways to them."""
 
-    def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None], lengths: Lengths | None) -> None:
-        self._index, self._snaps = index, snaps
+    def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None], figures: Sequence[Figure]) -> None:
+        self._index, self._snaps, self._figures = index, snaps, figures
         ends = [[] if snap is None else find_goals(index, snap) for snap in snaps]
-        self.goals = Goals(index.graph, ends, lengths)
-        self._lengths = lengths
+        self.goals = Goals(index.graph, ends, figures)
         self._on: dict[int, list[int]] = defaultdict(list)
         self._at: dict[int, list[int]] = defaultdict(list)
         for column, snap in enumerate(snaps):
@@ -75,25 +75,23 @@ class _Targets:
 
     def _junctions(self, snap: Snap) -> set[int]:
         """Return a number for the junction at which a point lies, where the graph knows of turns."""
-        nodes = self._index.nodes_of(snap) if self._index.knows_turns and snap.fraction in (0.0, 1.0) else []
+        nodes = self._index.nodes_of(snap) if self._index.knows_turns and snap.is_end else []
         return {min(nodes)} if nodes else set()
 
-    def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], metres: npt.NDArray[np.float64] | None) -> None:
-        """Lower a row by the ways from a point that pass no node."""
-        columns = set(self._on.get(start.polyline, ()))
-        for junction in self._junctions(start):
-            columns.update(self._at.get(junction, ()))
-            for node in self._index.nodes_of(start):
-                for arc in self._index.arcs_out(node):
-                    columns.update(self._on.get(int(self._index.polyline_of[arc]), ()))
+    def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
+        """Lower a row, and put its sums, shape (number of figures, targets), by the ways that pass no node."""
+        index = self._index
+        streets = {start.polyline, *(int(index.polyline_of[arc]) for arc, _ in first_arcs(index, start))}
+        columns = {column for street in streets for column in self._on.get(street, ())}
+        columns.update(column for junction in self._junctions(start) for column in self._at.get(junction, ()))
         for column in columns:
             goal = self._snaps[column]
             assert goal is not None
-            way = find_direct(self._index, start, goal)
+            way = find_direct(index, start, goal)
             if way is not None and way[0] <= int(weight[column]):
                 weight[column] = way[0]
-                if metres is not None and self._lengths is not None:
-                    metres[column] = self._lengths.of(way[1].arc, way[2].at - way[1].at)
+                part = way[2].at - way[1].at
+                sums[:, column] = [figure.begun(way[1].arc, part) for figure in self._figures]
 
 
 class _Places:
@@ -101,9 +99,9 @@ class _Places:
 
     def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        self._targets = [_Targets(index, targets.nearest, maker.lengths)]
+        self._targets = [_Targets(index, targets.nearest, maker.figures)]
         if targets.differs.any():
-            self._targets.append(_Targets(index, targets.other, maker.lengths))
+            self._targets.append(_Targets(index, targets.other, maker.figures))
         goals = [each.goals for each in self._targets]
         self._nodes, self._most = nodes_for(maker.graph, goals), max(1, WAYS // max(map(len, goals)))
         self._starts = [find_starts(index, snap) for snap in sources.nearest]
@@ -114,27 +112,23 @@ class _Places:
         for found in self._maker.found(self._starts, self._nodes, self._most):
             rows = np.arange(row, row + len(found.distances))
             row += len(rows)
-            weight, metres = self._best(rows, found, of_source=False, of_target=False)
-            self._try_others(rows, found, weight, metres)
-            yield self._maker.block(weight, metres)
+            weight, sums = self._best(rows, found, of_source=False, of_target=False)
+            self._try_others(rows, found, weight, sums)
+            yield self._maker.block(weight, sums)
 
     def _best(self, rows: npt.NDArray[np.int64], found: Rows, *, of_source: bool, of_target: bool) -> Found:
         """Return the best ways from the nearest or the other street of some sources to one of each target."""
         targets = self._targets[int(of_target)]
-        weight, metres = targets.goals.best(found)
+        weight, sums = targets.goals.best(found)
         snaps: Sequence[Snap | None] = self._sources.other if of_source else self._sources.nearest
         for at, row in enumerate(rows.tolist()):
             snap = snaps[row]
             if snap is not None:
-                targets.put_direct(snap, weight[at], None if metres is None else metres[at])
-        return weight, metres
+                targets.put_direct(snap, weight[at], sums[:, at])
+        return weight, sums
 
     def _try_others(
-        self,
-        rows: npt.NDArray[np.int64],
-        found: Rows,
-        weight: npt.NDArray[np.uint64],
-        metres: npt.NDArray[np.float64] | None,
+        self, rows: npt.NDArray[np.int64], found: Rows, weight: npt.NDArray[np.uint64], sums: Floats
     ) -> None:
         """Look for ways between other streets where the nearest ones have none; see `vkssp.Router.route`."""
         here, there = self._sources, self._columns
@@ -161,36 +155,48 @@ class _Places:
                 if of_source and from_others is None:
                     from_others = self._from_others(rows[lacking])
                 known = found.taken(used) if from_others is None or not of_source else from_others.taken(place[used])
-                filled, long = self._best(rows[used], known, of_source=of_source, of_target=of_target)
+                filled, along = self._best(rows[used], known, of_source=of_source, of_target=of_target)
                 weight[used] = np.where(wanted[used], filled, weight[used])
-                if metres is not None and long is not None:
-                    metres[used] = np.where(wanted[used], long, metres[used])
+                sums[:, used] = np.where(wanted[used], along, sums[:, used])
 
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Return what is found from the other streets of some sources."""
         snaps = [self._sources.other[row] for row in rows.tolist()]
         starts = [[] if snap is None else find_starts(self._index, snap) for snap in snaps]
         pieces = list(self._maker.found(starts, self._nodes, self._most))
-        metres = [piece.metres for piece in pieces if piece.metres is not None]
-        return Rows(np.concatenate([piece.distances for piece in pieces]), np.concatenate(metres) if metres else None)
+        distances = np.concatenate([piece.distances for piece in pieces])
+        return Rows(distances, np.concatenate([piece.sums for piece in pieces], axis=1))
 
 
 def table_of_places(
     solver: Session,
     index: StreetIndex,
+    graph: Graph,
+    metrics: tuple[str, ...],
     sources: Sequence[LatLon],
     targets: Sequence[LatLon] | None = None,
-    metrics: Sequence[str] | None = None,
 ) -> Table:
-    """Return a table between places; see `vkssp.Router.table`."""
+    """Return a table between places; see `vkssp.Router.table`.
+
+    Parameters
+    ----------
+    solver : Solver
+        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+    index : StreetIndex
+        The streets.
+    graph : Graph
+        The same graph with the weights that it was given with, where others were made least.
+    metrics : tuple of str
+        See `vkssp.routing.table.checked_metrics`.
+    sources, targets : sequence of (float, float)
+        Latitude and longitude in degrees; by default targets are the sources.
+    """
     for places, name in ((sources, "sources"), (targets, "targets")):
         if places is not None and len(places) == 0:
             raise QueryError(f"there are no {name}; give at least one")
-    with solver.holding():
-        maker = Maker(solver, checked_metrics(solver.graph, metrics))
-        known = _snapped(index, sources, "source")
-        here = _Snapped(index, *known, leaving=True)
-        there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
-        # With the weights that there are now, whatever other queries are asked meanwhile.
-        rows = _Places(maker, copy.copy(index), here, there)
-    return Table((len(here.nearest), len(there.nearest)), maker.metrics, rows.blocks)
+    maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
+    known = _snapped(index, sources, "source")
+    here = _Snapped(index, *known, leaving=True)
+    there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
+    rows = _Places(maker, index, here, there)
+    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
@@ -72,6 +73,17 @@ class Session(Resource):
             self._check_open()
             with self._shared.searching():
                 yield
+
+    def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
+        """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        with self._lock:
+            self._check_open()
+            shared = self._shared.hold()
+        # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+        try:
+            shared.set_weights(change)
+        finally:
+            shared.release()
 
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""

@@ -1,0 +1,35 @@
+"""What the subcommands for routes, tables and isochrones share."""
+
+from __future__ import annotations
+
+import argparse
+
+from vkssp.routing.metric import METRICS
+
+
+def add_metric(parser: argparse.ArgumentParser) -> None:
+    """Add what routes make least."""
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="duration",
+        help="what to make least: durations, or whatever the graph's weights are, or distances (default: duration)",
+    )
+
+
+def add_avoid(parser: argparse.ArgumentParser) -> None:
+    """Add the areas to avoid."""
+    parser.add_argument(
+        "--avoid", metavar="A.geojson", help="keep out of the polygons in a GeoJSON file; streets they touch are closed"
+    )
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Raise `FormatError` unless the files that are wanted can be written, and are none of those that are read."""
+    from vkssp.storage import check_writable
+
+    written = [getattr(args, name, None) for name in ("output", "map")]
+    read = [getattr(args, name, None) for name in ("graph", "sources", "targets", "traffic", "avoid")]
+    for number, path in enumerate(written):
+        if path:
+            check_writable(path, *read, *written[number + 1 :])

@@ -1,0 +1,107 @@
+"""Areas to avoid, from GeoJSON: checked polygons, longitude and latitude in degrees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from vkssp.errors import QueryError
+from vkssp.routing.geojson import read_json
+
+#: What areas may be given as: a GeoJSON file, a GeoJSON object, or anything that says what it is as one, such as
+#: shapely's geometries.
+Areas = Any
+
+_RING = "rings are lists of 4 positions or more of which the last is the first"
+
+
+def read_areas(areas: Areas) -> Any:
+    """Return areas as one polygon or several.
+
+    Parameters
+    ----------
+    areas : str, Path, mapping or geometry
+        A GeoJSON file; a GeoJSON object: a Polygon, a MultiPolygon, or features or a collection of such; or an object
+        with `__geo_interface__`, such as a geometry of shapely's.
+
+    Returns
+    -------
+    shapely.Polygon or shapely.MultiPolygon
+        What any of them covers.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or is no JSON.
+    QueryError
+        If it holds no area, or one that is not right; the message says which, and why.
+    """
+    import shapely
+
+    name = "avoid"
+    if isinstance(areas, str | Path):
+        name, areas = str(areas), read_json(areas)
+    areas = getattr(areas, "__geo_interface__", areas)
+    polygons = [_polygon(rings, where) for rings, where in _polygons(areas, name)]
+    if not polygons:
+        raise QueryError(f"{name} holds no area; give a Polygon or MultiPolygon")
+    return shapely.union_all(polygons)
+
+
+def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
+    """Yield the rings of every polygon in a GeoJSON object, and where in it they stand."""
+    kind = item.get("type") if isinstance(item, Mapping) else None
+    parts = {"FeatureCollection": "features", "GeometryCollection": "geometries", "MultiPolygon": "coordinates"}
+    if kind in parts:
+        members = item.get(parts[kind])
+        if not isinstance(members, list | tuple):
+            raise QueryError(f"{where} is a {kind} without a list of {parts[kind]}")
+        for at, member in enumerate(members):
+            inside = f"{where}.{parts[kind]}[{at}]"
+            if kind == "MultiPolygon":
+                yield member, inside
+            else:
+                yield from _polygons(member, inside)
+    elif kind == "Feature":
+        yield from _polygons(item.get("geometry"), f"{where}.geometry")
+    elif kind == "Polygon":
+        yield item.get("coordinates"), f"{where}.coordinates"
+    else:
+        what = f"a {kind}" if isinstance(kind, str) else "no GeoJSON object"
+        raise QueryError(f"{where} is {what}; give a Polygon or MultiPolygon, or features or a collection of them")
+
+
+def _polygon(rings: Any, where: str) -> Any:
+    """Return a polygon of rings, the first around it, the others around its holes."""
+    import shapely
+
+    if not isinstance(rings, list | tuple) or not rings:
+        raise QueryError(f"{where} has no rings; {_RING}")
+    outer, *holes = (_ring(ring, f"{where}[{at}]") for at, ring in enumerate(rings))
+    polygon = shapely.Polygon(outer, holes)
+    if not shapely.is_valid(polygon):
+        reason = shapely.is_valid_reason(polygon)
+        raise QueryError(f"{where} is no valid polygon ({reason}); its rings must not cross themselves or each other")
+    return polygon
+
+
+def _ring(ring: Any, where: str) -> list[tuple[float, float]]:
+    if not isinstance(ring, list | tuple) or len(ring) < 4:
+        raise QueryError(f"{where} is no ring; {_RING}")
+    points = [_position(position, f"{where}[{at}]") for at, position in enumerate(ring)]
+    if points[0] != points[-1]:
+        raise QueryError(f"{where} is not closed: it begins at {points[0]} and ends at {points[-1]}; {_RING}")
+    return points
+
+
+def _position(position: Any, where: str) -> tuple[float, float]:
+    try:
+        lon, lat = (float(degrees) for degrees in position[:2])
+    except (TypeError, ValueError, KeyError):
+        raise QueryError(f"{where} is {position!r:.60}; give a position, [longitude, latitude]") from None
+    if not (math.isfinite(lon) and math.isfinite(lat) and abs(lon) <= 180 and abs(lat) <= 90):
+        hint = "; GeoJSON has the longitude first" if abs(lon) <= 90 and abs(lat) <= 180 else ""
+        raise QueryError(f"{where} is {lon}, {lat}, which is no longitude and latitude in degrees{hint}")
+    return lon, lat

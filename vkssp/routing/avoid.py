@@ -1,0 +1,136 @@
+"""Streets less some areas: which are closed, which ends of them are still open, and the graph of the others.
+
+A street that an area touches is not used from end to end. Who begins or ends a trip on it may still use the part on
+their side of the area, as where a road of ten kilometres is closed in its middle.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.geo import haversine
+from vkssp.graph import Graph, Uint32s
+from vkssp.rows import own
+
+if TYPE_CHECKING:
+    from vkssp.routing.lines import StreetLines
+
+
+class Avoided:
+    """What is left of the streets of an index without some areas.
+
+    Parameters
+    ----------
+    lines : StreetLines
+        The streets.
+    areas : shapely.Polygon or shapely.MultiPolygon
+        The areas, longitude and latitude in degrees; see `vkssp.routing.areas.read_areas`.
+
+    Attributes
+    ----------
+    touched : numpy.ndarray
+        Whether an area touches each polyline, shape (num_polylines,), bool.
+    graph : Graph
+        The graph without the arcs along these.
+    arc_ids : numpy.ndarray
+        For each of its arcs the id in the whole graph, int64.
+
+    Raises
+    ------
+    QueryError
+        If the areas lie where the map does only with latitude and longitude swapped, or touch every street.
+    """
+
+    def __init__(self, lines: StreetLines, areas: Any) -> None:
+        import shapely
+
+        turns = (0.0, 360.0, -360.0)  # lines across the 180th meridian go on beyond it
+        self._area = shapely.union_all([_moved(areas, turn) for turn in turns])
+        shapely.prepare(self._area)
+        extent = shapely.box(lines.west, lines.south, lines.east, lines.north)
+        swapped = shapely.transform(areas, lambda points: points[:, ::-1])
+        if not shapely.intersects(self._area, extent) and shapely.intersects(swapped, extent):
+            raise QueryError(
+                "the areas to avoid are on this map only with latitude and longitude swapped; GeoJSON has the "
+                "longitude first"
+            )
+        self.touched = np.zeros(lines.num_polylines, np.bool_)
+        self.touched[lines.tree.query(self._area, predicate="intersects")] = True
+        closed = self.touched[lines.polyline_of]
+        if closed.all():
+            raise QueryError("the areas to avoid touch every street of the map; give smaller ones")
+        self.graph, self.arc_ids = _without(lines.graph, closed)
+
+    def with_weights(self, weight: Uint32s) -> Avoided:
+        """Return the same with other weights, one for each arc of the whole graph."""
+        avoided = copy.copy(self)
+        avoided.graph = self.graph.with_weights(own(weight[self.arc_ids]))
+        return avoided
+
+    def searched_ids(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the ids that arcs of the whole graph have in `graph`, without those that are closed, int64."""
+        at = np.searchsorted(self.arc_ids, arcs)
+        is_open = self.arc_ids[np.minimum(at, len(self.arc_ids) - 1)] == arcs
+        found: npt.NDArray[np.int64] = at[is_open]
+        return found
+
+    def covers(self, lat: npt.ArrayLike, lon: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return whether places, in degrees, lie in an area or on its border."""
+        import shapely
+
+        found: npt.NDArray[np.bool_] = shapely.intersects_xy(self._area, lon, lat)
+        return found
+
+    def touches(self, points: npt.NDArray[np.float64]) -> bool:
+        """Return whether an area touches the line through some points, latitude and longitude, shape (k, 2)."""
+        import shapely
+
+        return bool(shapely.intersects(self._area, _line(points)))
+
+    def free_part(self, points: npt.NDArray[np.float64]) -> float:
+        """Return how much of a line, by length, is before the first place where an area touches it."""
+        import shapely
+
+        begin = shapely.Point(points[0, ::-1])
+        if shapely.intersects(self._area, begin):
+            return 0.0
+        pieces = shapely.get_parts(shapely.difference(_line(points), self._area))
+        # The piece that begins where the line does; a line that meets itself there may have another that ends there.
+        first = next(piece for piece in pieces if shapely.get_point(piece, 0) == begin)
+        free, whole = (_metres(line) for line in (shapely.get_coordinates(first)[:, ::-1], points))
+        return min(1.0, free / whole) if whole > 0 else 1.0
+
+
+def _moved(area: Any, degrees: float) -> Any:
+    import shapely
+
+    return shapely.transform(area, lambda points: points + np.array([degrees, 0.0]))
+
+
+def _line(points: npt.NDArray[np.float64]) -> Any:
+    import shapely
+
+    return shapely.LineString(points[:, ::-1]) if len(points) > 1 else shapely.Point(points[0, ::-1])
+
+
+def _metres(points: npt.NDArray[np.float64]) -> float:
+    return float(haversine(*points[:-1].T, *points[1:].T).sum())
+
+
+def _without(graph: Graph, closed: npt.NDArray[np.bool_]) -> tuple[Graph, npt.NDArray[np.int64]]:
+    """Return a graph with the same nodes and without some arcs, and for each arc left the id it had."""
+    kept = np.flatnonzero(~closed)
+    found = Graph.from_csr(
+        own(np.searchsorted(kept, graph.first_out).astype(np.uint32)),
+        own(graph.head[kept]),
+        own(graph.weight[kept]),
+        lat=graph.lat,
+        lon=graph.lon,
+        streets=None if graph.streets is None else graph.streets.take(kept),
+    )
+    return found, kept

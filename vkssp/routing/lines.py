@@ -1,0 +1,191 @@
+"""The streets of a graph as lines: where they run, and which arcs and nodes are on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.geo import haversine
+from vkssp.graph import Graph
+from vkssp.streets import COORDINATE_SCALE
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Snap:
+    """A point on the road network.
+
+    Attributes
+    ----------
+    polyline : int
+        The polyline that it lies on.
+    fraction : float
+        Where: 0 at the polyline's start, 1 at its end, by length.
+    segment : int
+        The piece of the polyline that it lies on, counted from its start.
+    lat, lon : float
+        The point, in degrees.
+    metres : float
+        Distance from the place that was snapped.
+    """
+
+    polyline: int
+    fraction: float
+    segment: int
+    lat: float
+    lon: float
+    metres: float
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is at an end of its polyline, and so at a junction."""
+        return self.fraction in (0.0, 1.0)
+
+
+class StreetLines:
+    """The streets of a graph as lines, one for both arcs of a two-way street.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+
+    Raises
+    ------
+    QueryError
+        If the graph has no coordinates, or no arcs.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        if graph.lat is None or graph.lon is None:
+            raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
+        if graph.num_arcs == 0:
+            raise QueryError("the graph has no arcs, so there is nowhere to go")
+        self.graph = graph
+        streets = graph.streets
+        if streets is not None:
+            self.first = streets.polyline_first.astype(np.int64)
+            self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
+            self.polyline_of: npt.NDArray[Any] = streets.polyline
+            # Nobody steps aboard a ferry in the middle of the sea, and the link that makes a gate take its time has no
+            # length to stand on.
+            self._usable = np.zeros(self.num_polylines, np.bool_)
+            self._usable[streets.polyline[~streets.carried & (streets.length > 0)]] = True
+            self.backward: Bools = streets.backward
+        else:
+            ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
+            self.first = np.arange(0, len(ends) + 1, 2)
+            self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
+            self.polyline_of = np.arange(graph.num_arcs)
+            self.backward = np.zeros(graph.num_arcs, np.bool_)
+            self._usable = np.ones(graph.num_arcs, np.bool_)
+        self._by_polyline = np.argsort(self.polyline_of, kind="stable")
+        self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
+        self._unwrap()
+        self.south, self.west = self.points.min(axis=0)
+        self.north, self.east = self.points.max(axis=0)
+
+    def _unwrap(self) -> None:
+        """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
+        leap = np.diff(self.points[:, 1], prepend=self.points[0, 1])
+        leap[self.first[:-1]] = 0.0
+        turns = -np.rint(leap / 360.0)
+        if turns.any():
+            total = np.cumsum(turns)
+            line = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
+            self.points[:, 1] += 360.0 * (total - total[self.first[:-1]][line])
+
+    def near(self, lon: float) -> list[float]:
+        """Return the longitudes, of those that mean the same meridian, that lines of this map may have."""
+        return [lon + turn for turn in (0.0, 360.0, -360.0) if self.west - 1 <= lon + turn <= self.east + 1]
+
+    @property
+    def num_polylines(self) -> int:
+        """Number of polylines."""
+        return len(self.first) - 1
+
+    def arcs(self, polyline: int) -> npt.NDArray[np.int64]:
+        """Return the ids of the arcs that run along a polyline, either way."""
+        return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
+
+    @property
+    def knows_turns(self) -> bool:
+        """Whether several nodes of the graph may be one place; see `Streets.junction`."""
+        return self.graph.streets is not None and self.graph.streets.junction is not None
+
+    @cached_property
+    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The nodes in the order of their places, and where in it each place begins."""
+        streets = self.graph.streets
+        assert streets is not None and streets.junction is not None
+        order = np.argsort(streets.junction, kind="stable")
+        return order, np.searchsorted(streets.junction[order], np.arange(int(streets.junction.max()) + 2))
+
+    def nodes_at(self, node: int) -> list[int]:
+        """Return the nodes that are the same place as a given one, that one among them."""
+        streets = self.graph.streets
+        if streets is None or streets.junction is None:
+            return [node]
+        order, first = self._by_junction
+        place = int(streets.junction[node])
+        found: list[int] = order[first[place] : first[place + 1]].tolist()
+        return found
+
+    def nodes_of(self, snap: Snap) -> list[int]:
+        """Return the nodes at the end of a polyline that a point lies on."""
+        arcs = self.arcs(snap.polyline)
+        # All of them are one place where the graph tells; else both directions of a street may have nodes of their own,
+        # as on either side of a gate that takes its time.
+        arcs = arcs[:1] if self.knows_turns else arcs
+        at_tail = snap.fraction == np.where(self.backward[arcs], 1.0, 0.0)
+        ends = np.unique(np.where(at_tail, self.graph.tail[arcs], self.graph.head[arcs]))
+        return [node for end in ends.tolist() for node in self.nodes_at(end)]
+
+    def arcs_out(self, node: int) -> range:
+        """Return the arcs that leave a node."""
+        return range(int(self.graph.first_out[node]), int(self.graph.first_out[node + 1]))
+
+    def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
+        """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
+        return self.points[self.first[polyline] : self.first[polyline + 1]]
+
+    def length(self, arc: int) -> float:
+        """Return an arc's length in metres; along the straight line where the graph has no streets."""
+        if self.graph.streets is not None:
+            return float(self.graph.streets.length[arc])
+        (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
+        return float(haversine(lat0, lon0, lat1, lon1))
+
+    def piece(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> npt.NDArray[np.float64]:
+        """Return the points of an arc from a snapped point, or its tail, to another, or its head.
+
+        Points on other streets than the arc's count for none.
+        """
+        polyline, backward = int(self.polyline_of[arc]), self.backward[arc]
+        points = self.polyline_points(polyline)
+        if backward:
+            points = points[::-1]
+        low, high = 0, len(points)
+        before, after = np.zeros((0, 2)), np.zeros((0, 2))
+        last = len(points) - 2
+        if start is not None and start.polyline == polyline:
+            low = (last - start.segment if backward else start.segment) + 1
+            before = np.array([[start.lat, start.lon]])
+        if end is not None and end.polyline == polyline:
+            high = (last - end.segment if backward else end.segment) + 1
+            after = np.array([[end.lat, end.lon]])
+        return np.concatenate([before, points[low:high], after])
+
+    @cached_property
+    def tree(self) -> Any:
+        """The polylines in a `shapely.STRtree`, longitude first."""
+        import shapely
+
+        index = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
+        return shapely.STRtree(shapely.linestrings(self.points[:, ::-1], indices=index))
