@@ -57,8 +57,9 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
             spread()
             run = search._loop.run
 
-            def once(begin: object) -> object:
-                state, *rest = run(begin)  # type: ignore[arg-type]
+            def once(*arguments: object) -> object:
+                state, *rest = run(*arguments)  # type: ignore[arg-type]
+                state = state.copy()
                 state["cut_short"] = bool(cut and cut.pop())
                 return state, *rest
 
