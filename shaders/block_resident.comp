@@ -44,6 +44,7 @@ layout(constant_id = 2) const uint BLOCK = 1024;
 layout(constant_id = 3) const uint ROUNDS = 32;
 layout(constant_id = 4) const uint PLACE_BITS = 10;
 layout(constant_id = 5) const uint ROUNDS_AT_ONCE = 1;  // without a barrier between them
+layout(constant_id = 6) const uint SEARCHES = 1;        // at once, each with its own distances; lists hold blocks of all
 #define RELAX_READS_FIRST 0
 #define ARCS_AT_ONCE 1
 #include "improve.glsl"
@@ -53,7 +54,7 @@ const uint NO_ARC = UNREACHABLE >> PLACE_BITS;  // the weight in the free parts 
 
 layout(push_constant) uniform Push {
     uint num_nodes;
-    uint num_blocks;
+    uint num_blocks;  // of the graph; a search's block has its number plus so many for each search before
     uint heaviest;  // weight of an arc
 };
 
@@ -75,6 +76,7 @@ shared uint near_out, far_out;
 
 uint threshold;
 uint base, count;      // first node of the block, and their number
+uint slot;             // where the distances of the search begin
 bool changes = false;  // something in the block, in this round
 uint far_nearest = UNREACHABLE;
 
@@ -151,15 +153,15 @@ bool mark(uint block, uint distance) {
 }
 
 // Relax some of the arcs that no record holds, of the nodes that have worked, and wake the blocks that they improve.
-void relax_others(uint first, uint end) {
+void relax_others(uint first, uint end, uint first_of_search) {
     for (uint i = first + gl_LocalInvocationIndex; i < end; i += WORKGROUP_SIZE) {
         Other arc = others[i];
         uint distance = block_dist[arc.tail];
         if (distance == UNREACHABLE) continue;
-        uint head[1] = {arc.head}, through[1] = {through_arc(distance, arc.weight)};
+        uint head[1] = {slot + arc.head}, through[1] = {through_arc(distance, arc.weight)};
         improve(head, through);
         if (through[0] == UNREACHABLE) continue;
-        uint block = arc.head / BLOCK;
+        uint block = first_of_search + arc.head / BLOCK;
         list(block, through[0], mark(block, through[0]));
     }
 }
@@ -171,8 +173,9 @@ bool claims() {
 }
 
 void visit(uint block) {
-    uint lid = gl_LocalInvocationIndex;
-    base = block * BLOCK;
+    uint lid = gl_LocalInvocationIndex, search = SEARCHES > 1 ? block / num_blocks : 0;
+    slot = search * num_nodes;
+    base = (block - search * num_blocks) * BLOCK;
     count = min(BLOCK, num_nodes - base);
     // Of this invocation's nodes: their records, the distances that their arcs were relaxed with, those below which they
     // have work, and, a bit for each, which have worked. All are in registers as long as the loops over them are unrolled.
@@ -183,14 +186,14 @@ void visit(uint block) {
         last[k] = limit[k] = 0;  // a place without a node never works
         if (place >= count) continue;
         record[k] = unpack(records[base + place]);
-        last[k] = relaxed_with[base + place];
+        last[k] = relaxed_with[slot + base + place];
         limit[k] = min(last[k], threshold);
-        block_dist[place] = block_found[place] = dist[base + place];
+        block_dist[place] = block_found[place] = dist[slot + base + place];
     }
     if (lid == 0) {
         changed[0] = changed[1] = changed[2] = 0;
         pending = UNREACHABLE;
-        others_of_block = ranges[block];
+        others_of_block = ranges[block - search * num_blocks];
     }
     barrier();
 
@@ -229,19 +232,19 @@ void visit(uint block) {
         uint place = lid + k * WORKGROUP_SIZE;
         if (place >= count) continue;
         uint distance = block_dist[place];
-        if (distance < block_found[place]) atomicMin(dist[base + place], distance);
+        if (distance < block_found[place]) atomicMin(dist[slot + base + place], distance);
         if (distance < last[k]) atomicMin(pending, distance);
         // What improved after its last turn relaxes no other arcs: it has a turn in the next visit.
         if ((working >> k & 1) == 0 || distance != last[k]) {
             block_dist[place] = UNREACHABLE;
             continue;
         }
-        relaxed_with[base + place] = distance;
+        relaxed_with[slot + base + place] = distance;
         if (distance >= UNREACHABLE - heaviest) check_sums(unpack(records[base + place]), distance);
     }
     buffer_barrier();  // or what is improved in the block might seem to be new to those that stay
-    relax_others(others_of_block.x, others_of_block.y);
-    relax_others(others_of_block.z, others_of_block.w);
+    relax_others(others_of_block.x, others_of_block.y, search * num_blocks);
+    relax_others(others_of_block.z, others_of_block.w, search * num_blocks);
     if (lid == 0 && pending != UNREACHABLE) list(block, pending, mark(block, pending));
     barrier();  // the next visit uses the same shared memory
 }
@@ -297,17 +300,18 @@ void advance() {
 }
 
 void main() {
+    uint all_blocks = SEARCHES * num_blocks;
     if (gl_LocalInvocationIndex == 0) {
         step = Step(loop.iterations, state.phase, state.low, state.threshold, state.near_parity, state.far_parity,
                     state.near_length, state.far_length);
         first_block[0] = lists[gl_WorkGroupID.x];
-        first_block[1] = lists[num_blocks + gl_WorkGroupID.x];
-        near_out = (1 - step.near_parity) * num_blocks;
-        far_out = (2 + (step.phase == SPLIT ? 1 - step.far_parity : step.far_parity)) * num_blocks;
+        first_block[1] = lists[all_blocks + gl_WorkGroupID.x];
+        near_out = (1 - step.near_parity) * all_blocks;
+        far_out = (2 + (step.phase == SPLIT ? 1 - step.far_parity : step.far_parity)) * all_blocks;
     }
     if (search_is_over()) return;
     threshold = step.threshold;
-    uint near_in = step.near_parity * num_blocks, far_in = (2 + step.far_parity) * num_blocks;
+    uint near_in = step.near_parity * all_blocks, far_in = (2 + step.far_parity) * all_blocks;
     if (step.phase == SPLIT) {
         split_far(step.far_length, far_in);
     } else if (gl_WorkGroupID.x < step.near_length) {

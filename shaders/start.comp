@@ -12,7 +12,7 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    for (uint i = gl_LocalInvocationIndex; i < num_seeds; i += WORKGROUP_SIZE) {
+    for (uint i = gl_GlobalInvocationID.x; i < num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         atomicMin(dist[terminals[i].x], terminals[i].y);  // a node may be named twice
     }
 }

@@ -28,7 +28,7 @@ from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT = 2, 3, 4, 5
+_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT, _SEARCHES_CONSTANT = 2, 3, 4, 5, 6
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
@@ -100,7 +100,8 @@ class BlockResident(DeviceAlgorithm):
     def _graph_bytes(self, *, at_most: bool) -> int:
         prepared, (_, block) = self._graph.prepared, self._sizes()
         share = 1.0 if at_most else leaving_share(prepared.first_out, prepared.arcs[:, 0], block=block)
-        of_blocks = 40 * -(-self._num_nodes // block)  # with those that a search has by itself
+        num_blocks = -(-self._num_nodes // block)
+        of_blocks = (16 + 24 * self._searches) * num_blocks  # with those that a search has by itself
         return of_blocks + self._graph.missing(block, 16 * self._num_nodes + int(12 * share * prepared.num_arcs))
 
     def _sizes(self) -> tuple[int, int]:
@@ -124,9 +125,12 @@ class BlockResident(DeviceAlgorithm):
         rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
         at_once = parameters["rounds_at_once"] or (1 if self._software else _ROUNDS_AT_ONCE)
         self._num_blocks = -(-self._num_nodes // self._block)
-        self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
-        self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
-        self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
+        self._relaxed_with = self._buffer(
+            "the distances that arcs were relaxed with", 4 * self._num_nodes * self._searches
+        )
+        all_blocks = self._num_blocks * self._searches
+        self._blocks = self._buffer("the blocks", 8 * all_blocks)
+        self._lists = self._buffer("the lists of blocks", 16 * all_blocks)
         most = 4 * (self.terminals.nbytes // 8)
         self._seed_blocks = Buffer(self._device, most, mapped=True, name="the blocks of the seeds", owner=self)
         self._parts.append(self._seed_blocks)
@@ -141,10 +145,11 @@ class BlockResident(DeviceAlgorithm):
                 _ROUNDS_CONSTANT: rounds,
                 _BITS_CONSTANT: place_bits(self._block),
                 _AT_ONCE_CONSTANT: min(at_once, rounds),
+                _SEARCHES_CONSTANT: self._searches,
             },
             shared_bytes=8 * self._block + _SHARED_BESIDES,
         )
-        groups = self._groups(self._num_blocks, 1, default=264)
+        groups = self._groups(all_blocks, 1, default=264)
         heaviest = int(graph.prepared.arcs[:, 1].max(initial=0))
         return [Step(kernel, groups, (self._num_nodes, self._num_blocks, heaviest))]
 
@@ -154,7 +159,8 @@ class BlockResident(DeviceAlgorithm):
         recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        seed_blocks = list({node // self._block for node, _ in seeds})
+        places = (divmod(node, self._num_nodes) for node, _ in seeds)
+        seed_blocks = list({search * self._num_blocks + node // self._block for search, node in places})
         self._num_seed_blocks = len(seed_blocks)
         self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
         return {**first_bucket(self._delta, seeds, targets, _NARROWER), "near_length": len(seed_blocks)}

@@ -23,11 +23,16 @@ class Gather(Resource):
         Which ones, by their places there, shape (k,), uint32.
     owner : Resource
         What closes it.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
     """
 
     def __init__(self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource) -> None:
         super().__init__(owner)
-        self._count = len(nodes)
+        self.count = len(nodes)
         try:
             wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
             gathered = Buffer(device, nodes.nbytes, name="the gathered distances", owner=self)
@@ -40,8 +45,8 @@ class Gather(Resource):
             with self._recording.record() as recording:
                 recording.barrier("all", "all")
                 recording.bind(bound)
-                recording.push(bound, self._count)
-                recording.dispatch(min(max(1, -(-self._count // size)), device.limits.workgroups))
+                recording.push(bound, self.count)
+                recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
                 recording.barrier("compute", "transfer")
                 recording.copy(gathered, self._mapped, nodes.nbytes)
                 recording.barrier("transfer", "host")
@@ -53,5 +58,5 @@ class Gather(Resource):
         """Return the distances, in the order of the nodes, shape (k,), uint32."""
         self._recording.submit()
         self._recording.wait()
-        found: Uint32s = self._mapped.view()[: self._count].copy()
+        found: Uint32s = self._mapped.view()[: self.count].copy()
         return found

@@ -15,7 +15,10 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import Algorithm, Outcome, Reader, Terminal, Walker
+from vkssp.solvers.batch import Batch
+from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
+from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
@@ -150,26 +153,49 @@ class Session(Resource):
     def _blocks(
         self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s
     ) -> Iterator[Uint32s]:
+        batch: Batch | None = None
         reader: Reader | None = None
         size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
         try:
+            with self.holding():
+                self._check_same(graph)
+                batch = self._batch(wanted, len(seeds))
+            size = size if batch is None else batch.searches
             for first in range(0, len(seeds), size):
-                block = np.full((len(seeds[first : first + size]), len(wanted)), UNREACHABLE, np.uint32)
-                for row, group in zip(block, seeds[first : first + size], strict=True):
+                groups = seeds[first : first + size]
+                block = None
+                if batch is not None:
                     with self.holding():
-                        if self.graph is not graph:
-                            raise QueryError("weights changed while a table was made; ask for it again")
-                        if group and len(wanted):
-                            outcome = self._run(group, [])
-                            if reader is None or reader.closed:
-                                reader = self._algorithm().reader(wanted)
-                            row[:] = reader.read()
-                            if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
-                                raise DistanceOverflowError(OVERFLOW)
+                        self._check_same(graph)
+                        block = batch.rows(groups)
+                if block is None:
+                    block = np.full((len(groups), len(wanted)), UNREACHABLE, np.uint32)
+                    for row, group in zip(block, groups, strict=True):
+                        with self.holding():
+                            self._check_same(graph)
+                            if group and len(wanted):
+                                outcome = self._run(group, [])
+                                if reader is None or reader.closed:
+                                    reader = self._algorithm().reader(wanted)
+                                row[:] = reader.read()
+                                if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
+                                    raise DistanceOverflowError(OVERFLOW)
                 yield block
         finally:
-            if reader is not None:
-                reader.close()
+            for part in (batch, reader):
+                if part is not None:
+                    part.close()
+
+    def _check_same(self, graph: Graph) -> None:
+        if self.graph is not graph:
+            raise QueryError("weights changed while a table was made; ask for it again")
+
+    def _batch(self, wanted: Uint32s, rows: int) -> Batch | None:
+        """Return what makes many rows at once, None where the algorithm makes one after the other."""
+        graph = self._shared.graph
+        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or rows < 2 or not len(wanted):
+            return None
+        return Batch(graph, wanted, rows, self._parameters)
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
