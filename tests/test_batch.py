@@ -83,17 +83,21 @@ def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Devic
                 table(solver, np.array([1, 0]), np.array([3]))
 
 
-def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("reduction", ["none", "full"])
+def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
     monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
     graph = grid(30, seed=2)
-    with Solver(graph, "block_resident", device, reduction="none") as solver:
-        on_device = solver._shared.graph
-        parameters = solver._parameters
-        nodes = np.arange(10, dtype=np.uint32)
-        with Batch(on_device, nodes, 77, parameters) as batch:
-            assert batch.searches == 77
-        each = 8 * graph.num_nodes + 12 * len(nodes)
-        monkeypatch.setattr(Device, "free_bytes", lambda device: 2 * (5 * each + 1) + 10**6)
-        monkeypatch.setattr(batch_module, "MOST_MEMORY", (5 * each + 1) / (2 * (5 * each + 1) + 10**6))
-        with Batch(on_device, nodes, 77, parameters) as batch:
-            assert batch.searches == 5
+    sources, targets = np.arange(20), np.arange(10)
+    expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
+    made: list[int] = []
+    make = Batch.__init__
+    monkeypatch.setattr(Batch, "__init__", lambda self, *args: made.append(args[2]) or make(self, *args))
+    with Solver(graph, "block_resident", device, reduction=reduction) as solver:
+        assert np.array_equal(table(solver, sources, targets), expected) and made == [20]
+        nodes = solver.core_nodes or graph.num_nodes
+        each = 8 * nodes + 12 * len(targets) * (2 if reduction == "full" else 1)
+        for fitting in (5, 1, 0):
+            monkeypatch.setattr(Device, "free_bytes", lambda device, fitting=fitting: 10**9 if fitting > 1 else 10**8)
+            monkeypatch.setattr(batch_module, "MOST_MEMORY", (fitting + 0.5) * each / (10**9 if fitting > 1 else 10**8))
+            assert np.array_equal(table(solver, sources, targets), expected)
+    assert made == [20, 5], "one at a time needs no batch"

@@ -23,6 +23,22 @@ MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY = 256, 8, 0.5
 MOST_DISTANCES = 1 << 25
 
 
+def most_searches(graph: DeviceGraph, rows: int, wanted: int) -> int:
+    """Return how many searches there are at once, where so many rows of so many nodes are wanted; none may fit."""
+    device, num_nodes = graph.device, max(1, graph.num_nodes)
+    if isinstance(graph, ReducedGraph):
+        # Of each node the distances of two core nodes.
+        num_nodes, wanted = max(1, graph.core.num_nodes), 2 * wanted
+    return min(
+        rows,
+        int(MOST_MEMORY * device.free_bytes()) // (8 * num_nodes + 12 * wanted),
+        device.limits.buffer // (4 * max(num_nodes, wanted)),
+        2**32 // num_nodes,
+        MOST_DISTANCES // max(1, wanted),
+        MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,
+    )
+
+
 class SearchesAtOnce(BlockResident):
     """block_resident for several searches at once; they share thresholds, and end together.
 
@@ -57,18 +73,18 @@ class Batch(Resource):
         The graph, on its device.
     nodes : numpy.ndarray
         The nodes whose distances are wanted, shape (k,), uint32.
-    rows : int
-        How many there will be; as many as have room are made at once.
+    searches : int
+        How many rows are made at once, see `most_searches`.
     parameters : mapping of str to int or None
         Those of block_resident.
 
     Attributes
     ----------
     searches : int
-        Rows that are made at once at most.
+        How many rows are made at once.
     """
 
-    def __init__(self, graph: DeviceGraph, nodes: Uint32s, rows: int, parameters: dict[str, int | None]) -> None:
+    def __init__(self, graph: DeviceGraph, nodes: Uint32s, searches: int, parameters: dict[str, int | None]) -> None:
         super().__init__(graph)
         self._graph = graph
         self._core = graph.core if isinstance(graph, ReducedGraph) else graph
@@ -80,11 +96,11 @@ class Batch(Resource):
             self._first, self._second = place.reshape(-1, 2).T
             self._sorted = np.argsort(nodes, kind="stable")
             self._nodes = nodes[self._sorted]
-        self.searches = _most_searches(self._core, rows, len(gathered))
+        self.searches = searches
         try:
             self._search = SearchesAtOnce(self._core, self.searches, self, parameters)
-            searches = np.arange(self.searches, dtype=np.uint32)[:, None]
-            places = (searches * np.uint32(self._core.num_nodes) + gathered).reshape(-1)
+            first = np.arange(searches, dtype=np.uint32)[:, None] * np.uint32(self._core.num_nodes)
+            places = (first + gathered).reshape(-1)
             self._gather = Gather(graph.device, self._search.distances, places, self)
         except BaseException:
             self.close()
@@ -135,16 +151,3 @@ class Batch(Resource):
         for begin, end, distance in zip(low, high, inside.distances, strict=True):
             places = self._sorted[begin:end]
             row[places] = np.minimum(row[places], np.uint64(distance))
-
-
-def _most_searches(graph: DeviceGraph, rows: int, wanted: int) -> int:
-    """Return how many searches there are at once."""
-    device, num_nodes = graph.device, max(1, graph.num_nodes)
-    fitting = min(
-        int(MOST_MEMORY * device.free_bytes()) // (8 * num_nodes + 12 * wanted),
-        device.limits.buffer // (4 * max(num_nodes, wanted)),
-        2**32 // num_nodes,
-        MOST_DISTANCES // max(1, wanted),
-        MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,
-    )
-    return max(1, min(rows, fitting))

@@ -15,7 +15,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import Algorithm, Outcome, Reader, Terminal, Walker
-from vkssp.solvers.batch import Batch
+from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.graph import DeviceGraph
@@ -118,8 +118,7 @@ class Session(Resource):
     ) -> Iterator[Uint32s]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
-        This is what all tables are made of: an engine that searches for many sources at once would take the place of
-        the loop here.
+        This is what all tables are made of. Where the algorithm is block_resident many searches go at once.
 
         Parameters
         ----------
@@ -169,22 +168,30 @@ class Session(Resource):
                         self._check_same(graph)
                         block = batch.rows(groups)
                 if block is None:
-                    block = np.full((len(groups), len(wanted)), UNREACHABLE, np.uint32)
-                    for row, group in zip(block, groups, strict=True):
-                        with self.holding():
-                            self._check_same(graph)
-                            if group and len(wanted):
-                                outcome = self._run(group, [])
-                                if reader is None or reader.closed:
-                                    reader = self._algorithm().reader(wanted)
-                                row[:] = reader.read()
-                                if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
-                                    raise DistanceOverflowError(OVERFLOW)
+                    block, reader = self._one_by_one(graph, groups, checked, wanted, reader)
                 yield block
         finally:
             for part in (batch, reader):
                 if part is not None:
                     part.close()
+
+    def _one_by_one(
+        self, graph: Graph, groups: list[list[Terminal]], checked: Uint32s, wanted: Uint32s, reader: Reader | None
+    ) -> tuple[Uint32s, Reader | None]:
+        """Return rows, each from a search of its own, and what read them."""
+        block = np.full((len(groups), len(wanted)), UNREACHABLE, np.uint32)
+        for row, group in zip(block, groups, strict=True):
+            with self.holding():
+                self._check_same(graph)
+                if not group or not len(wanted):
+                    continue
+                outcome = self._run(group, [])
+                if reader is None or reader.closed:
+                    reader = self._algorithm().reader(wanted)
+                row[:] = reader.read()
+                if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
+                    raise DistanceOverflowError(OVERFLOW)
+        return block, reader
 
     def _check_same(self, graph: Graph) -> None:
         if self.graph is not graph:
@@ -193,9 +200,10 @@ class Session(Resource):
     def _batch(self, wanted: Uint32s, rows: int) -> Batch | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
         graph = self._shared.graph
-        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or rows < 2 or not len(wanted):
+        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not len(wanted):
             return None
-        return Batch(graph, wanted, rows, self._parameters)
+        searches = most_searches(graph, rows, len(wanted))
+        return Batch(graph, wanted, searches, self._parameters) if searches > 1 else None
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
