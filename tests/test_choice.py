@@ -50,6 +50,24 @@ def test_arcs_that_fit_into_no_buffer_are_swept_as_edges(device: Device, monkeyp
         assert np.array_equal(solver.distances(5), heap_dijkstra(graph, 5))
 
 
+def test_blocks_that_fit_into_no_buffer_are_left_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What block_resident makes of arcs takes more than they do, where nodes have few of them or these are heavy."""
+    nodes = np.arange(3000)
+    river = Graph.from_edges(nodes[1:], nodes[:-1], np.ones(len(nodes) - 1))
+    road = road_grid(64)
+    heavy = road.with_weights(road.weight + 2**24)
+    for graph, enough in ((river, 16 * river.num_nodes), (heavy, 12 * heavy.num_arcs), (road, 8 * road.num_arcs)):
+        assert choose(PreparedGraph(graph), enough) == "block_resident"
+        Solver(graph, device=device).close()
+        expected = "block_resident" if graph is road else "near_far"
+        less = enough if graph is road else enough - 1
+        with monkeypatch.context() as patch:
+            patch.setattr(device, "limits", dataclasses.replace(device.limits, storage_range=less))
+            with Solver(graph, device=device, reduction="none") as solver:
+                assert solver.algorithm == expected
+                assert np.array_equal(solver.distances(2999), heap_dijkstra(graph, 2999))
+
+
 def test_a_reduction_that_does_not_fit_is_left_out(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = road_grid(64, shape_nodes=3)
     Solver(graph, device=device).close()

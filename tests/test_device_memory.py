@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.graphs import make_solver
@@ -43,6 +44,18 @@ def test_needs_are_what_is_taken(device: Device, monkeypatch: pytest.MonkeyPatch
             before = solver.memory_bytes
             solver.prepare_routes()
             assert solver.memory_bytes - before == pytest.approx(needs[2], abs=_SMALL)
+
+
+def test_needs_of_blocks_whose_records_hold_few_arcs(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Because weights are too heavy for them, or nodes have more arcs."""
+    needs = record_needs(monkeypatch)
+    road = GRAPHS["road"]
+    tail = np.repeat(np.arange(20_000), 9)
+    many = Graph.from_edges(tail, (tail + np.arange(len(tail)) % 9) % 20_000, np.full(len(tail), 7))
+    for graph in (road.with_weights(road.weight + 2**24), many):
+        needs.clear()
+        with Solver(graph, "block_resident", device, reduction="none") as solver:
+            assert 0 <= solver.memory_bytes - needs[0] < _SMALL < 12 * graph.num_arcs / 3
 
 
 def test_needs_of_reduced_graphs(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

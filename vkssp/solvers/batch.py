@@ -23,7 +23,7 @@ MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY = 256, 8, 0.5
 MOST_DISTANCES = 1 << 25
 
 
-def most_searches(graph: DeviceGraph, rows: int, wanted: int) -> int:
+def most_searches(graph: DeviceGraph, rows: int, wanted: int, block: int | None) -> int:
     """Return how many searches there are at once, where so many rows of so many nodes are wanted; none may fit."""
     device, num_nodes = graph.device, max(1, graph.num_nodes)
     if isinstance(graph, ReducedGraph):
@@ -31,8 +31,8 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int) -> int:
         num_nodes, wanted = max(1, graph.core.num_nodes), 2 * wanted
     return min(
         rows,
-        int(MOST_MEMORY * device.free_bytes()) // (8 * num_nodes + 12 * wanted),
-        device.limits.buffer // (4 * max(num_nodes, wanted)),
+        int(MOST_MEMORY * device.free_bytes()) // ((8 + 24 // (block or 1024)) * num_nodes + 12 * wanted),
+        device.limits.buffer // (4 * max(num_nodes, wanted) * (4 if block and block < 4 else 1)),  # 16 bytes a block
         2**32 // num_nodes,
         MOST_DISTANCES // max(1, wanted),
         MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,

@@ -21,9 +21,8 @@ from vkssp.errors import QueryError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
-from vkssp.landmarks import leaving_share
 from vkssp.solvers.base import Description, Parameter, Terminal
-from vkssp.solvers.blocks import place_bits
+from vkssp.solvers.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
 from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
@@ -99,10 +98,12 @@ class BlockResident(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         prepared, (_, block) = self._graph.prepared, self._sizes()
-        share = 1.0 if at_most else leaving_share(prepared.first_out, prepared.arcs[:, 0], block=block)
-        num_blocks = -(-self._num_nodes // block)
-        of_blocks = (16 + 24 * self._searches) * num_blocks  # with those that a search has by itself
-        return of_blocks + self._graph.missing(block, 16 * self._num_nodes + int(12 * share * prepared.num_arcs))
+        of_blocks = (16 + 24 * self._searches) * -(-self._num_nodes // block)  # with those that a search has by itself
+        if at_most:
+            of_arcs = RECORD_BYTES * self._num_nodes + OTHER_BYTES * prepared.num_arcs
+        else:
+            of_arcs = sum(bytes_in_blocks(prepared.first_out, prepared.arcs, block))
+        return of_blocks + self._graph.missing(block, of_arcs)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""

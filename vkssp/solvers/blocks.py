@@ -17,6 +17,8 @@ from vkssp.graph import UNREACHABLE
 
 #: Arcs of a record, the components of a uvec4 in shaders/block_resident.comp.
 RECORD = 4
+#: Bytes of a record, and of an arc that is in none.
+RECORD_BYTES, OTHER_BYTES = 4 * RECORD, 12
 # Nodes whose arcs are put in order at once; what that takes beside the result stays small, and in the caches.
 _NODES_AT_ONCE = 1 << 18
 
@@ -94,6 +96,12 @@ def words_in_blocks(
         result[some.other] = np.arange(count, count + len(some.other))
         count += len(some.other)
     return result
+
+
+def bytes_in_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> tuple[int, int]:
+    """Return the bytes of the records and of the other arcs that `make_blocks` makes, without making them."""
+    others = sum(len(some.other) for some in _dealt(first_out, arcs, block))
+    return RECORD_BYTES * (len(first_out) - 1), OTHER_BYTES * others
 
 
 @dataclass(frozen=True, eq=False)

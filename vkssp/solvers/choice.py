@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from vkssp.errors import QueryError
-from vkssp.landmarks import leaving_share
+from vkssp.landmarks import BLOCK, leaving_share
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import Algorithm, check_parameters
+from vkssp.solvers.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
 from vkssp.solvers.prepare import PreparedGraph
 
 #: The algorithm that stands for the one that fits the graph best.
@@ -84,7 +85,18 @@ def choose(prepared: PreparedGraph, largest_buffer: int) -> str:
     if prepared.arcs.nbytes > largest_buffer:
         return "bellman_ford_edge"  # the others need all arcs in one buffer, this one has them in three
     if mean <= _SPARSE:
-        return "block_resident" if leaving_share(first_out, prepared.arcs[:, 0]) <= _LOCAL else "near_far"
+        is_local = leaving_share(first_out, prepared.arcs[:, 0]) <= _LOCAL
+        return "block_resident" if is_local and _fits_into_blocks(prepared, largest_buffer) else "near_far"
     degree = np.diff(first_out)
     in_hubs = int(degree[degree >= _HUB * mean].sum(dtype=np.int64))
     return "bellman_ford_edge" if in_hubs >= _SKEWED * num_arcs else "near_far"
+
+
+def _fits_into_blocks(prepared: PreparedGraph, largest_buffer: int) -> bool:
+    """Return whether buffers hold what block_resident makes of the arcs, for blocks of the usual size.
+
+    That is more than the arcs themselves where nodes have less than two of them, or weights are too heavy for records.
+    """
+    if max(RECORD_BYTES * prepared.num_nodes, OTHER_BYTES * prepared.num_arcs) <= largest_buffer:
+        return True
+    return max(bytes_in_blocks(prepared.first_out, prepared.arcs, BLOCK)) <= largest_buffer

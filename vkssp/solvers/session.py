@@ -202,7 +202,7 @@ class Session(Resource):
         graph = self._shared.graph
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not len(wanted):
             return None
-        searches = most_searches(graph, rows, len(wanted))
+        searches = most_searches(graph, rows, len(wanted), self._parameters.get("block"))
         return Batch(graph, wanted, searches, self._parameters) if searches > 1 else None
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
