@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Metres to either side of a road that an isochrone covers.
 DEFAULT_WIDTH_M = 50.0
+#: The least and the most: areas are told to a tenth of a metre, and on a plane.
+WIDTHS_M = (1.0, 10_000.0)
 # Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
@@ -286,8 +288,12 @@ def _degrees(area: Any, metres: npt.NDArray[np.float64], width_m: float) -> Any:
     polygons = []
     for polygon in shapely.get_parts(area):
         holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) >= _HOLE * width_m**2]
-        polygons.append(orient(shapely.Polygon(polygon.exterior, holes)))
-    return shapely.transform(shapely.MultiPolygon(polygons), lambda points: np.round(points / metres, _DECIMALS))
+        polygons.append(shapely.Polygon(polygon.exterior, holes))
+    whole = shapely.transform(shapely.MultiPolygon(polygons), lambda points: points / metres)
+    # Points that are just rounded may make rings that cross themselves, where bands are narrow.
+    rounded = shapely.get_parts(shapely.set_precision(whole, 10.0**-_DECIMALS))
+    result = shapely.MultiPolygon([orient(polygon) for polygon in rounded])
+    return shapely.transform(result, lambda points: np.round(points, _DECIMALS))
 
 
 def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
