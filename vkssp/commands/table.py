@@ -11,11 +11,12 @@ from vkssp.commands.common import (
     add_graph,
     add_json,
     add_solver,
+    check_outputs,
     is_watched,
     load,
     solver_parameters,
 )
-from vkssp.commands.routing import add_avoid, add_metric, check_outputs
+from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 
 SUMMARY = "find what it takes from each of many places to each of others"
