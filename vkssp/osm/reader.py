@@ -192,7 +192,7 @@ class _Collector:
         tags = self._tags(item)
         if self._turns is not None:
             self._turns.add_node(item.id, tags)
-            # Most are crossings, which need no more. Asked for by key, as one goes through tags only to the first broken.
+            # Most are crossings, which need no more. Asked for by key, as broken tags end a walk through all.
             if not any(key in tags for key in self._passage_keys):
                 return
         attributes = node_attributes(tags, self._profile)
