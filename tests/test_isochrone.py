@@ -171,8 +171,8 @@ def test_limits_and_widths_that_mean_nothing(device: Device) -> None:
         for limits in ([], [0], [-5], [float("nan")], [float("inf")], [2**32], ["x"], None):
             with pytest.raises(QueryError, match=r"limits is .*; give seconds or weights, more than 0"):
                 router.isochrones((STEP, STEP), limits)  # type: ignore[arg-type]
-        for width in (float("nan"), -1, 0.1, 1e7):
+        for width in (float("nan"), -1, 0.1, 1e7, "wide", None):
             with pytest.raises(QueryError, match=r"width is .*; give metres, from 1 to 10,000"):
-                router.isochrones((STEP, STEP), [5], width)
+                router.isochrones((STEP, STEP), [5], width)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="not on this map"):
             router.isochrones((50, 50), [5])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -244,8 +245,8 @@ class Router(Resource):
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
             what = "metres" if metres else "seconds or weights"
             raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
-        if not WIDTHS_M[0] <= width_m <= WIDTHS_M[1]:
-            raise QueryError(f"width is {width_m}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
+        if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
+            raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
         start = index.nearest(*origin)
         if start is None or index.on_island(start) or not index.leaves(start):
             start = index.nearest(*origin, leaving=True) or start
