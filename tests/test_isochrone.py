@@ -16,7 +16,7 @@ from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import WIDTHS_M, Begun, isochrone_geojson, isochrones, write_isochrones
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Begun, isochrone_geojson, isochrones, write_isochrones
 from vkssp.routing.snap import StreetIndex
 
 STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m
@@ -91,6 +91,22 @@ def test_alone_the_blocks_between_streets_are_holes_unless_they_are_small() -> N
     assert len(fine.area.geoms) == 1 and len(fine.area.geoms[0].interiors) == 4
     (coarse,) = isochrones(index, distances, [], [10**5], width_m=200)
     assert not coarse.area.geoms[0].interiors
+
+
+def test_areas_are_cut_at_the_180th_meridian() -> None:
+    """A street of two arcs, the first of which crosses it."""
+    for turn in (1, -1):
+        lon = [turn * 179.999, turn * -179.998, turn * -179.997]
+        graph = Graph.from_edges([0, 1], [1, 2], [9, 9], lat=[0.0, 0.0, 0.0], lon=lon)
+        index = StreetIndex(graph)
+        (found,) = isochrones(index, np.array([0, 9, 18], np.uint32), [], [18])
+        written = shapely.from_geojson(json.dumps(isochrone_geojson([found])["features"][0]["geometry"]))
+        west, _, east, _ = written.bounds
+        assert (west, east) == (-180.0, 180.0) and shapely.is_valid(written)
+        widths = sorted(part.bounds[2] - part.bounds[0] for part in written.geoms)
+        cap = DEFAULT_WIDTH_M / METRES_PER_DEGREE
+        assert widths == pytest.approx([0.001 + cap, 0.003 + cap], abs=3e-6)
+        assert all(part.exterior.is_ccw for part in written.geoms)
 
 
 def test_narrow_bands_are_valid_polygons(andorra_path: Path) -> None:
