@@ -172,6 +172,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5", "--map", "."], "it is a folder"),
         (["nearest", "GRAPH", "--at", FROM, "--output", "GRAPH"], "needed for something else"),
         (["import", "EXTRACT", "EXTRACT"], "needed for something else"),
+        (["import", "EXTRACT", "my.toml", "--profile", "my.toml"], "my.toml, which is needed for something else"),
+        (
+            ["route", "GRAPH", "--from", FROM, "--to", TO, "--profile", "my.toml", "--map", "my.toml"],
+            "my.toml, which is needed for something else",
+        ),
+        (["distances", "GRAPH", "--source", "0", "--coordinates", "g.co", "--trace", "g.co"], "needed for something"),
         (["import", "EXTRACT", "out.osm.pbf"], "named like an extract"),
         (["info", "x" * 300], "File name too long"),
         (["distances", "GRAPH", "--source", "99999999"], "source is 99999999; node ids of this graph go from 0 to"),

@@ -67,6 +67,21 @@ def test_bbox_holds_the_places_too() -> None:
     assert route_geojson(a_route(LINE))["bbox"] == [-8.5, 50.0, -8.1, 50.2]
 
 
+@pytest.mark.parametrize(("east", "west"), [(179.9, -179.7), (180.0, -179.9), (179.9, -180.0)])
+def test_lines_are_cut_at_the_180th_meridian(east: float, west: float) -> None:
+    ends = {"origin": Place(1.0, east, 1.0, east, 0.0), "destination": Place(5.0, west, 5.0, west, 0.0)}
+    for way in (1, -1):
+        collection = route_geojson(a_route([[1.0, east], [5.0, west]][::way], **ends))
+        assert collection["bbox"] == [east, 1.0, west, 5.0]
+        geometry = collection["features"][0]["geometry"]
+        assert geometry["type"] == "MultiLineString"
+        before, after = geometry["coordinates"]
+        share = (180.0 - east) / (360.0 + west - east)
+        crossing = pytest.approx(1.0 + 4.0 * share)
+        assert before[-1] == [180.0 * way, crossing] and after[0] == [-180.0 * way, crossing]
+        assert [before[0], after[-1]] == [[east, 1.0], [west, 5.0]][::way]
+
+
 @pytest.mark.parametrize("points", [[[50.1, -8.2]], [[50.1, -8.2], [50.1, -8.2]]])
 def test_a_route_without_length_is_still_a_line(points: list[list[float]]) -> None:
     line = route_geojson(a_route(points, distance_m=0.0))["features"][0]

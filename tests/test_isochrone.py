@@ -16,7 +16,7 @@ from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import Begun, isochrone_geojson, isochrones, write_isochrones
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Begun, isochrone_geojson, isochrones, write_isochrones
 from vkssp.routing.snap import StreetIndex
 
 STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m
@@ -93,6 +93,32 @@ def test_alone_the_blocks_between_streets_are_holes_unless_they_are_small() -> N
     assert not coarse.area.geoms[0].interiors
 
 
+def test_areas_are_cut_at_the_180th_meridian() -> None:
+    """A street of two arcs, the first of which crosses it."""
+    for turn in (1, -1):
+        lon = [turn * 179.999, turn * -179.998, turn * -179.997]
+        graph = Graph.from_edges([0, 1], [1, 2], [9, 9], lat=[0.0, 0.0, 0.0], lon=lon)
+        index = StreetIndex(graph)
+        (found,) = isochrones(index, np.array([0, 9, 18], np.uint32), [], [18])
+        written = shapely.from_geojson(json.dumps(isochrone_geojson([found])["features"][0]["geometry"]))
+        west, _, east, _ = written.bounds
+        assert (west, east) == (-180.0, 180.0) and shapely.is_valid(written)
+        widths = sorted(part.bounds[2] - part.bounds[0] for part in written.geoms)
+        cap = DEFAULT_WIDTH_M / METRES_PER_DEGREE
+        assert widths == pytest.approx([0.001 + cap, 0.003 + cap], abs=3e-6)
+        assert all(part.exterior.is_ccw for part in written.geoms)
+
+
+def test_narrow_bands_are_valid_polygons(andorra_path: Path) -> None:
+    graph = read_graph(andorra_path)
+    distances = heap_dijkstra(graph, int(np.argmin(np.hypot(graph.lat - 42.5073, graph.lon - 1.5342))))  # type: ignore[operator]
+    for width in WIDTHS_M[0], 2, 5:
+        (found,) = isochrones(StreetIndex(graph), distances, [], [3000], width_m=width)
+        assert shapely.is_valid(found.area) and len(found.area.geoms)
+        for polygon in found.area.geoms:
+            assert polygon.exterior.is_ccw and not any(hole.is_ccw for hole in polygon.interiors)
+
+
 def test_on_a_real_map_it_holds_what_is_reached_and_nothing_far_from_it(andorra_path: Path) -> None:
     graph = read_graph(andorra_path)
     index = StreetIndex(graph)
@@ -161,7 +187,8 @@ def test_limits_and_widths_that_mean_nothing(device: Device) -> None:
         for limits in ([], [0], [-5], [float("nan")], [float("inf")], [2**32], ["x"], None):
             with pytest.raises(QueryError, match=r"limits is .*; give seconds or weights, more than 0"):
                 router.isochrones((STEP, STEP), limits)  # type: ignore[arg-type]
-        with pytest.raises(QueryError, match="width is nan; give metres"):
-            router.isochrones((STEP, STEP), [5], float("nan"))
+        for width in (float("nan"), -1, 0.1, 1e7, "wide", None):
+            with pytest.raises(QueryError, match=r"width is .*; give metres, from 1 to 10,000"):
+                router.isochrones((STEP, STEP), [5], width)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="not on this map"):
             router.isochrones((50, 50), [5])

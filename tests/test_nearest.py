@@ -45,6 +45,13 @@ def test_there_may_be_fewer_streets_than_were_asked_for(device: Device) -> None:
             nearest_places(index, (0, 0), number)  # type: ignore[arg-type]
 
 
+def test_arcs_both_ways_are_one_street() -> None:
+    """Five times the same two nodes, either way, and then another street."""
+    graph = Graph.from_edges([0, 1] * 5 + [1], [1, 0] * 5 + [2], [1] * 11, lat=[0, 0, 0], lon=[0, 0.001, 0.002])
+    found = nearest_places(StreetIndex(graph), (0.0001, 0.0004), 2)
+    assert [round(place.snapped_lon, 6) for place in found] == [0.0004, 0.001]
+
+
 def test_many_places_at_once_are_found_as_one_by_one(andorra_path: Path) -> None:
     graph = read_graph(andorra_path, turns="none")
     index = StreetIndex(graph)

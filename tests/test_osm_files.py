@@ -26,7 +26,7 @@ from tests.osm_maps import (
 )
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
-from vkssp.osm import is_extract
+from vkssp.osm import import_extract, is_extract
 
 
 def test_missing_nodes_split_the_way(tmp_path: Path) -> None:
@@ -86,6 +86,21 @@ def test_tags_that_are_not_utf8_are_mended(tmp_path: Path) -> None:
     assert graph.num_arcs == 1  # tags after the broken one count
     assert streets_of(graph).arc_name(0) == "ABC\ufffd\ufffdFGH"
     assert report.nonsense == {"text that is not UTF-8": 1}
+
+
+@pytest.mark.parametrize("turns", ["none", "restrictions", "costs"])
+def test_barriers_after_tags_that_are_not_utf8(tmp_path: Path, turns: str) -> None:
+    path = tmp_path / "map.osm.pbf"
+    with osmium.SimpleWriter(osmium.io.File(str(path), "pbf,pbf_compression=none")) as writer:
+        for node in (1, 2, 3):
+            tags = [("alt_name", "ABCDEFGH"), ("barrier", "bollard")] if node == 2 else []
+            writer.add_node(Node(id=node, location=(node / 1000, 0.0), tags=tags))
+        writer.add_way(Way(id=5, nodes=[1, 2, 3], tags=ROAD))
+    data = path.read_bytes()
+    assert data.count(b"ABCDEFGH") == 1
+    path.write_bytes(data.replace(b"ABCDEFGH", b"ABC\xff\xfeFGH"))
+    _, report = import_extract(path, turns=turns)
+    assert report.barriers == 1
 
 
 def test_report_counts_and_prints(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.test_table import Place, places_of
 from vkssp import UNREACHABLE, Graph, GraphError, NoRouteError, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
 from vkssp.routing.metric import METRICS
-from vkssp.routing.table import METRICS as COLUMNS
+from vkssp.routing.table import DTYPES
 from vkssp.traffic import speed_weights
 
 MIDDLE = box(-1, 40, 1, 60)
@@ -49,7 +49,7 @@ def outside(router: Router, places: list[Place]) -> list[Place]:
 
 def check_pairs(router: Router, sources: list[Place], targets: list[Place]) -> np.ndarray:
     """Check that a table holds what routes do, and return its weights."""
-    found = router.table(sources, targets, list(COLUMNS)).read()
+    found = router.table(sources, targets, list(DTYPES)).read()
     for i, origin in enumerate(sources):
         for j, destination in enumerate(targets):
             try:
@@ -86,7 +86,7 @@ def test_metres_along_links_without_length(device: Device) -> None:
     """A gate is two arcs between the same nodes that have no length, and make a cycle of weight zero."""
     graph = street_map([(0, 0), (0, 10), (0, 10), (0, 20)], [(0, 1, 100), (1, 2, 50), (2, 3, 100)])
     with Router(graph, device=device, metric="distance") as router:
-        found = router.table([at(0, 2)], [at(0, 15)], list(COLUMNS)).read()
+        found = router.table([at(0, 2)], [at(0, 15)], list(DTYPES)).read()
         route = router.route(at(0, 2), at(0, 15))
     assert found["duration"][0, 0] == pytest.approx(route.duration_s) and route.duration_s == pytest.approx(18.0)
     assert found["distance"][0, 0] == pytest.approx(route.distance_m)
@@ -105,11 +105,11 @@ def test_speeds_reach_what_areas_leave(device: Device, metric: str, turns: str) 
     whole[arcs] = weights
     with Router(graph, "near_far", device, metric=metric, avoid=area) as router:
         places = outside(router, places_of(graph, 8, 3))
-        before = router.table(places, metrics=list(COLUMNS)).read()
+        before = router.table(places, metrics=list(DTYPES)).read()
         assert router.set_speeds(speeds) == expected and expected.arcs == len(arcs)
         assert np.array_equal(router.graph.weight, whole)
         with Router(graph.with_weights(whole), "dijkstra", metric=metric, avoid=area) as fresh:
-            tables = [one.table(places, metrics=list(COLUMNS)).read() for one in (router, fresh)]
+            tables = [one.table(places, metrics=list(DTYPES)).read() for one in (router, fresh)]
             assert all(np.array_equal(*(table[name] for table in tables)) for name in ("weight", "duration"))
             found = 0
             for first, via, last in zip(places, places[1:], places[2:], strict=False):

@@ -223,6 +223,7 @@ def test_places_that_are_nowhere_are_named(device: Device, andorra_path: Path) -
             ([place, (1.0, 2.0, 3.0)], [place], "source 1 is .*; give a pair"),
             ([], [place], "no sources"),
             ([place], [], "no targets"),
+            (5, [place], "sources is 5; give a list"),
         ):
             with pytest.raises(QueryError, match=message):
                 router.table(sources, targets)  # type: ignore[arg-type]

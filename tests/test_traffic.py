@@ -130,12 +130,16 @@ def test_files(graph: Graph, tmp_path: Path) -> None:
         ("arc,weight\n99999999999999999999999,1\n", FormatError, "64 bits"),
         ("way,speed_kmh\n1.5,2\n", FormatError, "line 2: '1.5,2' is not a way and a speed"),
         ("way,speed_kmh\n5,0\n", QueryError, "above 0"),
+        ("way,speed_kmh\n9,1\n5,30\n8,1\n5,20\n", QueryError, "way 5 has the speeds 30 and 20 km/h; give one"),
     ],
 )
 def test_what_is_no_traffic(graph: Graph, tmp_path: Path, content: str, error: type[Exception], message: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)
     with pytest.raises(error, match=message):
+        with_traffic(graph, path)
+    path.write_bytes(b"way,speed_kmh\n5,30\xff\n")
+    with pytest.raises(FormatError, match="is no text of comma-separated values"):
         with_traffic(graph, path)
     with pytest.raises(FormatError, match="cannot read"):
         with_traffic(graph, tmp_path / "missing.csv")

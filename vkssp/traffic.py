@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import operator
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s, whole_numbers
 from vkssp.rows import own
@@ -117,6 +117,13 @@ def _speed_weights(
     if len(wrong):
         at = int(wrong[0])
         raise QueryError(f"the speed on way {ways[at]} is {speed[at]:g} km/h; give a number above 0")
+    order = np.argsort(ways, kind="stable")
+    torn = np.flatnonzero((np.diff(ways[order]) == 0) & (np.diff(speed[order]) != 0))
+    if len(torn):
+        one, other = order[torn[0] : torn[0] + 2].tolist()
+        raise QueryError(
+            f"way {ways[one]} has the speeds {speed[one]:g} and {speed[other]:g} km/h; give one for each way"
+        )
     arcs, which = streets.arcs_of_ways(ways)
     known = np.zeros(len(ways), np.bool_)
     known[which] = True
@@ -166,30 +173,24 @@ def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt
     """Return which two columns a file has, and both."""
     numbers: list[int] = []
     values: list[float] = []
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            lines = csv.reader(stream)
-            header = [name.strip().lower() for name in next(lines, [])]
-            names = next((pair for pair in (_WAYS, _ARCS) if set(pair) <= set(header)), None)
-            if names is None:
-                raise FormatError(f"{path} has no columns way,speed_kmh or arc,weight in its first line; name them")
-            places = [header.index(name) for name in names]
-            for line in lines:
-                if not line:
-                    continue
-                try:
-                    numbers.append(int(line[places[0]]))
-                    value = float(line[places[1]])
-                    if names == _ARCS and not (math.isfinite(value) and value == int(value)):
-                        raise ValueError
-                    values.append(value)
-                except (ValueError, IndexError):
-                    what = "a way and a speed" if names == _WAYS else "an arc and a whole weight"
-                    raise FormatError(f"{path}, line {lines.line_num}: {','.join(line)[:60]!r} is not {what}") from None
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"{path} is no text of comma-separated values ({error})") from None
+    with csv_lines(path) as lines:
+        header = [name.strip().lower() for name in next(lines, [])]
+        names = next((pair for pair in (_WAYS, _ARCS) if set(pair) <= set(header)), None)
+        if names is None:
+            raise FormatError(f"{path} has no columns way,speed_kmh or arc,weight in its first line; name them")
+        places = [header.index(name) for name in names]
+        for line in lines:
+            if not line:
+                continue
+            try:
+                numbers.append(int(line[places[0]]))
+                value = float(line[places[1]])
+                if names == _ARCS and not (math.isfinite(value) and value == int(value)):
+                    raise ValueError
+                values.append(value)
+            except (ValueError, IndexError):
+                what = "a way and a speed" if names == _WAYS else "an arc and a whole weight"
+                raise FormatError(f"{path}, line {lines.line_num}: {','.join(line)[:60]!r} is not {what}") from None
     try:
         return names, np.array(numbers, np.int64), np.array(values, np.float64)
     except OverflowError:

@@ -17,6 +17,10 @@ from vkssp.traffic import with_traffic
 #: What a command returns: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
 
+# Arguments that name files which are read, and which are written.
+_READ = ("graph", "extract", "coordinates", "sources", "targets", "traffic", "avoid")
+_WRITTEN = ("output", "map", "trace")
+
 
 def latlon(text: str) -> tuple[float, float]:
     """Return the latitude and longitude in ``LAT,LON``."""
@@ -106,6 +110,19 @@ def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     given = dict(args.set)
     checked(args.algorithm, given)
     return {**given, "order": args.order, "reduction": args.reduction}
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Raise `FormatError` unless the files that are wanted can be written, and are none of those that are read."""
+    from vkssp.osm.profile import PROFILES
+    from vkssp.storage import check_writable
+
+    written = [path for name in _WRITTEN if (path := getattr(args, name, None))]
+    read = [path for name in _READ if isinstance(path := getattr(args, name, None), str)]
+    if args.profile not in PROFILES:
+        read.append(args.profile)
+    for number, path in enumerate(written):
+        check_writable(path, *read, *written[number + 1 :])
 
 
 def is_watched(args: argparse.Namespace) -> bool:

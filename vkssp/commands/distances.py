@@ -15,6 +15,7 @@ from vkssp.commands.common import (
     add_graph,
     add_json,
     add_solver,
+    check_outputs,
     load,
     solver_parameters,
 )
@@ -42,12 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Find the distances from one node."""
     from vkssp.solver import Solver
-    from vkssp.storage import atomic_write, check_writable
+    from vkssp.storage import atomic_write
 
-    if args.output:
-        check_writable(args.output, args.graph, args.trace, args.traffic)
-    if args.trace:
-        check_writable(args.trace, args.graph, args.traffic)
+    check_outputs(args)
     parameters = solver_parameters(args)
     counters = "trace" if args.trace else args.counters
     graph = load(args)

@@ -7,6 +7,7 @@ import argparse
 from vkssp.commands.common import (
     Result,
     add_json,
+    check_outputs,
     is_watched,
     load,
 )
@@ -36,9 +37,8 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.generate import is_expression
     from vkssp.osm import import_extract, is_extract
     from vkssp.reading import is_saved
-    from vkssp.storage import check_writable
 
-    check_writable(args.output, args.extract)
+    check_outputs(args)
     if is_extract(args.output):
         raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
     if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):

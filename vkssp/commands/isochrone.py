@@ -11,12 +11,13 @@ from vkssp.commands.common import (
     add_graph,
     add_json,
     add_solver,
+    check_outputs,
     latlon,
     load,
     numbers,
     solver_parameters,
 )
-from vkssp.commands.routing import add_avoid, check_outputs
+from vkssp.commands.routing import add_avoid
 from vkssp.errors import QueryError
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M
 
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=DEFAULT_WIDTH_M,
         metavar="METRES",
-        help=f"metres to either side of a road that count as reached (default: {DEFAULT_WIDTH_M:.0f})",
+        help=f"metres to either side of a road that count as reached, from 1 to 10000 (default: {DEFAULT_WIDTH_M:.0f})",
     )
     add_avoid(parser)
     parser.add_argument("--output", metavar="I.geojson", help="write them as polygons along the roads, GeoJSON")

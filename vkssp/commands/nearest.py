@@ -10,10 +10,10 @@ from vkssp.commands.common import (
     Result,
     add_graph,
     add_json,
+    check_outputs,
     latlon,
     load,
 )
-from vkssp.commands.routing import check_outputs
 
 SUMMARY = "find the streets near a place"
 

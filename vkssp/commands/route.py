@@ -11,11 +11,12 @@ from vkssp.commands.common import (
     add_graph,
     add_json,
     add_solver,
+    check_outputs,
     latlon,
     load,
     solver_parameters,
 )
-from vkssp.commands.routing import add_avoid, add_metric, check_outputs
+from vkssp.commands.routing import add_avoid, add_metric
 
 if TYPE_CHECKING:
     from vkssp.routing.route import Route, Step

@@ -22,14 +22,3 @@ def add_avoid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--avoid", metavar="A.geojson", help="keep out of the polygons in a GeoJSON file; streets they touch are closed"
     )
-
-
-def check_outputs(args: argparse.Namespace) -> None:
-    """Raise `FormatError` unless the files that are wanted can be written, and are none of those that are read."""
-    from vkssp.storage import check_writable
-
-    written = [getattr(args, name, None) for name in ("output", "map")]
-    read = [getattr(args, name, None) for name in ("graph", "sources", "targets", "traffic", "avoid")]
-    for number, path in enumerate(written):
-        if path:
-            check_writable(path, *read, *written[number + 1 :])

@@ -11,11 +11,12 @@ from vkssp.commands.common import (
     add_graph,
     add_json,
     add_solver,
+    check_outputs,
     is_watched,
     load,
     solver_parameters,
 )
-from vkssp.commands.routing import add_avoid, add_metric, check_outputs
+from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 
 SUMMARY = "find what it takes from each of many places to each of others"
@@ -23,11 +24,11 @@ SUMMARY = "find what it takes from each of many places to each of others"
 
 def names(text: str) -> list[str]:
     """Return the metrics in ``NAME,NAME,...``."""
-    from vkssp.routing.table import METRICS
+    from vkssp.routing.table import DTYPES
 
     found = [name.strip() for name in text.split(",")]
-    if not set(found) <= set(METRICS):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(METRICS)}")
+    if not set(found) <= set(DTYPES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(DTYPES)}")
     return found
 
 

@@ -192,7 +192,8 @@ class _Collector:
         tags = self._tags(item)
         if self._turns is not None:
             self._turns.add_node(item.id, tags)
-            if self._passage_keys.isdisjoint(tags):  # so it is with most crossings, of which there are many
+            # Most are crossings, which need no more. Asked for by key, as broken tags end a walk through all.
+            if not any(key in tags for key in self._passage_keys):
                 return
         attributes = node_attributes(tags, self._profile)
         self._nonsense.update(attributes.nonsense)

@@ -89,10 +89,35 @@ def _point(place: Place, role: str) -> dict[str, Any]:
     }
 
 
-def _line(points: npt.NDArray[np.float64]) -> list[list[float]]:
-    line = [_position(lat, lon) for lat, lon in points.tolist()]
+def _line(points: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return a line, cut where it crosses the 180th meridian, as RFC 7946 wants it (section 3.1.9)."""
+    line: list[list[float]] = []
+    lines = [line]
+    for lat, lon in points.tolist():
+        if line and abs(lon - line[-1][0]) > 180.0:
+            before, east = line[-1], math.copysign(180.0, line[-1][0])
+            far = lon + 2.0 * east - before[0]
+            share = (east - before[0]) / far if far else 0.0
+            crossing = before[1] + share * (lat - before[1])
+            line.append(_position(crossing, east))
+            line = [_position(crossing, -east)]
+            lines.append(line)
+        line.append(_position(lat, lon))
+    if len(lines) > 1:
+        return {"type": "MultiLineString", "coordinates": lines}
     # What ends where it starts is still a line to GeoJSON, which wants two positions.
-    return line * 2 if len(line) == 1 else line
+    return {"type": "LineString", "coordinates": line * 2 if len(line) == 1 else line}
+
+
+def _bbox(points: npt.NDArray[np.float64], places: Sequence[Place]) -> list[float]:
+    """Return west, south, east and north; west is the larger one where the way crosses the 180th meridian."""
+    first, *vias, last = ((place.lat, place.lon) for place in places)
+    way = np.concatenate([[first], points, [last]])
+    lat, lon = np.concatenate([way, vias] if vias else [way]).T
+    west, east = lon.min(), lon.max()
+    if (np.abs(np.diff(way[:, 1])) > 180.0).any():
+        west, east = lon[lon >= 0].min(), lon[lon < 0].max()
+    return [*_position(lat.min(), west), *_position(lat.max(), east)]
 
 
 def _steps(route: Route) -> list[dict[str, Any]]:
@@ -103,7 +128,7 @@ def _steps(route: Route) -> list[dict[str, Any]]:
             if step.type == "arrive":
                 geometry: dict[str, Any] = {"type": "Point", "coordinates": _position(step.lat, step.lon)}
             else:
-                geometry = {"type": "LineString", "coordinates": _line(leg.points[step.first : step.last + 1])}
+                geometry = _line(leg.points[step.first : step.last + 1])
             told = {key: value for key, value in asdict(step).items() if key not in ("lat", "lon", "first", "last")}
             features.append(
                 {"type": "Feature", "properties": {"role": "step", "leg": number, **told}, "geometry": geometry}
@@ -127,21 +152,21 @@ def route_geojson(route: Route) -> dict[str, Any]:
         "to"), `name`, and in `snapped` and `snapped_m` the position on the road that each was moved to and how many
         metres away that is. Last, where the route has them, its steps, with `role` "step", the number of their leg
         from 1, and what `Step` has: lines, and points where a leg ends. Positions are longitude and latitude in degrees
-        with seven decimals; `bbox` is west, south, east, north. A figure that is not known is None.
+        with seven decimals; lines that cross the 180th meridian are cut there. `bbox` is west, south, east, north. A
+        figure that is not known is None.
 
     Raises
     ------
     QueryError
         If the route has no points, or one that is not finite.
     """
-    line, places = _line(points_of(route)), places_of(route)
+    points, places = points_of(route), places_of(route)
     roles = ["from", *("via" for _ in places[2:]), "to"]
     ends = [_point(place, role) for place, role in zip(places, roles, strict=True)]
     legs = [{"distance_m": _number(leg.distance_m), "duration_s": _number(leg.duration_s)} for leg in route.legs]
-    everything = np.array(line + [end["geometry"]["coordinates"] for end in ends])
     return {
         "type": "FeatureCollection",
-        "bbox": [*everything.min(axis=0).tolist(), *everything.max(axis=0).tolist()],
+        "bbox": _bbox(points, places),
         "features": [
             {
                 "type": "Feature",
@@ -153,7 +178,7 @@ def route_geojson(route: Route) -> dict[str, Any]:
                     "query_ms": _number(route.query_ms),
                     **({"legs": legs} if len(legs) > 1 else {}),
                 },
-                "geometry": {"type": "LineString", "coordinates": line},
+                "geometry": _line(points),
             },
             *ends,
             *_steps(route),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Metres to either side of a road that an isochrone covers.
 DEFAULT_WIDTH_M = 50.0
+#: The least and the most: areas are told to a tenth of a metre, and on a plane.
+WIDTHS_M = (1.0, 10_000.0)
 # Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
@@ -281,13 +283,37 @@ def _band(lines: npt.NDArray[Any], width_m: float) -> Any:
 def _degrees(area: Any, metres: npt.NDArray[np.float64], width_m: float) -> Any:
     """Return an area in degrees, without small holes, its outer rings counterclockwise as GeoJSON wants them."""
     import shapely
-    from shapely.geometry.polygon import orient
 
     polygons = []
     for polygon in shapely.get_parts(area):
         holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) >= _HOLE * width_m**2]
-        polygons.append(orient(shapely.Polygon(polygon.exterior, holes)))
-    return shapely.transform(shapely.MultiPolygon(polygons), lambda points: np.round(points / metres, _DECIMALS))
+        polygons.append(shapely.Polygon(polygon.exterior, holes))
+    return _rounded(shapely.transform(shapely.MultiPolygon(polygons), lambda points: points / metres))
+
+
+def _cut(area: Any) -> Any:
+    """Return an area cut at the 180th meridian, where it goes on beyond that, as RFC 7946 wants it (section 3.1.9)."""
+    import shapely
+
+    if area.is_empty or (area.bounds[0] >= -180.0 and area.bounds[2] <= 180.0):
+        return area
+    parts = []
+    for turn in (-360.0, 0.0, 360.0):
+        inside = shapely.clip_by_rect(area, turn - 180.0, -90.0, turn + 180.0, 90.0)
+        parts.append(shapely.transform(inside, lambda points, turn=turn: points - [turn, 0.0]))
+    # Streets from either side may overlap there.
+    return _rounded(shapely.union_all(parts))
+
+
+def _rounded(area: Any) -> Any:
+    """Return an area in degrees with coordinates as they are written, its outer rings counterclockwise."""
+    import shapely
+    from shapely.geometry.polygon import orient
+
+    # Points that are just rounded may make rings that cross themselves, where bands are narrow.
+    parts = shapely.get_parts(shapely.set_precision(area, 10.0**-_DECIMALS))
+    result = shapely.MultiPolygon([orient(part) for part in parts if part.geom_type == "Polygon"])
+    return shapely.transform(result, lambda points: np.round(points, _DECIMALS))
 
 
 def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
@@ -304,7 +330,7 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
         {
             "type": "Feature",
             "properties": {**one.figures, "road_m": round(one.road_m, 1)},
-            "geometry": json.loads(shapely.to_geojson(one.area)),
+            "geometry": json.loads(shapely.to_geojson(_cut(one.area))),
         }
         for one in sorted(found, key=lambda one: -one.limit)
     ]

@@ -190,10 +190,9 @@ def isochrone_page(
     colours = [f"hsl({hue:.0f} 75% 42%)" for hue in np.linspace(_NEAR_HUE, _FAR_HUE, max(2, len(rising)))]
     areas, inside = [], shapely.MultiPolygon()
     for one, colour in zip(rising, colours, strict=False):
-        area = shapely.make_valid(one.area)  # its points were rounded
         # What lies in a nearer one has the colour of that.
-        areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
-        inside = area
+        areas.append({"colour": colour, **_area_payload(shapely.difference(one.area, inside))})
+        inside = one.area
     points = shapely.get_coordinates(rising[-1].area)[:, ::-1]
     around = np.concatenate([points, [[origin.snapped_lat, origin.snapped_lon]]])
     payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin])}

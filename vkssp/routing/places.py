@@ -71,10 +71,25 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[P
     if count < 1:
         raise QueryError(f"number is {number!r}; give how many streets are wanted, 1 or more")
     check_place(index, place, "place")
-    snaps = index.nearest_streets(*place, count)
-    if not snaps:
-        raise no_road(place, "place")
-    return [place_of(index, place, snap) for snap in snaps]
+    asked = count
+    while True:
+        snaps = index.nearest_streets(*place, asked)
+        if not snaps:
+            raise no_road(place, "place")
+        one_of_each: dict[tuple[int, ...], Snap] = {}
+        for snap in snaps:
+            one_of_each.setdefault(_street(index, snap), snap)
+        if len(one_of_each) >= count or len(snaps) < asked:
+            return [place_of(index, place, snap) for snap in list(one_of_each.values())[:count]]
+        asked *= 2
+
+
+def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
+    """Return what tells streets apart; without any, all arcs between two nodes are one, whatever their direction."""
+    if index.graph.streets is not None:
+        return (snap.polyline,)
+    ends = index.graph.tail[snap.polyline], index.graph.head[snap.polyline]
+    return tuple(sorted(map(int, ends)))
 
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.course import course_of
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, begun_streets, isochrones
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, begun_streets, isochrones
 from vkssp.routing.legs import Way, find_ways
 from vkssp.routing.lines import Snap
 from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
@@ -220,7 +221,7 @@ class Router(Resource):
             Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. More
             than 0, in any order.
         width_m : float
-            Metres to either side of a road that an isochrone covers.
+            Metres to either side of a road that an isochrone covers, from 1 to 10,000.
 
         Returns
         -------
@@ -231,7 +232,7 @@ class Router(Resource):
         ------
         QueryError
             If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
-            there is none.
+            there is none, or the width is not within its bounds.
         """
         index = self.index
         check_place(index, origin, "from")
@@ -244,8 +245,8 @@ class Router(Resource):
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
             what = "metres" if metres else "seconds or weights"
             raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
-        if not (math.isfinite(width_m) and width_m > 0):
-            raise QueryError(f"width is {width_m}; give metres, more than 0")
+        if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
+            raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
         start = index.nearest(*origin)
         if start is None or index.on_island(start) or not index.leaves(start):
             start = index.nearest(*origin, leaving=True) or start

@@ -23,7 +23,7 @@ from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.terminals import nodes_of
 
 #: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
-METRICS = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
+DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
 #: Farther than any sum of weights.
 NEVER = np.uint64(2**62)
 #: Ways to targets that are looked at together.
@@ -47,7 +47,7 @@ class Table:
     shape : tuple of (int, int)
         Numbers of sources and targets.
     metrics : tuple of str
-        What it holds, see `METRICS`.
+        What it holds, see `DTYPES`.
     """
 
     shape: tuple[int, int]
@@ -60,7 +60,7 @@ class Table:
 
     def read(self) -> Block:
         """Return all of it, an array of shape `shape` for each metric."""
-        whole: Block = {name: np.empty(self.shape, METRICS[name]) for name in self.metrics}
+        whole: Block = {name: np.empty(self.shape, DTYPES[name]) for name in self.metrics}
         at = 0
         for block in self:
             for name, values in block.items():
@@ -96,8 +96,8 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "d
     if metrics is None:
         return (least,) if timed or least != "duration" else ("weight",)
     wanted = tuple(metrics)
-    if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(METRICS):
-        raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(METRICS)}, each once")
+    if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(DTYPES):
+        raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(DTYPES)}, each once")
     if "duration" in wanted and not timed:
         raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
     return wanted
@@ -238,7 +238,7 @@ def table_of_nodes(
     sources, targets : array_like
         Node ids, shape (s,) and (t,); by default targets are the sources.
     metrics : sequence of str, optional
-        See `METRICS`; by default durations, or weights where those are none.
+        See `DTYPES`; by default durations, or weights where those are none.
 
     Raises
     ------

@@ -8,17 +8,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, QueryError
 from vkssp.routing.geojson import read_json
 from vkssp.routing.places import LatLon
-from vkssp.routing.table import METRICS, Block, Table
+from vkssp.routing.table import DTYPES, Block, Table
 from vkssp.storage import atomic_write
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".csv", ".parquet")
@@ -66,7 +70,7 @@ def read_ends(path: str | Path) -> Ends:
         ends = readers.get(Path(path).suffix.lower(), _from_csv)(path)
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error, OverflowError) as error:
+    except OverflowError as error:
         raise FormatError(f"{path} holds no places or nodes that can be read ({error})") from None
     if not ends.ids:
         raise FormatError(f"{path} has no places or nodes in it; give at least one")
@@ -105,12 +109,11 @@ def _from_geojson(path: str | Path) -> Ends:
 
 
 def _from_csv(path: str | Path) -> Ends:
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        return _from_lines(path, stream)
+    with csv_lines(path) as lines:
+        return _from_lines(path, lines)
 
 
-def _from_lines(path: str | Path, stream: IO[str]) -> Ends:
-    lines = csv.reader(stream)
+def _from_lines(path: str | Path, lines: Reader) -> Ends:
     first = [word.strip() for word in next(lines, [])]
     header = [word.lower() for word in first]
     if len(first) == 1 and first[0].lstrip("+-").isdigit():
@@ -237,13 +240,13 @@ def write_table(
 
 def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return where no way leads."""
-    missing: npt.NDArray[np.bool_] = np.isnan(values) if METRICS[name].kind == "f" else values == 2**32 - 1
+    missing: npt.NDArray[np.bool_] = np.isnan(values) if DTYPES[name].kind == "f" else values == 2**32 - 1
     return missing
 
 
 @contextmanager
 def _npy(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
-    fields = [(COLUMNS[name], METRICS[name]) for name in table.metrics]
+    fields = [(COLUMNS[name], DTYPES[name]) for name in table.metrics]
     dtype = np.dtype(fields) if len(fields) > 1 else fields[0][1]
     descr = np.lib.format.dtype_to_descr(dtype)
     header = {"descr": descr, "fortran_order": False, "shape": table.shape}
@@ -293,7 +296,7 @@ def _csv(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -
 @contextmanager
 def _parquet(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
     pyarrow = _pyarrow()
-    types = {name: pyarrow.float32() if METRICS[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
+    types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)
     schema = pyarrow.schema(
         [

@@ -192,6 +192,8 @@ def table_of_places(
         Latitude and longitude in degrees; by default targets are the sources.
     """
     for places, name in ((sources, "sources"), (targets, "targets")):
+        if places is not None and not isinstance(places, Sequence | np.ndarray):
+            raise QueryError(f"{name} is {places!r}; give a list of pairs of latitude and longitude")
         if places is not None and len(places) == 0:
             raise QueryError(f"there are no {name}; give at least one")
     maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)

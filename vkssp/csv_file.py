@@ -1,0 +1,32 @@
+"""Files of comma-separated values that people hand in."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vkssp.errors import FormatError
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+
+@contextmanager
+def csv_lines(path: str | Path) -> Iterator[Reader]:
+    """Give the lines of a file, as lists of texts; with or without the mark that spreadsheets begin UTF-8 with.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read, is not UTF-8 or not separated by commas; also while lines are taken.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            yield csv.reader(stream)
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path} is no text of comma-separated values ({error})") from None
