@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -23,25 +25,38 @@ SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
 COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
 
 
-def run(arguments: list[str], **environment: str) -> str:
-    """Run Python in another process, and return all that it and the layers print."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, "VKSSP_TEST_EXAMPLES": "15", **environment},
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=1200,  # a search that never ends must not keep the whole run
-    )
-    assert done.returncode == 0, done.stdout[-6000:]
-    return done.stdout
+def run(*commands: list[str], **environment: str) -> str:
+    """Run Python in other processes, side by side, and return all that they and the layers print.
+
+    On its own each leaves half of the machine idle.
+    """
+    with ExitStack() as stack:
+        runs = []
+        for arguments in commands:
+            output = stack.enter_context(TemporaryFile())
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env={**os.environ, "VKSSP_TEST_EXAMPLES": "8", **environment},
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            stack.callback(process.kill)
+            runs.append((process, output))
+        printed = ""
+        for process, output in runs:
+            code = process.wait(timeout=1200)  # a search that never ends must not keep the whole run
+            output.seek(0)
+            own = output.read().decode(errors="replace")
+            assert code == 0, own[-6000:]
+            printed += own
+    return printed
 
 
 def suite(**environment: str) -> str:
     # Without -s pytest would keep what the layers print of passing tests to itself.
-    output = run(["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-k", CHOSEN, *SUITE], **environment)
+    arguments = ["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-k", CHOSEN]
+    output = run(*([*arguments, path] for path in SUITE), **environment)
     for algorithm in ON_DEVICE:
         assert len(re.findall(rf"\[{algorithm}\b[^]]*\] .*PASSED", output)) > 20, f"{algorithm} is not covered"
     return output
