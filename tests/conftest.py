@@ -15,7 +15,7 @@ DATA = Path(__file__).parent / "data"
 #: Larger real graphs and extracts, not part of the repository.
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 #: What hypothesis tries; tests whose examples are dear take a part of it.
-EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "30"))
 
 settings.register_profile(
     "vkssp",
