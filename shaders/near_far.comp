@@ -42,7 +42,7 @@ layout(push_constant) uniform Push {
     uint near_capacity;
     uint far_capacity;
     uint num_nodes;  // without the pieces of large ones
-    uint reachable;  // those of them that some arc leads to
+    uint reachable;  // those of them that some arc leads to; only where light arcs come first
 };
 #include "improve.glsl"
 
@@ -183,7 +183,7 @@ void advance() {
         state.far_next = 0;
     }
     // Nothing near is left when the pile is split, so all that is not final waits in it.
-    if (state.phase == SPLIT && state.reached == reachable) state.bound = state.far_farthest;
+    if (LIGHT_FIRST != 0 && state.phase == SPLIT && state.reached == reachable) state.bound = state.far_farthest;
     state.far_farthest = 0;
     state.near_parity = 1 - state.near_parity;
     state.near_length = state.near_next;

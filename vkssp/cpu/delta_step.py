@@ -32,7 +32,7 @@ _MOST_LISTS = 1 << 14
 
 def default_delta(weight: Uint32s, num_nodes: int) -> int:
     """Return a bucket width for a graph's weights and number of nodes."""
-    return delta.default_delta(weight, DELTA_TIMES_DEGREE * num_nodes / len(weight)) if len(weight) else 1
+    return delta.default_delta(float(weight.mean()), DELTA_TIMES_DEGREE * num_nodes / len(weight)) if len(weight) else 1
 
 
 class DeltaStepCpu(HostSearch):

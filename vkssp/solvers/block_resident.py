@@ -116,7 +116,7 @@ class BlockResident(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
         way = min(max(1.0, mean_way(graph.prepared.num_arcs / max(1, self._num_nodes))), _LONGEST_WAY)
-        self._delta = parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], _DELTA_PER_WAY * way)
+        self._delta = parameters["delta"] or default_delta(graph.prepared.spread.mean, _DELTA_PER_WAY * way)
         size, self._block = self._sizes()
         if self._block > MOST_NODES_EACH * size:
             raise QueryError(
@@ -151,8 +151,7 @@ class BlockResident(DeviceAlgorithm):
             shared_bytes=8 * self._block + _SHARED_BESIDES,
         )
         groups = self._groups(all_blocks, 1, default=264)
-        heaviest = int(graph.prepared.arcs[:, 1].max(initial=0))
-        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, heaviest))]
+        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.prepared.spread.heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)

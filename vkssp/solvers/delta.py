@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Parameter, Terminal
 
@@ -16,13 +13,12 @@ DELTA = Parameter("delta", 1, UNREACHABLE - 1, None, "width of a bucket, in unit
 DELTA_PER_MEAN = 100.0
 
 
-def default_delta(weight: npt.NDArray[np.uint32], per_mean: float = DELTA_PER_MEAN) -> int:
-    """Return a bucket width for a graph's weights.
+def default_delta(mean: float, per_mean: float = DELTA_PER_MEAN) -> int:
+    """Return a bucket width for the mean of a graph's weights.
 
     Wide buckets relax some arcs more than once but need fewer sweeps, and on a road network the time goes into the
     number of sweeps; the multiple of the mean weight was measured, see docs/performance.md.
     """
-    mean = float(weight.mean()) if len(weight) else 1.0
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
 
 

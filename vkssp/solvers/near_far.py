@@ -92,7 +92,7 @@ class NearFar(DeviceAlgorithm):
         many_arcs = self._has_many_arcs
         degree = graph.prepared.num_arcs / max(1, self._num_nodes)
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
-        self._delta = self._parameters["delta"] or default_delta(graph.prepared.arcs[:, 1], per_mean)
+        self._delta = self._parameters["delta"] or default_delta(graph.prepared.spread.mean, per_mean)
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
         shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
@@ -104,7 +104,6 @@ class NearFar(DeviceAlgorithm):
             self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
         ]
         arcs = graph.arcs_light_first() if many_arcs else graph.arcs
-        self._has_arc_in = graph.prepared.has_arc_in()
         kernel = self._kernel(
             "near_far",
             *(self.terminals, self.distances, graph.rows(), arcs, *self._queues, self.distances),
@@ -121,13 +120,16 @@ class NearFar(DeviceAlgorithm):
         )
         groups = self._groups(self._num_nodes, min(size, 8), default=256)
         near, far = self._capacity.values()
-        return [Step(kernel, groups, (near, far, self._num_nodes, int(self._has_arc_in.sum())))]
+        reachable = np.count_nonzero(graph.prepared.has_arc_in) if many_arcs else 0
+        return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.copy(self.terminals, self._queues[0], 8 * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        reached = int(self._has_arc_in[list({node for node, _ in seeds})].sum())
+        reached = 0
+        if self._has_many_arcs:
+            reached = int(np.count_nonzero(self._graph.prepared.has_arc_in[list({node for node, _ in seeds})]))
         return {
             **first_bucket(self._delta, seeds, targets),
             "near_length": len(seeds),

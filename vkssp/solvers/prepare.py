@@ -30,7 +30,7 @@ class Spread(NamedTuple):
     Attributes
     ----------
     mean : float
-        The mean weight of an arc.
+        The mean weight of an arc; 1 where there is none.
     heaviest : int
         The largest weight.
     """
@@ -129,7 +129,7 @@ class PreparedGraph:
     def spread(self) -> Spread:
         """What the weights are like."""
         weights = self.arcs[:, 1]
-        return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(0.0, 0)
+        return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(1.0, 0)
 
     @cached_property
     def _place(self) -> npt.NDArray[np.int64]:
@@ -161,7 +161,8 @@ class PreparedGraph:
             other.__dict__.pop(name, None)
         which = slice(None) if changed is None else changed
         if not self._same_cycles(graph, which):
-            other.__dict__.pop("_place", None)
+            for name in ("_place", "has_arc_in"):
+                other.__dict__.pop(name, None)
             other._contract()
         elif changed is None or place is None:
             weights = graph.weight if self.is_identity else graph.weight[self.arc]
@@ -213,8 +214,9 @@ class PreparedGraph:
         arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sorted_rows(self.first_out, self.arcs))
         return arcs
 
+    @cached_property
     def has_arc_in(self) -> npt.NDArray[np.bool_]:
-        """Return which nodes an arc leads to, shape (num_nodes,)."""
+        """Which nodes an arc leads to, shape (num_nodes,)."""
         result = np.zeros(self.num_nodes, np.bool_)
         result[self.arcs[:, 0]] = True
         return result
