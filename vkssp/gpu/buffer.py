@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import DeviceError
-from vkssp.gpu.ffi import call, constant, create, ffi, lib, struct
+from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 
@@ -36,6 +36,8 @@ class Buffer(Resource):
         What it holds, for error messages.
     owner : Resource, optional
         What closes it; by default the device.
+    shared : bool
+        Whether recordings that only copy use it, too.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class Buffer(Resource):
         mapped: bool = False,
         name: str = "buffer",
         owner: Resource | None = None,
+        shared: bool = False,
     ) -> None:
         self.device, self.name = device, name
         self.nbytes = max(4, nbytes + -nbytes % 4)
@@ -66,6 +69,11 @@ class Buffer(Resource):
             | constant("VK_BUFFER_USAGE_TRANSFER_DST_BIT")
         )
         info = struct("VkBufferCreateInfo", size=self.nbytes, usage=usage)
+        queues = {device.family, device.transfer_family}
+        families = array("uint32_t", sorted(queues))
+        if shared and len(queues) > 1:
+            info.sharingMode = constant("VK_SHARING_MODE_CONCURRENT")
+            info.queueFamilyIndexCount, info.pQueueFamilyIndices = len(queues), families
         self.handle = create("vkCreateBuffer", "VkBuffer", device.handle, info, ffi.NULL)
         self._memory = None
         super().__init__(owner or device)

@@ -8,7 +8,7 @@ from typing import Any
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.instance import Instance, choose, describe, queue_family
+from vkssp.gpu.instance import Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.resource import Resource
 
 #: Environment variable that chooses the device where the caller does not.
@@ -16,7 +16,7 @@ DEVICE_VARIABLE = "VKSSP_DEVICE"
 
 
 class Device(Resource):
-    """An open device with one compute queue.
+    """An open device with a queue to compute on, and one that copies beside it, where the device has such.
 
     Parameters
     ----------
@@ -46,15 +46,16 @@ class Device(Resource):
             self.info = choose(listed, selector)
             self.physical = self._instance.devices[self.info.index]
             self.family, _ = queue_family(self.physical)
+            copying = transfer_family(self.physical)
+            self.transfer_family = self.family if copying is None else copying
             self._handle = self._create()
         except BaseException:
             self._instance.close()
             raise
         super().__init__()
         self.limits = self.info.limits
-        queue = ffi.new("VkQueue*")
-        lib.vkGetDeviceQueue(self.handle, self.family, 0, queue)
-        self.queue = queue[0]
+        self.queue = self._queue(self.family)
+        self.transfer_queue = self._queue(self.transfer_family)
         self.lock = threading.Lock()
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
@@ -83,6 +84,11 @@ class Device(Resource):
         """Return what the environment variable VKSSP_DEVICE selects, None where it is not set."""
         return os.environ.get(DEVICE_VARIABLE)
 
+    def _queue(self, family: int) -> Any:
+        queue = ffi.new("VkQueue*")
+        lib.vkGetDeviceQueue(self.handle, family, 0, queue)
+        return queue[0]
+
     def _create(self) -> Any:
         kind = ("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties")
         names = {text(p.extensionName) for p in enumerate_all(*kind, self.physical, ffi.NULL)}
@@ -91,12 +97,12 @@ class Device(Resource):
         extensions = [b"VK_KHR_portability_subset"] if "VK_KHR_portability_subset" in names else []
         if self.has_memory_budget:
             extensions.append(b"VK_EXT_memory_budget")
-        queue = struct(
-            "VkDeviceQueueCreateInfo",
-            queueFamilyIndex=self.family,
-            queueCount=1,
-            pQueuePriorities=array("float", [1.0]),
-        )
+        families = sorted({self.family, self.transfer_family})
+        priorities = array("float", [1.0])
+        queues = ffi.new("VkDeviceQueueCreateInfo[]", len(families))
+        for queue, family in zip(queues, families, strict=True):
+            queue.sType = constant("VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO")
+            queue.queueFamilyIndex, queue.queueCount, queue.pQueuePriorities = family, 1, priorities
         # Only what kernels may ask for: an enabled feature can cost speed.
         has = self.info.features
         features_1_2 = struct("VkPhysicalDeviceVulkan12Features", shaderBufferInt64Atomics="int64_atomics" in has)
@@ -105,8 +111,8 @@ class Device(Resource):
         info = struct(
             "VkDeviceCreateInfo",
             pNext=features,
-            queueCreateInfoCount=1,
-            pQueueCreateInfos=queue,
+            queueCreateInfoCount=len(families),
+            pQueueCreateInfos=queues,
             enabledExtensionCount=len(extensions),
             ppEnabledExtensionNames=array("char*", extensions),
         )
@@ -145,10 +151,10 @@ class Device(Resource):
                 "other programs, or use another device, a smaller graph, or an algorithm that needs less"
             )
 
-    def wait_idle(self) -> None:
-        """Wait until the queue has nothing left to do."""
+    def wait_idle(self, queue: Any) -> None:
+        """Wait until a queue has nothing left to do."""
         with self.lock:
-            call("vkQueueWaitIdle", self.queue)
+            call("vkQueueWaitIdle", queue)
 
     def _release(self) -> None:
         lib.vkDeviceWaitIdle(self.handle)

@@ -144,17 +144,32 @@ _NO_DRIVER = (
 )
 
 
-def queue_family(physical: Any) -> tuple[int, int]:
-    """Return the index of the first queue family that computes, and its timestamps' valid bits; -1 if there is none."""
+def _families(physical: Any) -> list[tuple[int, int]]:
+    """Return what each queue family of a device can do, as flags, and the valid bits of its timestamps."""
     count = ffi.new("uint32_t*")
     lib.vkGetPhysicalDeviceQueueFamilyProperties(physical, count, ffi.NULL)
     families = ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
     lib.vkGetPhysicalDeviceQueueFamilyProperties(physical, count, families)
+    return [(int(families[i].queueFlags), int(families[i].timestampValidBits)) for i in range(count[0])]
+
+
+def queue_family(physical: Any) -> tuple[int, int]:
+    """Return the index of the first queue family that computes, and its timestamps' valid bits; -1 if there is none."""
     compute = constant("VK_QUEUE_COMPUTE_BIT")
-    for index in range(count[0]):
-        if families[index].queueFlags & compute:
-            return index, int(families[index].timestampValidBits)
+    for index, (flags, timestamp_bits) in enumerate(_families(physical)):
+        if flags & compute:
+            return index, timestamp_bits
     return -1, 0
+
+
+def transfer_family(physical: Any) -> int | None:
+    """Return the index of the queue family that only copies, beside what others compute; None if there is none."""
+    transfer = constant("VK_QUEUE_TRANSFER_BIT")
+    more = constant("VK_QUEUE_COMPUTE_BIT") | constant("VK_QUEUE_GRAPHICS_BIT")
+    for index, (flags, _) in enumerate(_families(physical)):
+        if flags & transfer and not flags & more:
+            return index
+    return None
 
 
 def _version(number: int) -> tuple[int, int, int]:

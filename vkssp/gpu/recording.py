@@ -68,10 +68,21 @@ class Recording(Resource):
 
     Inside ``with recording.record():`` its commands are recorded anew; afterwards it may be submitted any number of
     times, each time after the last submission was waited for.
+
+    Parameters
+    ----------
+    device : Device
+        Where it is carried out.
+    owner : Resource, optional
+        What closes it; by default the device.
+    copies : bool
+        Whether it only copies, between buffers that queues share, and may do so beside what is computed.
     """
 
-    def __init__(self, device: Device, owner: Resource | None = None) -> None:
+    def __init__(self, device: Device, owner: Resource | None = None, *, copies: bool = False) -> None:
         self.device = device
+        self._family = device.transfer_family if copies else device.family
+        self._queue = device.transfer_queue if copies else device.queue
         self.pending = False
         self._with: Recording | None = None  # that this was last submitted with, whose fence tells of both
         # Destroying what was never made is allowed, so a failure on the way leaves nothing behind.
@@ -88,7 +99,7 @@ class Recording(Resource):
         pool_info = struct(
             "VkCommandPoolCreateInfo",
             flags=constant("VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"),
-            queueFamilyIndex=device.family,
+            queueFamilyIndex=self._family,
         )
         self._pool = create("vkCreateCommandPool", "VkCommandPool", device.handle, pool_info, ffi.NULL)
         self._fence = create("vkCreateFence", "VkFence", device.handle, struct("VkFenceCreateInfo"), ffi.NULL)
@@ -173,7 +184,7 @@ class Recording(Resource):
             for recording in both:
                 recording.pending = True
             try:
-                call("vkQueueSubmit", self.device.queue, 1, info, self._fence)
+                call("vkQueueSubmit", self._queue, 1, info, self._fence)
             except Exception:
                 for recording in both:
                     recording.pending = False
@@ -209,6 +220,6 @@ class Recording(Resource):
         if self.pending:
             # An error or Ctrl-C left it running, or about to. The fence cannot be trusted then, but the queue can.
             with contextlib.suppress(DeviceError):
-                self.device.wait_idle()
+                self.device.wait_idle(self._queue)
         lib.vkDestroyFence(handle, self._fence, ffi.NULL)
         lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)

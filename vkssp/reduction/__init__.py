@@ -125,6 +125,37 @@ def reduce_graph(prepared: PreparedGraph) -> Reduction:
     return Reduction(core, records, component, first_member, members, rest.saturated)
 
 
+def with_components(prepared: PreparedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
+    """Return the core together with the components, where ways lead from those to the core but not back.
+
+    A search from a removed node finds there what is near it, too, and records lead to all others from the core.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    reduction : Reduction
+        Its reduction.
+
+    Returns
+    -------
+    graph : Graph
+        Its first nodes are those of the core, the others `reduction.members`.
+    node : numpy.ndarray
+        The node there of each node of the graph, shape (num_nodes,), uint32.
+    """
+    core, members = reduction.core, reduction.members.astype(np.int64)
+    node = reduction.records[:, 0].copy()
+    node[members] = core.num_nodes + np.arange(len(members), dtype=np.uint32)
+    first = prepared.first_out[members].astype(np.int64)
+    degree = prepared.first_out[members + 1].astype(np.int64) - first
+    end = np.cumsum(degree)
+    arcs = prepared.arcs[np.repeat(first - (end - degree), degree) + np.arange(end[-1] if len(end) else 0)]
+    first_out = np.concatenate([core.first_out, (core.num_arcs + end).astype(np.uint32)])
+    head, weight = np.concatenate([core.head, node[arcs[:, 0]]]), np.concatenate([core.weight, arcs[:, 1]])
+    return Graph(own(first_out), own(head), own(weight)), node
+
+
 def _records(rest: Rest, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
     """Return records, and one node of each removed node's component, which is the same for all of it.
 

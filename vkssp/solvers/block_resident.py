@@ -25,20 +25,22 @@ from vkssp.solvers.base import Description, Parameter, Terminal
 from vkssp.solvers.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
 from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
-_BLOCK_CONSTANT, _ROUNDS_CONSTANT, _BITS_CONSTANT, _AT_ONCE_CONSTANT, _SEARCHES_CONSTANT = 2, 3, 4, 5, 6
+#: Specialization constants of shaders/include/block_visit.glsl.
+BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
 _DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
-# A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
-_ROUNDS_AT_ONCE = 4
+#: A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
+ROUNDS_AT_ONCE = 4
 # How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
 # nodes of a block, which are visited together anyway.
 _NARROWER = 16
-# Bytes of shared memory beside those of a place in the block.
-_SHARED_BESIDES = 128
+#: Bytes of shared memory beside those of a place in the block.
+SHARED_BESIDES = 128
 
 
 def default_rounds(block: int) -> int:
@@ -55,6 +57,12 @@ def mean_way(degree: float) -> float:
     As if n of N nodes were crossings with three arcs and all others had two: 2 N + n arcs are in 3 n ways then.
     """
     return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_WAY
+
+
+def default_bucket(prepared: PreparedGraph) -> int:
+    """Return the width of a bucket for one search in a graph."""
+    way = min(max(1.0, mean_way(prepared.num_arcs / max(1, prepared.num_nodes))), _LONGEST_WAY)
+    return default_delta(prepared.spread.mean, _DELTA_PER_WAY * way)
 
 
 class BlockResident(DeviceAlgorithm):
@@ -98,7 +106,7 @@ class BlockResident(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         prepared, (_, block) = self._graph.prepared, self._sizes()
-        of_blocks = (16 + 24 * self._searches) * -(-self._num_nodes // block)  # with those that a search has by itself
+        of_blocks = 40 * -(-self._num_nodes // block)  # with those that a search has by itself
         if at_most:
             of_arcs = RECORD_BYTES * self._num_nodes + OTHER_BYTES * prepared.num_arcs
         else:
@@ -115,8 +123,7 @@ class BlockResident(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
-        way = min(max(1.0, mean_way(graph.prepared.num_arcs / max(1, self._num_nodes))), _LONGEST_WAY)
-        self._delta = parameters["delta"] or default_delta(graph.prepared.spread.mean, _DELTA_PER_WAY * way)
+        self._delta = parameters["delta"] or default_bucket(graph.prepared)
         size, self._block = self._sizes()
         if self._block > MOST_NODES_EACH * size:
             raise QueryError(
@@ -124,14 +131,11 @@ class BlockResident(DeviceAlgorithm):
                 "most; choose smaller blocks or a larger workgroup_size"
             )
         rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
-        at_once = parameters["rounds_at_once"] or (1 if self._software else _ROUNDS_AT_ONCE)
+        at_once = parameters["rounds_at_once"] or (1 if self._software else ROUNDS_AT_ONCE)
         self._num_blocks = -(-self._num_nodes // self._block)
-        self._relaxed_with = self._buffer(
-            "the distances that arcs were relaxed with", 4 * self._num_nodes * self._searches
-        )
-        all_blocks = self._num_blocks * self._searches
-        self._blocks = self._buffer("the blocks", 8 * all_blocks)
-        self._lists = self._buffer("the lists of blocks", 16 * all_blocks)
+        self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
+        self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
+        self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
         most = 4 * (self.terminals.nbytes // 8)
         self._seed_blocks = Buffer(self._device, most, mapped=True, name="the blocks of the seeds", owner=self)
         self._parts.append(self._seed_blocks)
@@ -142,15 +146,14 @@ class BlockResident(DeviceAlgorithm):
             workgroup_size=size,
             push_constants=3,
             constants={
-                _BLOCK_CONSTANT: self._block,
-                _ROUNDS_CONSTANT: rounds,
-                _BITS_CONSTANT: place_bits(self._block),
-                _AT_ONCE_CONSTANT: min(at_once, rounds),
-                _SEARCHES_CONSTANT: self._searches,
+                BLOCK_CONSTANT: self._block,
+                ROUNDS_CONSTANT: rounds,
+                BITS_CONSTANT: place_bits(self._block),
+                AT_ONCE_CONSTANT: min(at_once, rounds),
             },
-            shared_bytes=8 * self._block + _SHARED_BESIDES,
+            shared_bytes=8 * self._block + SHARED_BESIDES,
         )
-        groups = self._groups(all_blocks, 1, default=264)
+        groups = self._groups(self._num_blocks, 1, default=264)
         return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.prepared.spread.heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
@@ -159,8 +162,7 @@ class BlockResident(DeviceAlgorithm):
         recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        places = (divmod(node, self._num_nodes) for node, _ in seeds)
-        seed_blocks = list({search * self._num_blocks + node // self._block for search, node in places})
+        seed_blocks = list({node // self._block for node, _ in seeds})
         self._num_seed_blocks = len(seed_blocks)
         self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
         return {**first_bucket(self._delta, seeds, targets, _NARROWER), "near_length": len(seed_blocks)}

@@ -112,8 +112,6 @@ class DeviceAlgorithm(Resource):
     CUTS_NODES: ClassVar[bool] = False
     #: Bytes that it takes for each node by itself, beside the distances.
     OWN_BYTES: ClassVar[float] = 0
-    #: Searches that it makes at once; the distances of one come after those of the other.
-    _searches: int = 1
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
 
@@ -146,7 +144,7 @@ class DeviceAlgorithm(Resource):
 
     def _require_memory(self) -> None:
         """Raise `DeviceError` if the device has too little memory, before any is taken."""
-        own = (4 + self.OWN_BYTES) * self._num_nodes * self._searches
+        own = (4 + self.OWN_BYTES) * self._num_nodes
         if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
             self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
 
@@ -158,8 +156,8 @@ class DeviceAlgorithm(Resource):
 
     def _make(self) -> None:
         num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
-        self.distances = self._buffer("the distances", 4 * num_distances * self._searches)
-        most = 16 * MAX_TERMINALS * self._searches
+        self.distances = self._buffer("the distances", 4 * num_distances)
+        most = 16 * MAX_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
         self.state = self._buffer("the state", self.STATE.itemsize)
         self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)

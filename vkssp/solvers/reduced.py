@@ -29,7 +29,7 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.reduction import Reduction
+from vkssp.reduction import Reduction, with_components
 from vkssp.reduction.inside import Inside, Surroundings
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
 from vkssp.solvers.device import DeviceAlgorithm
@@ -72,6 +72,16 @@ class ReducedGraph(DeviceGraph):
         except BaseException:
             self.close()
             raise
+
+    def with_components(self) -> tuple[DeviceGraph, Uint32s]:
+        """Return the core with what lies around it, made when first asked for; see `reduction.with_components`."""
+
+        def make() -> tuple[DeviceGraph, Uint32s]:
+            graph, node = with_components(self.prepared, self.reduction)
+            return DeviceGraph(self.device, PreparedGraph(graph, "natural"), self), node
+
+        made: tuple[DeviceGraph, Uint32s] = self.shared("with components", make)
+        return made
 
     def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Return False: what chains become follows from weights, and so a graph is reduced anew."""

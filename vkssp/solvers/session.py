@@ -114,7 +114,13 @@ class Session(Resource):
                 super().close()
 
     def rows(
-        self, graph: Graph, seeds: Sequence[Sequence[Terminal]], nodes: Uint32s, *, whole: bool = False
+        self,
+        graph: Graph,
+        seeds: Sequence[Sequence[Terminal]],
+        nodes: Uint32s,
+        *,
+        whole: bool = False,
+        limit: int = UNREACHABLE,
     ) -> Iterator[Uint32s]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
@@ -131,6 +137,8 @@ class Session(Resource):
             The nodes whose distances are wanted, shape (k,), uint32.
         whole : bool
             Whether rows are to hold the distances of all nodes of the graph.
+        limit : int
+            Distances beyond it count as unreachable, and are not looked for.
 
         Returns
         -------
@@ -147,28 +155,38 @@ class Session(Resource):
         with self.holding():
             here = [terminals(self._prepared, group, "source") if len(group) else [] for group in seeds]
             node = self._prepared.node
-            return self._blocks(graph, here, node[nodes], node if whole else node[nodes])
+            return self._blocks(graph, here, node[nodes], node if whole else node[nodes], whole, limit)
 
     def _blocks(
-        self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s
+        self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
     ) -> Iterator[Uint32s]:
         batch: Batch | None = None
         reader: Reader | None = None
-        size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
         try:
             with self.holding():
                 self._check_same(graph)
-                batch = self._batch(wanted, len(seeds))
-            size = size if batch is None else batch.searches
-            for first in range(0, len(seeds), size):
-                groups = seeds[first : first + size]
-                block = None
-                if batch is not None:
-                    with self.holding():
-                        self._check_same(graph)
-                        block = batch.rows(groups)
-                if block is None:
-                    block, reader = self._one_by_one(graph, groups, checked, wanted, reader)
+                batch = self._batch(wanted, len(seeds), is_whole, limit)
+            if batch is None:
+                size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
+                for first in range(0, len(seeds), size):
+                    groups = seeds[first : first + size]
+                    block, reader = self._one_by_one(graph, groups, checked, wanted, limit, reader)
+                    yield block
+                return
+            made, done = batch.rows(seeds), 0
+            while True:
+                with self.holding():
+                    self._check_same(graph)
+                    finished = next(made, None)
+                    if finished is None:
+                        return
+                    block = finished.read()
+                # Whether a sum that does not fit matters only a search of its own finds out.
+                again = finished.overflow & (limit == UNREACHABLE)
+                for row in np.flatnonzero(again):
+                    group = [seeds[done + row]]
+                    block[row : row + 1], reader = self._one_by_one(graph, group, checked, wanted, limit, reader)
+                done += len(block)
                 yield block
         finally:
             for part in (batch, reader):
@@ -176,7 +194,13 @@ class Session(Resource):
                     part.close()
 
     def _one_by_one(
-        self, graph: Graph, groups: list[list[Terminal]], checked: Uint32s, wanted: Uint32s, reader: Reader | None
+        self,
+        graph: Graph,
+        groups: list[list[Terminal]],
+        checked: Uint32s,
+        wanted: Uint32s,
+        limit: int,
+        reader: Reader | None,
     ) -> tuple[Uint32s, Reader | None]:
         """Return rows, each from a search of its own, and what read them."""
         block = np.full((len(groups), len(wanted)), UNREACHABLE, np.uint32)
@@ -189,7 +213,9 @@ class Session(Resource):
                 if reader is None or reader.closed:
                     reader = self._algorithm().reader(wanted)
                 row[:] = reader.read()
-                if outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
+                if limit != UNREACHABLE:
+                    row[row > limit] = UNREACHABLE
+                elif outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
                     raise DistanceOverflowError(OVERFLOW)
         return block, reader
 
@@ -197,13 +223,13 @@ class Session(Resource):
         if self.graph is not graph:
             raise QueryError("weights changed while a table was made; ask for it again")
 
-    def _batch(self, wanted: Uint32s, rows: int) -> Batch | None:
+    def _batch(self, wanted: Uint32s, rows: int, is_whole: bool, limit: int) -> Batch | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
         graph = self._shared.graph
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not len(wanted):
             return None
         searches = most_searches(graph, rows, len(wanted), self._parameters.get("block"))
-        return Batch(graph, wanted, searches, self._parameters) if searches > 1 else None
+        return Batch(graph, wanted, searches, limit, is_whole, self._parameters) if searches > 1 else None
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)

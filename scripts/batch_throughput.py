@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Measure trees of shortest paths per second over how many are made at once, beside all cores of the CPU.
+
+  scripts/batch_throughput.py USA-road-t.NY.gr.gz --reduction full --json ny.json --figure ny.png
+  scripts/batch_throughput.py iceland.graph --table 1000
+
+One-to-all is timed until the distances of all nodes lie finished on the device, and until they are in the host's memory;
+tables always to there. Distances of some sources are compared with the compiled Dijkstra, which is timed on
+one core and on all, as is RoutingKit's customizable contraction hierarchy, one-to-many, where it is installed and the
+graph suits it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from vkssp import Graph, QueryError, Solver, VksspError
+from vkssp.bench.evaluation import Line, draw_lines, exit_code, import_pyplot, save_figure
+from vkssp.bench.measuring import digest, where_and_when
+from vkssp.bench.peers import RoutingkitCch
+from vkssp.bench.result import number, table
+from vkssp.generate import from_expression, is_expression
+from vkssp.graph import UNREACHABLE
+from vkssp.reading import read_graph
+from vkssp.solvers.batch import Batch, most_searches
+from vkssp.solvers.prepare import PreparedGraph
+from vkssp.storage import atomic_write, check_writable
+
+#: Searches at once and sources of each row of the table, and seconds of searches before those that are timed.
+SIZES, WARM_UP_S, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 0.7, 3
+#: Sources whose distances are compared, and sources of a process of the CPU's at a time.
+CHECKED, AT_A_TIME = 8, 4
+
+_of_process: Callable[[int], Any] | None = None
+
+
+def _begin(make: Callable[..., Callable[[int], Any]], *arguments: Any) -> None:
+    global _of_process
+    _of_process = make(*arguments)
+
+
+def _ready(_: int) -> None:
+    time.sleep(0.1)  # so that each process has one
+
+
+def _search(sources: Sequence[int]) -> None:
+    for source in sources:
+        _of_process(source)  # type: ignore[misc]
+
+
+def dijkstra(graph: Graph) -> Callable[[int], Any]:
+    """Return the compiled Dijkstra of a process."""
+    return Solver(PreparedGraph(graph), "dijkstra").distances
+
+
+def one_to_many(graph: Graph, targets: np.ndarray) -> Callable[[int], Any]:
+    """Return RoutingKit's queries of a process."""
+    module = RoutingkitCch.load()
+    metric, _ = RoutingkitCch.metric(module, graph, 120.0)
+    pinned = module.CCHOneToMany(metric, targets.tolist())
+    return lambda source: pinned.distances_from(source)
+
+
+def cores(make: Callable[..., Any], arguments: Sequence[Any], sources: Sequence[int], workers: int) -> float:
+    """Return milliseconds for each source on some processes at once, which are made before."""
+    parts = [sources[i : i + AT_A_TIME] for i in range(0, len(sources), AT_A_TIME)]
+    # Not forked: a device that is open does not survive it.
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (make, *arguments)) as pool:
+        list(pool.map(_ready, range(4 * workers)))
+        list(pool.map(_search, parts[:workers]))
+        began = time.perf_counter()
+        list(pool.map(_search, parts))
+        return 1e3 * (time.perf_counter() - began) / len(sources)
+
+
+class Measured:
+    """A graph on a device, and the batches of searches that are timed."""
+
+    def __init__(self, solver: Solver, expected: dict[int, np.ndarray]) -> None:
+        self.solver, self.expected = solver, expected
+
+    def run(self, sources: np.ndarray, targets: np.ndarray | None, at_once: int, download: bool) -> dict[str, Any]:
+        """Time rows from some sources; the best of the repetitions, as the caller and the device see it."""
+        solver, node = self.solver, self.solver._prepared.node
+        columns = np.arange(solver.graph.num_nodes) if targets is None else targets
+        graph = solver._shared.graph
+        searches = min(at_once, len(sources))
+        with Batch(graph, node[columns], searches, UNREACHABLE, targets is None, solver._parameters) as batch:  # type: ignore[arg-type]
+            groups = [[(int(node[source]), 0)] for source in sources]
+            found = []
+            for repetition in range(1 + REPETITIONS):
+                began, first = time.perf_counter(), 0
+                for finished in batch.rows(groups):
+                    count = len(finished.overflow)
+                    is_checked = repetition == 0 and any(
+                        s in self.expected for s in sources[first : first + count].tolist()
+                    )
+                    if download or is_checked:
+                        rows = finished.read()
+                        if is_checked:
+                            self._check(sources[first : first + count], rows, columns)
+                    first += count
+                many = batch.many
+                assert many is not None
+                found.append((1e3 * (time.perf_counter() - began), many.device_ms, dict(many.counters)))
+        call, device = (float(np.median([one[i] for one in found[1:]])) for i in (0, 1))
+        spread = [min(one[1] for one in found[1:]), max(one[1] for one in found[1:])]
+        return {"call_ms": call, "device_ms": device, "device_spread_ms": spread, "counters": found[-1][2]}
+
+    def _check(self, sources: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+        for source, row in zip(sources.tolist(), rows, strict=True):
+            if source in self.expected and not np.array_equal(row, self.expected[source][columns]):
+                raise SystemExit(f"wrong distances from {source}")
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """Run everything and return the result."""
+    graph = from_expression(args.graph) if is_expression(args.graph) else read_graph(args.graph)
+    rng = np.random.default_rng(args.seed)
+    sizes = [size for size in SIZES if size <= args.most]
+    sources = rng.integers(0, graph.num_nodes, max([*sizes, *args.table, CHECKED]))
+    checked = sources[:CHECKED].tolist()
+    prepared = PreparedGraph(graph, keep=True)
+    with Solver(prepared, "dijkstra") as reference:
+        expected = {source: reference.distances(source) for source in checked}
+        began = time.perf_counter()
+        for source in checked:
+            reference.search([(source, 0)])
+        one_core = 1e3 * (time.perf_counter() - began) / len(checked)
+    rows: list[dict[str, Any]] = []
+    with Solver(prepared, "block_resident", args.device, reduction=args.reduction) as solver:
+        fits = most_searches(solver._shared.graph, 2**31, graph.num_nodes, None)  # type: ignore[arg-type]
+        measured = Measured(solver, expected)
+        began = time.perf_counter()
+        while time.perf_counter() - began < WARM_UP_S:
+            solver.search([(checked[0], 0)])
+        single = []
+        for source in sources[: min(64, len(sources))].tolist():
+            began = time.perf_counter()
+            device_ms = solver.search([(source, 0)]).device_ms
+            single.append((1e3 * (time.perf_counter() - began), device_ms))
+        for size in tqdm(sizes, "one-to-all", disable=None):
+            for download in (False, True):
+                run = measured.run(sources[:size], None, min(size, fits), download)
+                rows.append({"sources": size, "targets": graph.num_nodes, "download": download, **run})
+        for size in args.table:
+            targets = rng.integers(0, graph.num_nodes, size)
+            run = measured.run(sources[:size], targets, min(size, 1024, fits), True)
+            rows.append({"sources": size, "targets": size, "download": True, **run})
+        head = where_and_when(solver.device)
+        core_nodes = solver.core_nodes
+    some = sources[: args.cpu_sources].tolist()
+    workers = os.cpu_count() or 1
+    result = {
+        **head,
+        "graph": args.graph,
+        "digest": digest(graph),
+        "nodes": graph.num_nodes,
+        "arcs": graph.num_arcs,
+        "reduction": args.reduction,
+        "core_nodes": core_nodes,
+        "searches_at_most": fits,
+        "seed": args.seed,
+        "single_call_ms": float(np.median([one[0] for one in single])),
+        "single_device_ms": float(np.median([one[1] for one in single])),
+        "rows": rows,
+        "dijkstra_one_core_ms": one_core,
+        "workers": workers,
+        "dijkstra_all_cores_ms": cores(dijkstra, (graph,), some, workers) if some else None,
+    }
+    result["cch_one_to_many"] = list(_hierarchies(graph, args, some, workers)) if some else []
+    return result
+
+
+def _hierarchies(graph: Graph, args: argparse.Namespace, sources: list[int], workers: int) -> Iterator[dict[str, Any]]:
+    rng = np.random.default_rng(args.seed + 1)
+    for size in (*args.table, graph.num_nodes):
+        targets = np.sort(rng.choice(graph.num_nodes, min(size, graph.num_nodes), replace=False))
+        try:
+            RoutingkitCch.load()
+            yield {"targets": size, "ms": cores(one_to_many, (graph, targets), sources, workers)}
+        except VksspError as error:
+            yield {"targets": size, "ms": None, "error": str(error)}
+
+
+def report(result: dict[str, Any]) -> list[str]:
+    """Return the tables."""
+    lines = [
+        f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, reduction {result['reduction']}",
+        f"{result['device']['name']}, {result['commit']}; milliseconds for a source, medians of {REPETITIONS}",
+        f"one search after the other: {number(result['single_device_ms'])}, {number(result['single_call_ms'])} by the call",
+        f"compiled Dijkstra: {number(result['dijkstra_one_core_ms'])} on one core",
+    ]
+    if result["dijkstra_all_cores_ms"] is not None:
+        lines.append(f"  {number(result['dijkstra_all_cores_ms'])} on {result['workers']} cores at once")
+    for row in result["cch_one_to_many"]:
+        name = f"RoutingKit's CCH, to {row['targets']:,} targets, {result['workers']} cores"
+        lines.append(f"{name}: {row['error'] if row['ms'] is None else number(row['ms'])}")
+    cells = [
+        [
+            *(f"{row['sources']:,}", f"{row['targets']:,}", "yes" if row["download"] else "no"),
+            *(f"{row[name] / row['sources']:.5f}" for name in ("device_ms", "call_ms")),
+            f"{row['call_ms']:.1f}",
+            *(f"{row['counters'][name]:,}" for name in ("iterations", "blocks")),
+        ]
+        for row in result["rows"]
+    ]
+    header = ("sources", "targets", "download", "device", "call", "call, all", "iterations", "visits")
+    return [*lines, "", *table(header, cells)]
+
+
+def draw(result: dict[str, Any], figure: Any) -> None:
+    """Draw milliseconds for a tree over how many are made at once."""
+    names = {False: "on the device", True: "and downloaded"}
+    whole = [row for row in result["rows"] if row["targets"] == result["nodes"]]
+    lines: dict[str, Line] = {}
+    for download, name in names.items():
+        some = [row for row in whole if row["download"] is download]
+        sources = [row["sources"] for row in some]
+        key = "call_ms" if download else "device_ms"
+        lines[name] = (sources, [row[key] / row["sources"] for row in some], None, None)
+    for name, key in (("Dijkstra, one core", "dijkstra_one_core_ms"), ("Dijkstra, all cores", "dijkstra_all_cores_ms")):
+        if result[key] is not None:
+            lines[name] = (sources, [result[key]] * len(sources), None, None)
+    scales = {"xscale": "log", "yscale": "log"}
+    draw_lines(
+        figure.subplots(), lines, xlabel="sources at once", ylabel="ms for a tree", title=result["graph"], **scales
+    )
+
+
+def main() -> int:
+    """Run the script."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", help="a file, or an expression such as road:1024")
+    parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
+    parser.add_argument(
+        "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
+    )
+    parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
+    parser.add_argument("--cpu-sources", type=int, default=64, metavar="N", help="for all cores; 0 for none")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument("--json", dest="json_file", metavar="FILE")
+    parser.add_argument("--figure", metavar="FILE.png")
+    args = parser.parse_args()
+
+    def run() -> None:
+        if args.most < 1 or args.cpu_sources < 0 or any(size < 1 for size in args.table):
+            raise QueryError("--most and --table take 1 or more, --cpu-sources 0 or more")
+        for path in (args.json_file, args.figure):
+            if path:
+                check_writable(path)
+        pyplot = import_pyplot() if args.figure else None
+        result = measure(args)
+        print("\n".join(report(result)))
+        if args.json_file:
+            with atomic_write(Path(args.json_file)) as file:
+                file.write(json.dumps(result, indent=1).encode())
+        if args.figure and pyplot is not None:
+            figure = pyplot.figure(figsize=(6, 4))
+            draw(result, figure)
+            save_figure(figure, args.figure)
+
+    return exit_code(run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+// Begins searches in the slots that wait for one: nothing is reached but the seeds, and their blocks are near.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "loop_state.glsl"
+#include "many_state.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+layout(constant_id = 2) const uint BLOCK = 1024;
+layout(constant_id = 7) const uint SEEDS = 64;  // of a row at most
+
+struct Block {
+    uint woken_for, waiting;
+};
+
+layout(std430, binding = 0) restrict buffer StateBuffer {
+    Loop loop;
+    State state;
+};
+layout(std430, binding = 1) writeonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) restrict buffer SearchesBuffer { Search searches[]; };
+layout(std430, binding = 3) readonly restrict buffer Seeds { uvec2 seeds[]; };  // of each place in the ring: node, offset
+layout(std430, binding = 4) writeonly restrict buffer RelaxedWith { uint relaxed_with[]; };
+layout(std430, binding = 5) writeonly restrict buffer Blocks { Block blocks[]; };
+layout(std430, binding = 6) writeonly restrict buffer Lists { uint lists[]; };
+layout(std430, binding = 7) writeonly restrict buffer Written { uvec2 written[]; };
+
+layout(std430, binding = 8) readonly restrict buffer Turnover { uint turnover[]; };  // slots: leaving, then entering
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+    uint num_blocks;
+    uint num_searches;
+    uint ring;
+};
+
+shared uvec2 here[SEEDS];
+
+void start(uint number, uint row) {
+    uint lid = gl_LocalInvocationIndex, place = row % ring, count = 0, low = UNREACHABLE;
+    barrier();
+    for (uint i = lid; i < SEEDS; i += WORKGROUP_SIZE) here[i] = seeds[place * SEEDS + i];
+    barrier();
+    for (; count < SEEDS && here[count].x != UNREACHABLE; ++count) low = min(low, here[count].y);
+    for (uint i = gl_GlobalInvocationID.x; i < num_nodes; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        uint distance = UNREACHABLE;
+        bool has_seed = false;  // the block with this number
+        for (uint k = 0; k < count; ++k) {
+            if (here[k].x == i) distance = min(distance, here[k].y);
+            if (here[k].x / BLOCK == i) has_seed = true;
+        }
+        dist[number * num_nodes + i] = distance;
+        relaxed_with[number * num_nodes + i] = UNREACHABLE;
+        if (i >= num_blocks) continue;
+        uint block = number * num_blocks + i;
+        blocks[block].waiting = UNREACHABLE;
+        if (!has_seed) continue;
+        lists[state.near_parity * num_searches * num_blocks + atomicAdd(state.near_length, 1)] = block;
+    }
+    if (gl_GlobalInvocationID.x != 0) return;
+    searches[number].low = low;
+    searches[number].threshold = extend(low, state.delta);
+    searches[number].far_nearest = UNREACHABLE;
+    searches[number].overflow = 0;
+    written[place] = uvec2(0);
+}
+
+void main() {
+    if (loop.done != 0) return;  // at the end of a loop before its time nothing is worth it
+    if (gl_GlobalInvocationID.x == 0) state.turned = loop.iterations;
+    for (uint k = 0; k < state.num_entering; ++k) {
+        uint number = turnover[num_searches + k];
+        start(number, searches[number].next_row);
+    }
+}

@@ -1,0 +1,221 @@
+// One dispatch of many searches at once: block-resident relaxation, as block_resident.comp does it for one, whose lists
+// hold blocks of all searches. One road network's search leaves most of a GPU idle, many fill it. Each has a threshold of
+// its own, so that none waits for another; a dispatch visits what is near in all of them, and goes through the far list
+// if some search has come to a new threshold, or is over.
+//
+// Here a visit relaxes everything in the block, whatever the threshold, which only decides when a block is visited. One
+// search prefers to wait for better distances; many have to do with as few visits as they can, for the GPU is busy.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "prelude.glsl"
+#include "many_state.glsl"
+#include "loop.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+    uint num_blocks;  // of the graph; a search's block has its number plus so many for each search before
+    uint heaviest;    // weight of an arc
+    uint num_searches;
+    uint num_targets;  // wanted nodes, where a search is over as soon as they are settled; else 0
+};
+
+struct Step {
+    uint iteration, splits, near_parity, far_parity, near_length, far_length;
+};
+shared Step step;
+shared uint near_out, far_out;
+shared uint first_block[2];  // in the near list, whichever half that is, asked for before this is known
+
+#define BLOCKS_BINDING 4
+#include "block_visit.glsl"
+
+#include "many_rows.glsl"
+
+layout(std430, binding = 2) coherent buffer SearchesBuffer { Search searches[]; };
+layout(std430, binding = 3) readonly restrict buffer WantedBuffer { Wanted wanted[]; };
+layout(std430, binding = 11) writeonly restrict buffer Turnover { uint turnover[]; };  // slots: leaving, then entering
+
+// Of the search whose block is visited.
+shared bool is_running;
+shared uint threshold;
+shared uint far_nearest;
+shared uint woke_near;
+
+shared uint some_split, num_begun, num_leaving, num_entering;
+
+uint reach() {
+    return UNREACHABLE;
+}
+
+void list_near(uint block) {
+    uint next = step.iteration + 1;
+    if (atomicExchange(blocks[block].woken_for, next) == next) return;
+    lists[near_out + atomicAdd(state.near_next, 1)] = block;
+}
+
+void list_far(uint block) {
+    uint place = step.splits != 0 ? atomicAdd(state.far_next, 1) : atomicAdd(state.far_length, 1);
+    lists[far_out + place] = block;
+}
+
+void wake(uint block, uint distance) {
+    if (!is_running) return;
+    if (distance < threshold) {
+        atomicStore(woke_near, 1u, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+        list_near(block);
+    } else {
+        atomicMin(far_nearest, distance);
+        if (atomicMin(blocks[block].waiting, distance) == UNREACHABLE) list_far(block);
+    }
+}
+
+// Visit a block of some search.
+void visit_one(uint block) {
+    uint number = block / num_blocks, first_of_search = number * num_blocks;
+    if (gl_LocalInvocationIndex == 0) {
+        is_running = searches[number].status != FINISHED;
+        threshold = searches[number].threshold;
+        far_nearest = UNREACHABLE;
+        woke_near = 0;
+    }
+    slot = number * num_nodes;
+    visit(block - first_of_search, first_of_search);
+    if (sum_overflow) {
+        atomicMax(searches[number].overflow, 1);
+        sum_overflow = false;
+    }
+    if (gl_LocalInvocationIndex != 0) return;
+    // Many workgroups may write the same.
+    if (woke_near != 0) atomicMax(searches[number].woken_for, step.iteration + 1);
+    if (far_nearest != UNREACHABLE) atomicMin(searches[number].far_nearest, far_nearest);
+}
+
+// Go through the far list: what is below its search's threshold now is visited in the next dispatch, and blocks of
+// searches that are over leave. Others may lower bounds meanwhile; a block that moves then may be listed twice, in both
+// lists, and is visited in any case.
+void split_far(uint in_far) {
+    uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
+    for (uint i = gl_WorkGroupID.x * WORKGROUP_SIZE + gl_LocalInvocationIndex; i < step.far_length; i += stride) {
+        uint block = lists[in_far + i], number = block / num_blocks;
+        if (searches[number].status == FINISHED) continue;
+        uint waiting = blocks[block].waiting;
+        if (waiting < searches[number].threshold) {
+            atomicExchange(blocks[block].waiting, UNREACHABLE);
+            atomicMax(searches[number].woken_for, step.iteration + 1);
+            list_near(block);
+        } else {
+            atomicMin(searches[number].far_nearest, waiting);
+            list_far(block);
+        }
+    }
+}
+
+// Find out whether the targets of searches that have come to a new threshold are settled.
+void look_at_targets() {
+    for (uint number = gl_WorkGroupID.x; number < num_searches; number += gl_NumWorkGroups.x) {
+        if (searches[number].checked_for != step.iteration) continue;
+        uint low = searches[number].low;
+        for (uint i = gl_LocalInvocationIndex; i < num_targets; i += WORKGROUP_SIZE) {
+            bool overflow;
+            if (wanted_distance(wanted[i], number * num_nodes, overflow) <= low) continue;
+            atomicMax(searches[number].unsettled_for, step.iteration);
+            break;
+        }
+    }
+}
+
+// Decide what a slot does next.
+void advance_search(uint number, bool turned, uint bound) {
+    uint next = step.iteration + 1;
+    bool was_checked = num_targets != 0 && searches[number].checked_for == step.iteration;
+    // Most have blocks to visit, and need nothing.
+    if (searches[number].status == RUNNING && searches[number].woken_for == next && !was_checked) return;
+    Search search = searches[number];
+    if (search.status == FINISHED) {
+        search.status = EMPTY;
+        turnover[atomicAdd(num_leaving, 1)] = number;
+    } else if (search.status == EMPTY && turned) {
+        search.row = search.next_row;
+        search.next_row = NO_ROW;
+        if (search.row != NO_ROW) search.status = RUNNING;
+    }
+    if (search.status == RUNNING) {
+        bool settled = was_checked && search.unsettled_for != step.iteration;
+        bool is_dry = search.woken_for != next;
+        uint nearest = search.far_nearest;
+        if (settled || is_dry && (nearest == UNREACHABLE || nearest > state.limit)) {
+            search.status = FINISHED;
+            some_split = 1;
+        } else if (is_dry) {
+            // Every distance below that of the far list's nearest block is final.
+            search.low = nearest;
+            search.threshold = extend(nearest, state.delta);
+            search.far_nearest = UNREACHABLE;
+            search.checked_for = next;
+            atomicAdd(state.buckets, 1);
+            some_split = 1;
+        }
+    }
+    if (search.status == EMPTY && search.next_row == NO_ROW) {
+        uint row = state.next_row + atomicAdd(num_begun, 1);
+        if (row < bound) {
+            search.next_row = row;
+            turnover[num_searches + atomicAdd(num_entering, 1)] = number;
+        }
+    }
+    searches[number] = search;
+}
+
+// Decide what the next dispatch does. For the last workgroup.
+void advance() {
+    bool is_first = gl_LocalInvocationIndex == 0;
+    bool turned = state.turned == step.iteration;
+    if (is_first) {
+        some_split = num_begun = 0;
+        num_leaving = turned ? 0 : state.num_leaving;
+        num_entering = turned ? 0 : state.num_entering;
+    }
+    barrier();
+    uint bound = min(state.num_rows, state.room);
+    for (uint i = gl_LocalInvocationIndex; i < num_searches; i += WORKGROUP_SIZE) advance_search(i, turned, bound);
+    barrier();
+    if (!is_first) return;
+    finish_iteration(0, 0, 0, 0, 0);
+    state.next_row += min(num_begun, bound - state.next_row);
+    state.num_leaving = num_leaving;
+    state.num_entering = num_entering;
+    if (step.splits != 0) {
+        state.far_parity = 1 - step.far_parity;
+        state.far_length = state.far_next;
+        state.far_next = 0;
+    }
+    state.splits = some_split;
+    state.blocks += step.near_length;
+    state.claimed = 0;
+    state.near_parity = 1 - step.near_parity;
+    state.near_length = state.near_next;
+    state.near_next = 0;
+}
+
+void main() {
+    uint all_blocks = num_searches * num_blocks;
+    if (gl_LocalInvocationIndex == 0) {
+        step = Step(loop.iterations, state.splits, state.near_parity, state.far_parity, state.near_length,
+                    state.far_length);
+        first_block[0] = lists[gl_WorkGroupID.x];
+        first_block[1] = lists[all_blocks + gl_WorkGroupID.x];
+        near_out = (1 - step.near_parity) * all_blocks;
+        far_out = (2 + (step.splits != 0 ? 1 - step.far_parity : step.far_parity)) * all_blocks;
+    }
+    if (search_is_over()) return;
+    if (gl_WorkGroupID.x < step.near_length) {
+        visit_one(first_block[step.near_parity]);
+        while (next_entry < step.near_length) visit_one(lists[step.near_parity * all_blocks + next_entry]);
+    }
+    if (step.splits != 0) {
+        split_far((2 + step.far_parity) * all_blocks);
+        if (num_targets != 0) look_at_targets();
+    }
+    if (last_workgroup()) advance();
+}

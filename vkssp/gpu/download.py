@@ -1,0 +1,105 @@
+"""Large downloads: copied beside what the device computes, a piece at a time while the host takes the last one away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.recording import Recording
+from vkssp.gpu.resource import Resource
+
+if TYPE_CHECKING:
+    from vkssp.gpu.device import Device
+
+#: Bytes of a piece, and how many there are, so that some arrive while others are taken away.
+PIECE_BYTES, PIECES = 8 << 20, 4
+
+
+class Download(Resource):
+    """Brings bytes of shared buffers to the host.
+
+    Parameters
+    ----------
+    device : Device
+        Where the buffers are.
+    most_bytes : int
+        The most that is ever asked for at once, where that is less than a few pieces.
+    owner : Resource
+        What closes it.
+    """
+
+    def __init__(self, device: Device, most_bytes: int, owner: Resource) -> None:
+        super().__init__(owner)
+        self._piece_bytes = max(4, min(PIECE_BYTES, most_bytes))
+        count = max(1, min(PIECES, -(-most_bytes // self._piece_bytes)))
+        # One thread cannot take away what a bus brings.
+        self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
+        try:
+            name = "the pieces of a download"
+            self._pieces = [
+                Buffer(device, self._piece_bytes, mapped=True, name=name, owner=self, shared=True) for _ in range(count)
+            ]
+            self._recordings = [Recording(device, self, copies=True) for _ in range(count)]
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, source: Buffer, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint8]:
+        """Return bytes of a buffer that nobody writes to meanwhile.
+
+        Parameters
+        ----------
+        source : Buffer
+            The buffer, a shared one; the device has finished what it wrote there.
+        spans : sequence of (int, int)
+            Where spans begin and end; they are put together.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (bytes,), uint8.
+        """
+        found = np.empty(sum(end - begin for begin, end in spans), np.uint8)
+        taken: list[Future[None] | None] = [None] * len(self._pieces)
+        place = number = 0
+        try:
+            for begin, end in spans:
+                for start in range(begin, end, self._piece_bytes):
+                    size = min(self._piece_bytes, end - start)
+                    slot = number % len(self._pieces)
+                    before = taken[slot]
+                    if before is not None:
+                        before.result()
+                    self._copy(slot, source, start, size)
+                    taken[slot] = self._threads.submit(self._take, slot, found[place : place + size])
+                    place, number = place + size, number + 1
+            for one in taken:
+                if one is not None:
+                    one.result()
+        finally:
+            # After Ctrl-C, too, no thread may go on writing.
+            for one in taken:
+                if one is not None:
+                    one.exception()
+        return found
+
+    def _copy(self, slot: int, source: Buffer, start: int, size: int) -> None:
+        recording = self._recordings[slot]
+        with recording.record():
+            recording.barrier("transfer", "transfer")
+            recording.copy(source, self._pieces[slot], size, start)
+            recording.barrier("transfer", "host")
+        recording.submit()
+
+    def _take(self, slot: int, where: npt.NDArray[np.uint8]) -> None:
+        self._recordings[slot].wait()
+        np.copyto(where, self._pieces[slot].view(np.uint8)[: len(where)])
+
+    def _release(self) -> None:
+        self._threads.shutdown()
