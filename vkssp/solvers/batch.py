@@ -19,7 +19,7 @@ from vkssp.solvers.reduced import ReducedGraph
 #: progress; the part of a device's free memory that they take at most; and rows on the device for each of them.
 MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY, ROWS_EACH = 1024, 8, 0.5, 2
 #: How many times narrower buckets are than those of one search, which would have nothing to do in narrow ones.
-NARROWER = 8
+NARROWER = 6
 #: How many times the usual number of workgroups a device may be given, see `CutShortError`.
 _MOST_GROUPS = 512
 

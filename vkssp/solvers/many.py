@@ -149,7 +149,7 @@ class ManySearches(Resource):
         graph, parameters, searches = self._graph, self._parameters, self.searches
         block, size, groups = self._sizes()
         self._num_blocks = num_blocks = -(-self._num_nodes // block)
-        rounds = parameters["rounds"] or max(1, default_rounds(block) // 2)
+        rounds = parameters["rounds"] or default_rounds(block)
         software = self.device.info.kind == "cpu"
         at_once = parameters["rounds_at_once"] or (1 if software else ROUNDS_AT_ONCE)
         self.distances = self._buffer("the distances", 4 * self._num_nodes * searches)
