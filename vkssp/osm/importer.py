@@ -182,6 +182,7 @@ def _assemble(
         ref=roads.ref[way],
         roundabout=roads.roundabout[way],
         link=roads.link[way],
+        snappable=None if roads.snappable.all() else roads.snappable[way],
     )
     first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
     graph = Graph.from_csr(
