@@ -10,7 +10,7 @@ import numpy as np
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.order import z_order
-from vkssp.osm.layers import split_layers
+from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
@@ -150,6 +150,7 @@ def _assemble(
     arc_head = np.concatenate([segments.head[forward], segments.tail[backward]])
     restricted = roads.restricted[segments.way[segment], direction]
 
+    restricted = with_enclaves(arc_tail, arc_head, restricted, len(segments.lat))
     layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     junction = turn = memory = layer = None

@@ -16,6 +16,9 @@ as far as the main nodes exist; unrestricted arcs join main nodes. From the star
 back in; into the end layer one gets and never out. There are no links without length between the copies: the
 arc itself changes layer. All copies of an arc lie on the same polyline, and whoever snaps a point to it takes
 all of them as places to start from and to arrive at; a trip within one restricted area stays in one layer.
+
+An open street that can be got to, or left, only along restricted ones serves nothing but the ends of a trip, too,
+whatever its tags say: with its neighbours it is one restricted area.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph
 
 Indices = npt.NDArray[np.int64]
 
@@ -48,6 +53,50 @@ class Layered(NamedTuple):
     arc: Indices
     node: Indices
     layer: npt.NDArray[np.uint8]
+
+
+def with_enclaves(
+    tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int
+) -> npt.NDArray[np.bool_]:
+    """Return which arcs serve only the ends of a trip, those that no trip passes on the way from open streets among them.
+
+    The core of each part of the network is its largest strongly connected piece of unrestricted arcs. No trip between
+    two places of it uses other unrestricted arcs, so that they may be restricted, too; they are where restricted arcs
+    touch them or their likes.
+
+    Parameters
+    ----------
+    tail, head, restricted, num_nodes
+        As for `split_layers`.
+    """
+    shape = num_nodes, num_nodes
+
+    def components(arcs: Indices, connection: str) -> Indices:
+        links = sparse.coo_array((np.ones(len(arcs), np.bool_), (tail[arcs], head[arcs])), shape=shape)
+        _, label = csgraph.connected_components(links, directed=True, connection=connection)
+        return np.asarray(label, np.int64)
+
+    free = np.flatnonzero(~restricted)
+    if len(free) in (0, len(tail)):
+        return restricted
+    part, piece = components(np.arange(len(tail)), "weak"), components(free, "strong")
+    size = np.bincount(piece)
+    # The last of each part when sorted by size is its core.
+    by_size = np.lexsort((size[piece], part))
+    last = np.flatnonzero(np.diff(part[by_size], append=-1))
+    in_core = np.isin(piece, piece[by_size[last]])
+    outer = free[~(in_core[tail[free]] & in_core[head[free]])]
+    # Groups of outer streets hold together at nodes outside the core.
+    group = components(outer[~(in_core[tail[outer]] | in_core[head[outer]])], "weak")
+    touched = np.zeros(num_nodes, np.bool_)
+    for ends in (tail, head):
+        at = ends[restricted]
+        touched[group[at[~in_core[at]]]] = True
+    enclosed = restricted.copy()
+    for ends in (tail, head):
+        at = ends[outer]
+        enclosed[outer[~in_core[at] & touched[group[at]]]] = True
+    return enclosed
 
 
 def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int) -> Layered:
