@@ -149,8 +149,8 @@ def _assemble(
     arc_tail = np.concatenate([segments.tail[forward], segments.head[backward]])
     arc_head = np.concatenate([segments.head[forward], segments.tail[backward]])
     restricted = roads.restricted[segments.way[segment], direction]
-
     restricted = with_enclaves(arc_tail, arc_head, restricted, len(segments.lat))
+    report.restricted = len(np.unique(segment[restricted]))
     layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     junction = turn = memory = layer = None
@@ -201,5 +201,5 @@ def _assemble(
     report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
     report.polylines, report.points = len(segments.way), len(segments.points)
     report.kilometres = float(segments.length.sum()) / 1000
-    report.restricted = int(roads.restricted[segments.way].any(axis=1).sum())
+    report.unsnapped = int((~roads.snappable[segments.way]).sum())
     return graph

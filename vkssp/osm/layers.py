@@ -58,11 +58,11 @@ class Layered(NamedTuple):
 def with_enclaves(
     tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which arcs serve only the ends of a trip, those that no trip passes on the way from open streets among them.
+    """Return which arcs serve only the ends of a trip: restricted ones, and enclaves among them.
 
-    The core of each part of the network is its largest strongly connected piece of unrestricted arcs. No trip between
-    two places of it uses other unrestricted arcs, so that they may be restricted, too; they are where restricted arcs
-    touch them or their likes.
+    The core of each part of the network is the largest strongly connected piece of its unrestricted arcs. A trip from
+    one node of it to another uses no other unrestricted arcs anyway, so that nothing is lost when those are restricted
+    that hang together with restricted ones outside the core.
 
     Parameters
     ----------

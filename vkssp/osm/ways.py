@@ -203,7 +203,8 @@ def _prevents_snapping(tags: Tags, access: Access | None, rules: AccessRules) ->
     if access is None or prevented is None:
         return False
     # Of several values those count that open the way the most.
-    return access.values & getattr(rules, access.kind) <= prevented
+    opening: frozenset[str] = rules.open if access.kind == "open" else rules.restricted
+    return access.values & opening <= prevented
 
 
 def _walked_speed(tags: Tags, profile: Profile) -> float | None:
