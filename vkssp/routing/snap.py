@@ -27,6 +27,8 @@ _END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
+# Strongly connected pieces of a twentieth of the largest one's nodes and more, at most so many, may be the core.
+_CORES = 8
 #: A street that can only be left, or only be reached, gives way to one within so many metres that can be both.
 _BOTH_WAYS_M = _FIRST_RADIUS_M
 
@@ -145,20 +147,36 @@ class StreetIndex(StreetLines):
         return lone
 
     def _tied_to_core(self, graph: Graph) -> tuple[Bools, Bools]:
-        """Return of each polyline whether the core of a graph with the same nodes can be reached, and reaches it."""
+        """Return of each polyline whether the core of a graph with the same nodes can be reached, and reaches it.
+
+        The core is the strongly connected piece for which both holds of most polylines. That is the largest one, unless
+        more streets serve the ends of trips than the middle: of those there are pieces for either end alone.
+        """
         from scipy.sparse import csgraph
 
         links = graph.to_scipy().astype(np.bool_)
+        backward = links.T.tocsr()
         _, strong = csgraph.connected_components(links, directed=True, connection="strong")
-        core = int(np.argmax(strong == np.argmax(np.bincount(strong))))
-        result = []
-        for matrix, end in ((links.T.tocsr(), self.graph.head), (links, self.graph.tail)):
-            reached = np.zeros(self.graph.num_nodes, np.bool_)
-            reached[csgraph.breadth_first_order(matrix, core, return_predecessors=False)] = True
-            useful = np.zeros(self.num_polylines, np.bool_)
-            np.logical_or.at(useful, self.polyline_of, reached[end])
-            result.append(useful)
-        return result[0], result[1]
+        _, first, size = np.unique(strong, return_index=True, return_counts=True)
+        best: tuple[int, Bools, Bools] | None = None
+        large = np.flatnonzero(20 * size >= size.max())
+        for core in first[large[np.argsort(-size[large], kind="stable")[:_CORES]]].tolist():
+            leaves, reached = self._beside(backward, core, self.graph.head), self._beside(links, core, self.graph.tail)
+            count = int(np.count_nonzero(leaves & reached))
+            if best is None or count > best[0]:
+                best = count, leaves, reached
+        assert best is not None
+        return best[1:]
+
+    def _beside(self, links: Any, core: int, ends: npt.NDArray[np.uint32]) -> Bools:
+        """Return of each polyline whether one of its arcs has its end where a search from the core gets to."""
+        from scipy.sparse import csgraph
+
+        found = np.zeros(self.graph.num_nodes, np.bool_)
+        found[csgraph.breadth_first_order(links, core, return_predecessors=False)] = True
+        result = np.zeros(self.num_polylines, np.bool_)
+        result[self.polyline_of[found[ends]]] = True
+        return result
 
     def prepare(self) -> None:
         """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
@@ -199,7 +217,11 @@ class StreetIndex(StreetLines):
         lone = [i for i, snap in enumerate(snaps) if snap is not None and self._one_sided[snap.polyline]]
         others = self.nearest_of_each(places[lone], leaving=True, reached=True, limit=_BOTH_WAYS_M)
         for i, other in zip(lone, others, strict=True):
-            snaps[i] = other or snaps[i]
+            snap = snaps[i]
+            assert snap is not None
+            # Where the two meet one is on both.
+            if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
+                snaps[i] = other
         return snaps
 
     def nearest(
