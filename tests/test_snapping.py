@@ -95,31 +95,37 @@ def test_the_import_counts_what_it_rules_out(tmp_path: Path, capsys: pytest.Capt
     assert "no trip begins or ends on 1 polylines" in capsys.readouterr().out
 
 
-def ring(away: float, onward: float = 20.0) -> Graph:
-    """A ring road, a one-way street out of it to the east at (0, 10), and one into it; the two are so far apart."""
-    nodes = [(0.0, 0.0), (0.0, 10.0), (-10.0, 10.0), (-10.0, 0.0), (0.0, onward), (away, onward)]
-    streets = [(0, 1, 100), (1, 2, 100), (2, 3, 100), (3, 0, 100), (1, 4, 100), (5, 1, 100)]
-    return street_map(nodes, streets, oneways=(4, 5))  # type: ignore[arg-type]
+def block(away: float, side: int = 24) -> Graph:
+    """A town of streets to the south-west of (0, 10), a one-way street out of it to the east there, and one into it."""
+    nodes = [(-float(y), 10.0 - x) for y in range(side) for x in range(side)]
+    streets = [(side * y + x, side * y + x + 1, 100) for y in range(side) for x in range(side - 1)]
+    streets += [(side * y + x, side * (y + 1) + x, 100) for y in range(side - 1) for x in range(side)]
+    out, into = len(nodes), len(nodes) + 1
+    nodes += [(0.0, 20.0), (away, 20.0)]
+    oneways = len(streets), len(streets) + 1
+    return street_map(nodes, [*streets, (0, out, 100), (into, 0, 100)], oneways=oneways)  # type: ignore[arg-type]
 
 
 def test_a_street_that_can_only_be_left_gives_way_to_one_nearby() -> None:
     def at(y: float, x: float) -> tuple[float, float]:
         return y * UNIT, x * UNIT
 
-    graph = ring(0.2)
+    graph = block(0.2)
     outward, inward, centre = at(-0.01, 11.5), at(0.05, 11.5), at(-5, 10)
     with Router(graph, "dijkstra") as router:
         index = router.index
+        last = index.num_polylines
         one_sided = [index.nearest(*place) for place in (outward, inward)]
         assert all(
-            snap is not None and snap.polyline == polyline for snap, polyline in zip(one_sided, (4, 5), strict=True)
+            snap is not None and snap.polyline == polyline
+            for snap, polyline in zip(one_sided, (last - 2, last - 1), strict=True)
         )
-        # At 11.5 the ring is 167 m off, at 12.5 it is 278 m off.
+        # At 11.5 the town is 167 m off, at 12.5 it is 278 m off.
         for place in (outward, inward):
             for route in (router.route(place, centre), router.route(centre, place)):
                 end = min((route.origin, route.destination), key=lambda p: abs(p.lat - place[0]))  # type: ignore[union-attr]
                 assert end is not None and end.snapped_lon == pytest.approx(10 * UNIT)
-        # The nearest to leave by is the street into the ring.
+        # The nearest to leave by is the street into town.
         away = router.route(at(-0.01, 12.5), centre).origin
         assert away is not None and away.snapped_lon == pytest.approx(12.5 * UNIT, rel=1e-3)
         assert away.snapped_lat > 0.01 * UNIT
@@ -132,6 +138,9 @@ def test_a_street_that_can_only_be_left_gives_way_to_one_nearby() -> None:
         for i, origin in enumerate(places):
             for j, destination in enumerate(places):
                 assert table[i, j] == pytest.approx(router.route(origin, destination).duration_s, abs=0.11)
+        # In a hamlet no street is told from the others.
+        small = StreetIndex(block(0.2, 6))
+        assert small.trip_ends(np.array([outward])) == [small.nearest(*outward)] != index.trip_ends(np.array([outward]))
         # Who asks for the nearest street gets it, whatever leads there.
         assert router.nearest(outward)[0].snapped_lon == pytest.approx(11.5 * UNIT)
 
@@ -151,7 +160,7 @@ def test_the_core_is_open_streets_even_if_most_are_private(tmp_path: Path, turns
 
 
 def test_places_at_a_junction_stay_there() -> None:
-    graph = ring(0.2)
+    graph = block(0.2)
     index = StreetIndex(graph)
     where = np.array([[0.0, 10 * UNIT], [0.0, 10 * UNIT + 1e-9]])
     for snap in index.trip_ends(where):

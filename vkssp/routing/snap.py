@@ -136,14 +136,16 @@ class StreetIndex(StreetLines):
 
     @cached_property
     def _one_sided(self) -> Bools:
-        """Of each polyline, whether it belongs to the core, but can only be left, or only be reached.
+        """Of each polyline, whether it belongs to the core's part, but can only be left, or only be reached.
 
-        Areas to avoid do not count: who is shut in by them is where they are.
+        Areas to avoid do not count: who is shut in by them is where they are. Where the core is no larger than an
+        island may be, none is told from the others.
         """
         leaves, reached = self._useful if self.avoided is None else self._tied_to_core(self.graph)
         part, _ = self._parts
         both = leaves & reached
-        lone: Bools = (part == part[np.argmax(both)]) & ~both
+        large = np.count_nonzero(both) >= ISLAND_NODES
+        lone: Bools = (part == part[np.argmax(both)]) & ~both & large
         return lone
 
     def _tied_to_core(self, graph: Graph) -> tuple[Bools, Bools]:
