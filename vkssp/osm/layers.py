@@ -27,8 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse import csgraph
 
 Indices = npt.NDArray[np.int64]
 
@@ -58,7 +56,7 @@ class Layered(NamedTuple):
 def with_enclaves(
     tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which arcs serve only the ends of a trip: restricted ones, and enclaves among them.
+    """Return which arcs serve only the ends of a trip: restricted ones, and those of enclaves that these lead to.
 
     The core of each part of the network is the largest strongly connected piece of its unrestricted arcs. A trip from
     one node of it to another uses no other unrestricted arcs anyway, so that nothing is lost when those are restricted
@@ -69,17 +67,19 @@ def with_enclaves(
     tail, head, restricted, num_nodes
         As for `split_layers`.
     """
-    shape = num_nodes, num_nodes
+    from scipy import sparse
+    from scipy.sparse import csgraph
 
-    def components(arcs: Indices, connection: str) -> Indices:
-        links = sparse.coo_array((np.ones(len(arcs), np.bool_), (tail[arcs], head[arcs])), shape=shape)
-        _, label = csgraph.connected_components(links, directed=True, connection=connection)
-        return np.asarray(label, np.int64)
+    def components(arcs: Indices | slice, connection: str) -> npt.NDArray[np.int32]:
+        ends = tail[arcs], head[arcs]
+        links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(num_nodes, num_nodes))
+        label: npt.NDArray[np.int32] = csgraph.connected_components(links, directed=True, connection=connection)[1]
+        return label
 
     free = np.flatnonzero(~restricted)
     if len(free) in (0, len(tail)):
         return restricted
-    part, piece = components(np.arange(len(tail)), "weak"), components(free, "strong")
+    part, piece = components(slice(None), "weak"), components(free, "strong")
     size = np.bincount(piece)
     # The last of each part when sorted by size is its core.
     by_size = np.lexsort((size[piece], part))

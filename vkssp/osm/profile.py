@@ -44,8 +44,7 @@ class AccessRules:
     carpool_roads_restricted : bool
         Whether roads for cars with several people in them serve only the ends of a trip.
     snap_prevention : mapping of str to frozenset of str
-        By value of ``highway`` the access values of ways that no place is snapped to; trips begin and end
-        elsewhere.
+        By value of ``highway`` the access values of ways that no place is snapped to: trips begin and end elsewhere.
     """
 
     keys: tuple[str, ...]
