@@ -198,7 +198,7 @@ def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
 
 
 def _prevents_snapping(tags: Tags, access: Access | None, rules: AccessRules) -> bool:
-    """Return whether what opens a way does so only for those who pass."""
+    """Return whether the profile lets no trip begin on a way that is open by what an access tag says."""
     prevented = rules.snap_prevention.get(tags.get("highway", ""))
     if access is None or prevented is None:
         return False

@@ -66,7 +66,8 @@ class Router(Resource):
     Raises
     ------
     QueryError
-        If the graph has no coordinates or no arcs, a parameter or an area is not valid, or the areas leave no street.
+        If the graph has no coordinates, no arcs, or none where a trip may begin, a parameter or an area is not valid,
+        or the areas leave no street.
     FormatError
         If a file with areas cannot be read.
     DeviceError
