@@ -3,7 +3,7 @@
 
 OSRM is needed here only. "pip install osrm-bindings" brings its programs and profiles; --osrm FOLDER takes those of an
 unpacked wheel or of a build of osrm-backend. --answers keeps what OSRM said, and --from-answers compares with that
-later, without OSRM:
+later, without OSRM; --row LABEL prints a row of the table in docs/profiles.md:
 
   scripts/compare_osrm.py heidelberg.osm.pbf --profile bike --answers heidelberg-bike.json
   scripts/compare_osrm.py heidelberg.osm.pbf --from-answers heidelberg-bike.json
@@ -261,6 +261,23 @@ def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
     return result
 
 
+def snapped_alike(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that both have a route for, from and to the same places."""
+    return [p for p in pairs if p.ours and p.theirs and p.snapped_apart() <= SAME_PLACE_M]
+
+
+def table_row(label: str, pairs: Sequence[Pair]) -> str:
+    """Return medians, and shares in whole percent rounded down, of all pairs and then of those that snapped alike."""
+    cells, alike = [label], snapped_alike(pairs)
+    for part, rows in ((pairs, {"duration": WITHIN, "distance": WITHIN[2:]}), (alike, {"duration": WITHIN[::2]})):
+        figures = summary(part)
+        cells.append(str(figures["pairs"]))
+        for name, shares in rows.items():
+            cells.append(f"{figures[name]['median']:.3f}")
+            cells += [f"{int(100 * figures[name][f'within {share:.0%}'] + 1e-9)}%" for share in shares]
+    return f"| {' | '.join(cells)} |"
+
+
 def moved(pair: Pair) -> float:
     """Return metres from a place to where the only route that was found begins or ends, at the end where it is more."""
     found = pair.ours or pair.theirs
@@ -289,26 +306,23 @@ def reason(pair: Pair, slow_ways: set[int]) -> str:
 def slow_service_roads(extract: Path, ways: set[int]) -> set[int]:
     """Return those of the ways that are service roads that slow a car."""
     reader = osmium.FileProcessor(str(extract), osmium.osm.WAY).with_filter(osmium.filter.IdFilter(ways))
-    return {
-        way.id for way in reader if way.tags.get("highway") == "service" and way.tags.get("service") in SLOW_SERVICE
-    }
+    roads = (way for way in reader if way.tags.get("highway") == "service")
+    return {way.id for way in roads if way.tags.get("service") in SLOW_SERVICE}
 
 
 def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bool) -> None:
     """Print the table, and the worst pairs."""
     print(title)
-    same = [p for p in pairs if p.ours and p.theirs and p.snapped_apart() <= SAME_PLACE_M]
     print(f"{'':30}{'pairs':>7}{'median':>9}" + "".join(f"{f'in {share:.0%}':>9}" for share in WITHIN))
-    for name, part in (("", pairs), (", same places", same)):
+    for name, part in (("", pairs), (", same places", snapped_alike(pairs))):
         figures = summary(part)
         for row in ("duration", "distance") if figures["pairs"] else ():
             shares = "".join(f"{figures[row][f'within {share:.0%}']:9.1%}" for share in WITHIN)
             print(f"{row + name:30}{figures['pairs']:7}{figures[row]['median']:9.4f}{shares}")
     figures = summary(pairs)
     print("; ".join(f"{name}: {figures[name]}" for name in ("only OSRM", "only vkssp", "neither")))
-    both = sorted((p for p in pairs if p.ours and p.theirs), key=lambda p: -abs(np.log(max(p.ratios()[0], 1e-3))))[
-        :worst
-    ]
+    both = [p for p in pairs if p.ours and p.theirs]
+    both = sorted(both, key=lambda p: -abs(np.log(max(p.ratios()[0], 1e-3))))[:worst]
     ways = {way for pair in both if pair.ours for way in pair.ours.ways}
     slow = slow_service_roads(extract, ways) if car and ways else set()
     for pair in both:
@@ -319,9 +333,8 @@ def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bo
     for pair in pairs:
         if (pair.ours is None) != (pair.theirs is None):
             ends = " ".join(f"{lat:.5f},{lon:.5f}" for lat, lon in (pair.origin, pair.destination))
-            print(
-                f"{ends}  only {'vkssp' if pair.ours else 'OSRM'} finds a route, {moved(pair):.0f} m away from an end"
-            )
+            name = "vkssp" if pair.ours else "OSRM"
+            print(f"{ends}  only {name} finds a route, {moved(pair):.0f} m away from an end")
 
 
 def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
@@ -332,12 +345,8 @@ def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
     with osrm.serving(args.extract, args.profile) as address:
         for origin, destination in tqdm(sample(places, args.pairs, args.seed), "OSRM", disable=None):
             pairs.append(Pair(origin, destination, osrm.ask(address, origin, destination), None))
-    head = {
-        "router": f"OSRM {osrm.version}",
-        "profile": args.profile,
-        "extract": args.extract.name,
-        "sha256": sha256(args.extract),
-    }
+    head = {"router": f"OSRM {osrm.version}", "profile": args.profile, "extract": args.extract.name}
+    head["sha256"] = sha256(args.extract)
     if args.answers:
         save_answers(args.answers, head, pairs)
     return head, pairs
@@ -354,10 +363,12 @@ def compare(args: argparse.Namespace) -> None:
     profile = args.our_profile or head["profile"]
     graph, _ = import_extract(args.extract, profile=profile, turns=args.turns)
     pairs = with_ours(graph, pairs, args.algorithm)
+    if args.row:
+        print(table_row(args.row, pairs))
+        return
     turns = f", turns {args.turns}" if args.turns else ""
-    report(
-        f"{args.extract.name}, {profile}{turns}, {head['router']}", pairs, args.extract, args.worst, profile == "car"
-    )
+    title = f"{args.extract.name}, {profile}{turns}, {head['router']}"
+    report(title, pairs, args.extract, args.worst, profile == "car")
 
 
 def main() -> int:
@@ -370,6 +381,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=200, metavar="N", help="random pairs (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the pairs (default: 1)")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="pairs to list (default: 10)")
+    parser.add_argument("--row", metavar="LABEL", help="print the row of the table in docs/profiles.md instead")
     parser.add_argument("--algorithm", default="dijkstra", help="default: dijkstra")
     parser.add_argument("--osrm", metavar="FOLDER", help="where OSRM's programs and profiles are")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="save OSRM's answers")

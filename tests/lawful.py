@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import networkx as nx
+
 from tests.osm_maps import Nodes, Relation, Way
 from vkssp.geo import EARTH_RADIUS
 
@@ -124,6 +126,28 @@ class Town:
     def is_restricted(self, step: Step) -> bool:
         return self.tags[step[0]].get("access") == "destination"
 
+    def serving_ends(self, all_nodes: bool) -> set[Step]:
+        """Return the steps that serve only the ends of trips: restricted ones, and enclaves among them.
+
+        Of each part of the town the largest piece where every place can be reached from every other by unrestricted
+        steps is the core; of pieces as large the one with the highest node. Other unrestricted steps are an enclave
+        where they, or others that they meet outside the core, meet a restricted one there.
+        """
+        steps = {step: (self.start(step), self.end(step)) for out in list(self.out.values()) for step in out}
+        bound = {step for step in steps if self.is_restricted(step)}
+        whole = nx.Graph(steps.values())
+        free = nx.DiGraph(ends for step, ends in steps.items() if step not in bound)
+        free.add_nodes_from(whole)
+        places = set(whole) if all_nodes else self.junctions
+        core: set[int] = set()
+        for part in nx.connected_components(whole):
+            pieces = nx.strongly_connected_components(free.subgraph(part))
+            core |= max(pieces, key=lambda piece: (len(piece & places), max(piece & places, default=-1)))
+        touched = {node for step in bound for node in steps[step]} - core
+        outside = free.subgraph(set(whole) - core).to_undirected()
+        enclaves = {node for piece in nx.connected_components(outside) if piece & touched for node in piece}
+        return bound | {step for step, ends in steps.items() if enclaves.intersection(ends)}
+
     def may_turn_round(self, history: Sequence[Step]) -> bool:
         """Return whether one may go back where costs count: where nothing else is left, or no other road leads to."""
         place = self.end(history[-1])
@@ -171,6 +195,7 @@ class Town:
         street that serves only the ends of a trip, such streets are open again.
         """
         unit = 0.001 if all_nodes else 0.1
+        bound = self.serving_ends(all_nodes)
         longest = max((len(rule.before) for rule in self.rules), default=1)
         # Whether one has left the streets that serve only the start of a trip, and entered those at its end.
         queue: list[tuple[float, int, tuple[Step, ...], str, int]] = []
@@ -180,7 +205,7 @@ class Town:
             return [s for s in ((*piece, 1), (piece[0], piece[1] + 1, -1)) if self.is_open(s)]
 
         for step in steps_on(start):
-            phase = "start" if self.is_restricted(step) else "middle"
+            phase = "start" if step in bound else "middle"
             heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 0))
             if via and via[0] == self.end(step):
                 heapq.heappush(queue, (self.seconds(step) / 2, next(tick), (step,), phase, 1))
@@ -201,7 +226,7 @@ class Town:
                     self.may_turn_round(history) if costs else all_nodes or place in self.junctions
                 ):
                     continue
-                if self.is_restricted(step):
+                if step in bound:
                     later = "start" if phase == "start" else "end"
                 elif phase == "end":
                     continue
@@ -212,7 +237,7 @@ class Town:
                     results.append(cost + turn + self.seconds(step) / 2)
                 new, phases = (*history, step)[-longest:], [(passed, later)]
                 # Who passes a point may count it, or come again; then a leg begins, on the street where one is.
-                begins = "start" if self.is_restricted(step) else "middle"
+                begins = "start" if step in bound else "middle"
                 if passed < len(vias) and step in vias[passed]:
                     phases.append((passed + 1, begins))
                 at_end = [now for now, _ in phases if now < len(vias) and via[now] == self.end(step)]

@@ -92,6 +92,16 @@ def streets_of(graph: Graph) -> Streets:
     return graph.streets
 
 
+def snappable(graph: Graph) -> list[int]:
+    """Return the polylines that places may be snapped to."""
+    streets = streets_of(graph)
+    arcs = ~streets.carried & (streets.length > 0)
+    if streets.snappable is not None:
+        arcs &= streets.snappable
+    found: list[int] = np.unique(streets.polyline[arcs]).tolist()
+    return found
+
+
 def at(graph: Graph, place: Sequence[float]) -> list[int]:
     """Return all nodes of the graph at a place, in degrees."""
     assert graph.lat is not None and graph.lon is not None

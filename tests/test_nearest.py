@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import shapely
 
-from tests.osm_maps import import_plain
+from tests.osm_maps import import_plain, snappable
 from vkssp import Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.routing.places import nearest_places
-from vkssp.routing.snap import StreetIndex
+from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
 
 def test_the_nearest_streets_are_those_that_shapely_finds(andorra_path: Path) -> None:
@@ -21,8 +21,8 @@ def test_the_nearest_streets_are_those_that_shapely_finds(andorra_path: Path) ->
     index, rng = StreetIndex(graph), np.random.default_rng(4)
     assert graph.lat is not None and graph.lon is not None and graph.streets is not None
     scale = METRES_PER_DEGREE * np.array([np.cos(np.radians(42.5)), 1.0])
-    usable = np.unique(graph.streets.polyline[~graph.streets.carried & (graph.streets.length > 0)])
-    lines = np.array([shapely.LineString(graph.streets.polyline_points(p)[:, ::-1] * scale) for p in usable.tolist()])
+    usable = snappable(graph)
+    lines = np.array([shapely.LineString(graph.streets.polyline_points(p)[:, ::-1] * scale) for p in usable])
     for node in rng.integers(0, graph.num_nodes, 20).tolist():
         lat, lon = graph.lat[node] + rng.normal(0, 2e-3), graph.lon[node] + rng.normal(0, 2e-3)
         metres = np.sort(shapely.distance(lines, shapely.Point(np.array([lon, lat]) * scale)))
@@ -58,9 +58,10 @@ def test_many_places_at_once_are_found_as_one_by_one(andorra_path: Path) -> None
     rng = np.random.default_rng(3)
     bounds = (index.south - 0.3, index.west - 0.3), (index.north + 0.3, index.east + 0.3)
     places = np.concatenate([rng.uniform(*bounds, (400, 2)), index.points[::97], index.points[:3]])
-    for options in ({}, {"leaving": True}, {"reached": True}):
-        found = index.nearest_of_each(places, **options)
-        assert found == [index.nearest(lat, lon, **options) for lat, lon in places.tolist()]
+    for options in ({}, {"leaving": True}, {"reached": True}, {"limit": 50.0}, {"limit": 300.0, "reached": True}):
+        found = index.nearest_of_each(places, **options)  # type: ignore[arg-type]
+        assert found == [index.nearest(lat, lon, **options) for lat, lon in places.tolist()]  # type: ignore[arg-type]
+        assert all(snap.metres <= options.get("limit", MAX_SNAP_M) * 1.01 for snap in found if snap)
         assert None in found, "some are far from any street"
     assert index.nearest_of_each(np.empty((0, 2))) == []
 

@@ -226,12 +226,29 @@ def test_private_streets_serve_only_the_ends_of_a_trip(tmp_path: Path) -> None:
 
 
 def test_one_direction_may_be_restricted(tmp_path: Path) -> None:
-    tags = {**ROAD, "motor_vehicle:backward": "destination"}
-    graph = graph_of(tmp_path, LINE, [(1, [1, 2], ROAD), (2, [2, 3], tags), (3, [3, 4], ROAD)])
+    # The way round by 8 is open in both directions.
+    nodes, tags = {**LINE, 8: (0.01, 0.0025)}, {**ROAD, "motor_vehicle:backward": "destination"}
+    ways = [(1, [1, 2], ROAD), (2, [2, 3], tags), (3, [3, 4], ROAD), (4, [2, 8, 3], ROAD)]
+    graph = graph_of(tmp_path, nodes, ways)
     assert trip(graph, LINE[1], LINE[4]) == 3 * RESIDENTIAL
-    assert trip(graph, LINE[4], LINE[1]) is None
+    round_about = round(2 * math.hypot(10, 0.5) * RESIDENTIAL)
+    assert trip(graph, LINE[4], LINE[1]) == pytest.approx(2 * RESIDENTIAL + round_about, abs=2)
     assert trip(graph, LINE[4], LINE[2]) == 2 * RESIDENTIAL
-    assert len(set(streets_of(graph).polyline.tolist())) == 3
+    assert len(set(streets_of(graph).polyline.tolist())) == 4
+
+
+def test_open_streets_behind_private_ones_are_reached(tmp_path: Path) -> None:
+    # The open street 1-2-8-4-5 makes a detour by 8; the private 2-3-4 does not. From 3 an open one leads to 9.
+    nodes = {**LINE, 8: (0.01, 0.003), 9: (-0.001, 0.003)}
+    private = {**ROAD, "access": "private"}
+    ways = [(1, [1, 2, 8, 4, 5], ROAD), (2, [2, 3, 4], private), (3, [3, 9], ROAD)]
+    graph, report = import_plain(write_osm(tmp_path / "map.osm", nodes, ways))
+    assert report.restricted == 3  # polylines: 2-3, 3-4 and 3-9
+    detour = round(2 * math.hypot(10, 1) * RESIDENTIAL)
+    for here, there in ((1, 5), (5, 1)):
+        assert trip(graph, nodes[here], nodes[there]) == pytest.approx(2 * RESIDENTIAL + detour, abs=2)
+        for start, goal in ((here, 9), (9, here)):
+            assert trip(graph, nodes[start], nodes[goal]) == 3 * RESIDENTIAL
 
 
 def test_an_extract_of_private_streets_alone_works(tmp_path: Path) -> None:

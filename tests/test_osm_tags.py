@@ -203,6 +203,30 @@ def test_restricted(value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("highway=service", True),
+        ("highway=service access=private", False),
+        ("highway=service motor_vehicle=private access=yes", False),
+        ("highway=service access=private motorcar=yes", True),
+        ("highway=service access=customers", True),
+        ("highway=service access=private;customers", True),
+        ("highway=residential access=private", True),
+        # One direction is enough.
+        ("highway=service motor_vehicle:backward=private", True),
+        ("highway=service motor_vehicle:forward=private", True),
+        ("highway=service oneway=yes motor_vehicle:forward=private", False),
+    ],
+)
+def test_no_trip_begins_on_private_service_roads(text: str, expected: bool) -> None:
+    for vehicle in PROFILES.values():
+        attributes = way_attributes(tags(text.replace("motorcar", vehicle.access.keys[0])), vehicle)
+        assert attributes.skipped == "" and (vehicle is not CAR or attributes.snappable == expected)
+        if "motor_vehicle" not in text:
+            assert attributes.snappable == expected
+
+
+@pytest.mark.parametrize(
     ("text", "forward", "backward"),
     [
         ("highway=residential motor_vehicle:forward=destination", True, False),

@@ -73,7 +73,7 @@ def test_the_least_profile_has_the_defaults_that_are_documented(tmp_path: Path) 
     assert profile.closed == profile.separate == profile.caps == profile.factors == {}
     assert profile.route_speeds == profile.bridge_speeds == {}
     assert profile.oneway.keys == profile.limits.keys == () and profile.limits.share == 1
-    assert profile.size.height == profile.size.weight == 0
+    assert profile.size.height == profile.size.weight == 0 and profile.access.snap_prevention == {}
     assert profile.barriers.open is None and profile.barriers.blocked == frozenset()
     # It imports: one-way streets, limits and barriers are nothing to it.
     nodes = {**LINE, 2: (*LINE[2], {"barrier": "bollard"})}
@@ -162,6 +162,20 @@ def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
         # What contradicts itself.
         ('open = [\n    "yes"', 'open = [\n    "private"', "access.restricted", "holds 'private', as access.open does"),
         ('open = [\n    "yes"', 'open = [\n    "Yes"', "access.open", "holds 'Yes'; write it in lower case"),
+        ('service = ["private"]', 'service = "private"', "access.snap_prevention.service", "is 'private'; give a list"),
+        (
+            'service = ["private"]',
+            'service = ["pivate"]',
+            "access.snap_prevention.service",
+            "holds 'pivate', which nei",
+        ),
+        (
+            'service = ["private"]',
+            'service = ["no"]',
+            "access.snap_prevention.service",
+            "which neither access.open nor",
+        ),
+        ("[access.snap_prevention]", "[access.snap_preventions]", "access.snap_preventions", "did you mean snap_p"),
         ("\nlift_gate = 60", "\nentrance = 60", "barriers.seconds.entrance", "is in the list of barriers, too"),
         ("[barriers]\n", "[barriers]\nblocked = []\n", "barriers", "needs one of open,"),
         ('"motor_vehicle", "vehicle", "access"]', "]\nkey = []", "access.key", "did you mean keys?"),

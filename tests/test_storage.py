@@ -74,6 +74,7 @@ def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
         "ref": np.array([1, 0, 1], np.uint32),
         "roundabout": np.array([True, False, False]),
         "link": np.array([False, False, True]),
+        "snappable": np.array([True, True, False]),
         "junction": np.array([0, 1, 1], np.uint32),
         "memory": np.array([0, 2, 3], np.uint32),
         "layer": np.array([0, 1, 2], np.uint8),

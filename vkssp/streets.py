@@ -64,6 +64,9 @@ class Streets:
     roundabout, link : numpy.ndarray or None
         Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None
         where not known.
+    snappable : numpy.ndarray or None
+        Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None
+        where that holds for all that do not carry the traveller.
     """
 
     length: npt.NDArray[np.float32]
@@ -83,11 +86,12 @@ class Streets:
     ref: npt.NDArray[np.uint32] | None = None
     roundabout: npt.NDArray[np.bool_] | None = None
     link: npt.NDArray[np.bool_] | None = None
+    snappable: npt.NDArray[np.bool_] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Further ones, and such with one entry per node, that may be missing.
-    PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link")
+    PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link", "snappable")
     PER_NODE_OR_NONE = ("junction", "memory", "layer")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
@@ -108,6 +112,7 @@ class Streets:
         "ref": np.uint32,
         "roundabout": np.bool_,
         "link": np.bool_,
+        "snappable": np.bool_,
     }
 
     @property

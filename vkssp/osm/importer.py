@@ -10,7 +10,7 @@ import numpy as np
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.order import z_order
-from vkssp.osm.layers import split_layers
+from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
@@ -149,7 +149,8 @@ def _assemble(
     arc_tail = np.concatenate([segments.tail[forward], segments.head[backward]])
     arc_head = np.concatenate([segments.head[forward], segments.tail[backward]])
     restricted = roads.restricted[segments.way[segment], direction]
-
+    restricted = with_enclaves(arc_tail, arc_head, restricted, len(segments.lat))
+    report.restricted = len(np.unique(segment[restricted]))
     layered = split_layers(arc_tail, arc_head, restricted, len(segments.lat))
     tail, head, node, arc = layered.tail, layered.head, layered.node, layered.arc
     junction = turn = memory = layer = None
@@ -182,6 +183,7 @@ def _assemble(
         ref=roads.ref[way],
         roundabout=roads.roundabout[way],
         link=roads.link[way],
+        snappable=None if roads.snappable.all() else roads.snappable[way],
     )
     first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
     graph = Graph.from_csr(
@@ -199,5 +201,5 @@ def _assemble(
     report.nodes, report.arcs = graph.num_nodes, graph.num_arcs
     report.polylines, report.points = len(segments.way), len(segments.points)
     report.kilometres = float(segments.length.sum()) / 1000
-    report.restricted = int(roads.restricted[segments.way].any(axis=1).sum())
+    report.unsnapped = int((~roads.snappable[segments.way]).sum())
     return graph

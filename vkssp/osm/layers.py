@@ -16,6 +16,9 @@ as far as the main nodes exist; unrestricted arcs join main nodes. From the star
 back in; into the end layer one gets and never out. There are no links without length between the copies: the
 arc itself changes layer. All copies of an arc lie on the same polyline, and whoever snaps a point to it takes
 all of them as places to start from and to arrive at; a trip within one restricted area stays in one layer.
+
+An open street that can be got to, or left, only along restricted ones serves nothing but the ends of a trip, too,
+whatever its tags say: with its neighbours it is one restricted area.
 """
 
 from __future__ import annotations
@@ -48,6 +51,52 @@ class Layered(NamedTuple):
     arc: Indices
     node: Indices
     layer: npt.NDArray[np.uint8]
+
+
+def with_enclaves(
+    tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int
+) -> npt.NDArray[np.bool_]:
+    """Return which arcs serve only the ends of a trip: restricted ones, and those of enclaves that these lead to.
+
+    The core of each part of the network is the largest strongly connected piece of its unrestricted arcs. A trip from
+    one node of it to another uses no other unrestricted arcs anyway, so that nothing is lost when those are restricted
+    that hang together with restricted ones outside the core.
+
+    Parameters
+    ----------
+    tail, head, restricted, num_nodes
+        As for `split_layers`.
+    """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    def components(arcs: Indices | slice, connection: str) -> npt.NDArray[np.int32]:
+        ends = tail[arcs], head[arcs]
+        links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(num_nodes, num_nodes))
+        label: npt.NDArray[np.int32] = csgraph.connected_components(links, directed=True, connection=connection)[1]
+        return label
+
+    free = np.flatnonzero(~restricted)
+    if len(free) in (0, len(tail)):
+        return restricted
+    part, piece = components(slice(None), "weak"), components(free, "strong")
+    size = np.bincount(piece)
+    # The last of each part when sorted by size is its core.
+    by_size = np.lexsort((size[piece], part))
+    last = np.flatnonzero(np.diff(part[by_size], append=-1))
+    in_core = np.isin(piece, piece[by_size[last]])
+    outer = free[~(in_core[tail[free]] & in_core[head[free]])]
+    # Groups of outer streets hold together at nodes outside the core.
+    group = components(outer[~(in_core[tail[outer]] | in_core[head[outer]])], "weak")
+    touched = np.zeros(num_nodes, np.bool_)
+    for ends in (tail, head):
+        at = ends[restricted]
+        touched[group[at[~in_core[at]]]] = True
+    enclosed = restricted.copy()
+    for ends in (tail, head):
+        at = ends[outer]
+        enclosed[outer[~in_core[at] & touched[group[at]]]] = True
+    return enclosed
 
 
 def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int) -> Layered:

@@ -43,6 +43,8 @@ class AccessRules:
         Values of ``highway`` without a speed that the last of `keys` is enough to open; others take one before it.
     carpool_roads_restricted : bool
         Whether roads for cars with several people in them serve only the ends of a trip.
+    snap_prevention : mapping of str to frozenset of str
+        By value of ``highway`` the access values of ways that no place is snapped to: trips begin and end elsewhere.
     """
 
     keys: tuple[str, ...]
@@ -51,6 +53,7 @@ class AccessRules:
     blocked: frozenset[str] = frozenset()
     enough_for: frozenset[str] = frozenset()
     carpool_roads_restricted: bool = False
+    snap_prevention: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +300,12 @@ def _check(profile: Profile, source: SourceFile) -> None:
             if value in seen:
                 raise source.error(("access", name), f"holds {value!r}, as access.{seen[value]} does; leave one out")
             seen[value] = name
+    for highway, values in access.snap_prevention.items():
+        for value in sorted(values - access.open - access.restricted):
+            raise source.error(
+                ("access", "snap_prevention", highway),
+                f"holds {value!r}, which neither access.open nor access.restricted has; add it there or leave it out",
+            )
     if pushing:
         for name, values in (("asked", pushing.asked), ("never", pushing.never)):
             for value in sorted(values - access.blocked):

@@ -32,7 +32,7 @@ _UNKNOWN = 2**31 - 1
 _NOT_UTF8 = "text that is not UTF-8"
 
 #: Arrays of `RawRoads` with an entry per way.
-_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "name", "ref", "roundabout", "link")
+_PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "name", "ref", "roundabout", "link")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,8 @@ class RawRoads:
         Seconds that each way takes from end to end, NaN where its speed tells, shape (num_ways,), float64.
     carried : numpy.ndarray
         Whether each way carries the vehicle, as ferries do, shape (num_ways,), bool.
+    snappable : numpy.ndarray
+        Whether a trip may begin and end on each way, shape (num_ways,), bool.
     name : numpy.ndarray
         Index into `names` of each way, shape (num_ways,), uint32.
     names : tuple of str
@@ -87,6 +89,7 @@ class RawRoads:
     restricted: npt.NDArray[np.bool_]
     duration: npt.NDArray[np.float64]
     carried: npt.NDArray[np.bool_]
+    snappable: npt.NDArray[np.bool_]
     name: npt.NDArray[np.uint32]
     names: tuple[str, ...]
     ref: npt.NDArray[np.uint32]
@@ -228,7 +231,7 @@ class _Collector:
         roundabout = tags.get("junction", "") in self._profile.oneway.junctions
         link = tags.get("highway", "").endswith("_link")
         restricted = attributes.restricted_forward, attributes.restricted_backward
-        self._flags.extend((*restricted, attributes.carried, roundabout, link))
+        self._flags.extend((*restricted, attributes.carried, attributes.snappable, roundabout, link))
 
     def add_relation(self, item: Any) -> None:
         assert self._turns is not None
@@ -249,7 +252,7 @@ class _Collector:
         report.missing_nodes = len(np.unique(node[~known]))
         read, used = np.asarray(self._read), np.asarray(self._used).view(np.bool_)
         stays = _last_of_each(read)
-        flags = np.asarray(self._flags).view(np.bool_).reshape(-1, 5)
+        flags = np.asarray(self._flags).view(np.bool_).reshape(-1, 6)
         roads = RawRoads(
             node=node,
             lat=lat,
@@ -261,11 +264,12 @@ class _Collector:
             restricted=flags[:, :2],
             duration=np.asarray(self._duration),
             carried=flags[:, 2],
+            snappable=flags[:, 3],
             name=np.asarray(self._name),
             names=tuple(self._names),
             ref=np.asarray(self._ref),
-            roundabout=flags[:, 3],
-            link=flags[:, 4],
+            roundabout=flags[:, 4],
+            link=flags[:, 5],
             blocked=np.asarray(self._blocked),
             slow=np.asarray(self._slow),
             slow_seconds=np.asarray(self._slow_seconds),

@@ -30,6 +30,8 @@ class ImportReport:
         Length of the streets, each counted once.
     restricted : int
         Polylines that serve only the ends of a trip in a direction.
+    unsnapped : int
+        Polylines on which the profile lets no trip begin or end.
     barriers : int
         Nodes that cut a street.
     missing_nodes : int
@@ -61,6 +63,7 @@ class ImportReport:
     points: int = 0
     kilometres: float = 0.0
     restricted: int = 0
+    unsnapped: int = 0
     barriers: int = 0
     missing_nodes: int = 0
     repeated_nodes: int = 0
@@ -88,6 +91,8 @@ class ImportReport:
             lines.append(
                 f"{self.barriers:,} barriers cut a street; {self.restricted:,} polylines serve only the ends of a trip"
             )
+        if self.unsnapped:
+            lines.append(f"no trip begins or ends on {self.unsnapped:,} polylines")
         if self.missing_nodes or self.repeated_nodes:
             lines.append(f"{self.missing_nodes:,} nodes missing, {self.repeated_nodes:,} repeated")
         if self.restrictions:

@@ -40,6 +40,8 @@ class WayAttributes:
         Seconds that the way takes from end to end, where a tag tells.
     carried : bool
         Whether the vehicle is carried, by a ferry or a train.
+    snappable : bool
+        Whether a trip may begin and end on the way.
     skipped : str
         Why the way is of no use, empty if it is.
     nonsense : tuple of str
@@ -52,6 +54,7 @@ class WayAttributes:
     restricted_backward: bool = False
     duration: float | None = None
     carried: bool = False
+    snappable: bool = True
     skipped: str = ""
     nonsense: tuple[str, ...] = ()
 
@@ -97,7 +100,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     bridge = profile.bridge_speeds.get(tags.get("bridge", "")) if listed is not None else None
     base = carried or bridge or listed
     allowed, factor = _directions(tags, profile, nonsense), _factor(tags, profile)
-    speeds, restricted = [0.0, 0.0], [False, False]
+    speeds, restricted, snappable = [0.0, 0.0], [False, False], False
     closed = []
     for i, direction in enumerate(_DIRECTIONS):
         if not allowed[i] and profile.pushing is None:
@@ -127,6 +130,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         if speed == 0:
             closed.append("impassable")
         speeds[i] = speed * factor
+        snappable |= speed > 0 and not _prevents_snapping(tags, access, profile.access)
         restricted[i] = (access is not None and access.kind == "restricted") or (
             profile.access.carpool_roads_restricted and _for_carpools(tags, direction)
         )
@@ -144,6 +148,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         restricted_backward=restricted[1],
         duration=duration,
         carried=carried is not None,
+        snappable=snappable,
         skipped=skipped,
         nonsense=tuple(dict.fromkeys(nonsense)),
     )
@@ -190,6 +195,16 @@ def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
         if speed is not None:
             return speed
     return None
+
+
+def _prevents_snapping(tags: Tags, access: Access | None, rules: AccessRules) -> bool:
+    """Return whether the profile lets no trip begin on a way that is open by what an access tag says."""
+    prevented = rules.snap_prevention.get(tags.get("highway", ""))
+    if access is None or prevented is None:
+        return False
+    # Of several values those count that open the way the most.
+    opening: frozenset[str] = rules.open if access.kind == "open" else rules.restricted
+    return access.values & opening <= prevented
 
 
 def _walked_speed(tags: Tags, profile: Profile) -> float | None:

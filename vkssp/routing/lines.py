@@ -76,7 +76,10 @@ class StreetLines:
             # Nobody steps aboard a ferry in the middle of the sea, and the link that makes a gate take its time has no
             # length to stand on.
             self._usable = np.zeros(self.num_polylines, np.bool_)
-            self._usable[streets.polyline[~streets.carried & (streets.length > 0)]] = True
+            usable = ~streets.carried & (streets.length > 0)
+            if streets.snappable is not None:
+                usable &= streets.snappable
+            self._usable[streets.polyline[usable]] = True
             self.backward: Bools = streets.backward
         else:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)

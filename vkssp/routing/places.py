@@ -6,6 +6,8 @@ import math
 import operator
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.routing.lines import Snap
@@ -52,7 +54,8 @@ def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
 
 def no_road(place: LatLon, name: str) -> QueryError:
     """Return the error for a place that is far from any road."""
-    return QueryError(f"{name} is {text(place)}, over {MAX_SNAP_M / 1000:.0f} km from any road of this map")
+    far = f"over {MAX_SNAP_M / 1000:.0f} km from any road of this map"
+    return QueryError(f"{name} is {text(place)}, {far} that a trip may begin on")
 
 
 def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
@@ -92,14 +95,20 @@ def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
     return tuple(sorted(map(int, ends)))
 
 
-def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
-    """Yield the points that the places of a route may be snapped to, those that are tried first."""
-    nearest = []
-    for place, name in zip(places, names, strict=True):
-        snap = index.nearest(*place)
+def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
+    """Return the points that places are snapped to first; see `StreetIndex.trip_ends`."""
+    found: list[Snap] = []
+    ends = index.trip_ends(np.array([tuple(map(float, place)) for place in places]))
+    for place, name, snap in zip(places, names, ends, strict=True):
         if snap is None:
             raise no_road(place, name)
-        nearest.append(snap)
+        found.append(snap)
+    return found
+
+
+def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
+    """Yield the points that the places of a route may be snapped to, those that are tried first."""
+    nearest = snapped(index, places, names)
     useful = [index.nearest(*place, leaving=True, reached=True) for place in places[1:-1]]
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []
@@ -119,12 +128,13 @@ def _ends(
     if same_part:
         yield start, end
     # A real island with no way off it is an answer; a few stray nodes are not.
-    other_start = index.nearest(*origin, leaving=True) if same_part or index.on_island(start) else start
-    other_end = index.nearest(*destination, reached=True) if same_part or index.on_island(end) else end
+    leaving = start if index.leaves(start) else index.nearest(*origin, leaving=True)
+    reached = end if index.is_reached(end) else index.nearest(*destination, reached=True)
+    other_start = leaving if same_part or index.on_island(start) else start
+    other_end = reached if same_part or index.on_island(end) else end
     if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
         yield other_start, other_end
         # With an island passed over, the other end may be where one cannot leave the network, or get to.
-        if not same_part and index.part(other_start) == index.part(other_end):
-            useful = index.nearest(*origin, leaving=True), index.nearest(*destination, reached=True)
-            if useful[0] is not None and useful[1] is not None and useful != (other_start, other_end):
-                yield useful[0], useful[1]
+        meet = not same_part and index.part(other_start) == index.part(other_end)
+        if meet and leaving is not None and reached is not None and (leaving, reached) != (other_start, other_end):
+            yield leaving, reached

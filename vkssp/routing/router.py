@@ -24,7 +24,7 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, begun_
 from vkssp.routing.legs import Way, find_ways
 from vkssp.routing.lines import Snap
 from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
-from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, no_road, place_of, text
+from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, snapped, text
 from vkssp.routing.route import Leg, Place, Route, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.steps import steps_of
@@ -66,7 +66,8 @@ class Router(Resource):
     Raises
     ------
     QueryError
-        If the graph has no coordinates or no arcs, a parameter or an area is not valid, or the areas leave no street.
+        If the graph has no coordinates, no arcs, or none where a trip may begin, a parameter or an area is not valid,
+        or the areas leave no street.
     FormatError
         If a file with areas cannot be read.
     DeviceError
@@ -134,9 +135,10 @@ class Router(Resource):
     ) -> Route:
         """Return the best route from one place to another.
 
-        All places are snapped to the nearest point on a street. Where that street lies on an island of the network, or
-        leads nowhere, the nearest street that does is taken instead; a via point is snapped to one that can be both
-        reached and left.
+        All places are snapped to the nearest point on a street where trips may begin, as the profile has it. A street
+        that can only be reached, or only be left, is passed over for one within 200 m of the place that can be both.
+        Where the street lies on an island of the network, or leads nowhere, the nearest street that does is taken
+        instead; for a via point one that can be both reached and left.
 
         Parameters
         ----------
@@ -199,7 +201,8 @@ class Router(Resource):
         Returns
         -------
         list of Place
-            The nearest first; fewer where there are no more within 20 km.
+            The nearest first; fewer where there are no more within 20 km. Streets on which the profile lets no trip
+            begin are left out.
 
         Raises
         ------
@@ -247,11 +250,9 @@ class Router(Resource):
             raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
         if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
             raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-        start = index.nearest(*origin)
-        if start is None or index.on_island(start) or not index.leaves(start):
+        (start,) = snapped(index, [origin], ["from"])
+        if index.on_island(start) or not index.leaves(start):
             start = index.nearest(*origin, leaving=True) or start
-        if start is None:
-            raise no_road(origin, "from")
         with self.solver.holding():
             index = self.index
             starts = [(end.node, end.weight) for end in find_starts(index, start)]

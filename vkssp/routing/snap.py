@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.graph import Graph
 from vkssp.routing.avoid import Avoided
@@ -26,6 +27,10 @@ _END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
+# Strongly connected pieces of a twentieth of the largest one's nodes and more, at most so many, may be the core.
+_CORES = 8
+#: A street that can only be left, or only be reached, gives way to one within so many metres that can be both.
+_BOTH_WAYS_M = _FIRST_RADIUS_M
 
 
 class _Pieces(NamedTuple):
@@ -58,11 +63,16 @@ class StreetIndex(StreetLines):
     Raises
     ------
     QueryError
-        If the graph has no coordinates, or no arcs, or the areas leave none.
+        If the graph has no coordinates, no arcs, or none that places may be snapped to, or the areas leave none.
     """
 
     def __init__(self, graph: Graph, areas: Any = None) -> None:
         super().__init__(graph)
+        if not self._usable.any():
+            raise QueryError(
+                "no trip can begin on any street of this map: they are ferries, or access.snap_prevention of the "
+                "profile forbids it; import the extract with a profile that leaves that out"
+            )
         self.avoided = None if areas is None else Avoided(self, areas)
 
     @property
@@ -122,23 +132,57 @@ class StreetIndex(StreetLines):
     @cached_property
     def _useful(self) -> tuple[Bools, Bools]:
         """For each polyline, whether the network's core can be reached from it, and whether it can be from the core."""
+        return self._tied_to_core(self.searched)
+
+    @cached_property
+    def _one_sided(self) -> Bools:
+        """Of each polyline, whether it belongs to the core's part, but can only be left, or only be reached.
+
+        Areas to avoid do not count: who is shut in by them is where they are. Where the core is no larger than an
+        island may be, none is told from the others.
+        """
+        leaves, reached = self._useful if self.avoided is None else self._tied_to_core(self.graph)
+        part, _ = self._parts
+        both = leaves & reached
+        large = np.count_nonzero(both) >= ISLAND_NODES
+        lone: Bools = (part == part[np.argmax(both)]) & ~both & large
+        return lone
+
+    def _tied_to_core(self, graph: Graph) -> tuple[Bools, Bools]:
+        """Return of each polyline whether the core of a graph with the same nodes can be reached, and reaches it.
+
+        The core is the strongly connected piece for which both holds of most polylines. That is the largest one, unless
+        more streets serve the ends of trips than the middle: of those there are pieces for either end alone.
+        """
         from scipy.sparse import csgraph
 
-        links = self.searched.to_scipy().astype(np.bool_)
+        links = graph.to_scipy().astype(np.bool_)
+        backward = links.T.tocsr()
         _, strong = csgraph.connected_components(links, directed=True, connection="strong")
-        core = int(np.argmax(strong == np.argmax(np.bincount(strong))))
-        result = []
-        for matrix, end in ((links.T.tocsr(), self.graph.head), (links, self.graph.tail)):
-            reached = np.zeros(self.graph.num_nodes, np.bool_)
-            reached[csgraph.breadth_first_order(matrix, core, return_predecessors=False)] = True
-            useful = np.zeros(self.num_polylines, np.bool_)
-            np.logical_or.at(useful, self.polyline_of, reached[end])
-            result.append(useful)
-        return result[0], result[1]
+        _, first, size = np.unique(strong, return_index=True, return_counts=True)
+        best: tuple[int, Bools, Bools] | None = None
+        large = np.flatnonzero(20 * size >= size.max())
+        for core in first[large[np.argsort(-size[large], kind="stable")[:_CORES]]].tolist():
+            leaves, reached = self._beside(backward, core, self.graph.head), self._beside(links, core, self.graph.tail)
+            count = int(np.count_nonzero(leaves & reached))
+            if best is None or count > best[0]:
+                best = count, leaves, reached
+        assert best is not None
+        return best[1:]
+
+    def _beside(self, links: Any, core: int, ends: npt.NDArray[np.uint32]) -> Bools:
+        """Return of each polyline whether one of its arcs has its end where a search from the core gets to."""
+        from scipy.sparse import csgraph
+
+        found = np.zeros(self.graph.num_nodes, np.bool_)
+        found[csgraph.breadth_first_order(links, core, return_predecessors=False)] = True
+        result = np.zeros(self.num_polylines, np.bool_)
+        result[self.polyline_of[found[ends]]] = True
+        return result
 
     def prepare(self) -> None:
         """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
-        _ = self.tree, self._parts, self._useful
+        _ = self.tree, self._parts, self._useful, self._one_sided
         if self.knows_turns:
             _ = self._by_junction
 
@@ -160,7 +204,31 @@ class StreetIndex(StreetLines):
         """Return whether a point can be reached from the network's core."""
         return bool(self._useful[1][snap.polyline])
 
-    def nearest(self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False) -> Snap | None:
+    def trip_ends(self, places: npt.NDArray[np.float64]) -> list[Snap | None]:
+        """Return the points at which trips from or to places begin or end, as far as one place alone can tell.
+
+        These are the nearest ones. A street that can only be left, or only be reached, such as a slip road at the edge
+        of an extract, is passed over where another is not far.
+
+        Parameters
+        ----------
+        places : numpy.ndarray
+            Latitude and longitude in degrees, shape (k, 2).
+        """
+        snaps = self.nearest_of_each(places)
+        lone = [i for i, snap in enumerate(snaps) if snap is not None and self._one_sided[snap.polyline]]
+        others = self.nearest_of_each(places[lone], leaving=True, reached=True, limit=_BOTH_WAYS_M)
+        for i, other in zip(lone, others, strict=True):
+            snap = snaps[i]
+            assert snap is not None
+            # Where the two meet one is on both.
+            if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
+                snaps[i] = other
+        return snaps
+
+    def nearest(
+        self, lat: float, lon: float, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
+    ) -> Snap | None:
         """Return the nearest point on a street to a place.
 
         Parameters
@@ -171,17 +239,26 @@ class StreetIndex(StreetLines):
             Take only streets from which the network's core can be reached.
         reached : bool
             Take only streets that can be reached from the core.
+        limit : float
+            How far from the place, in metres, the street may be.
 
         Returns
         -------
         Snap or None
-            None if there is no such street within `MAX_SNAP_M`.
+            None if there is no such street.
         """
-        found = self.nearest_streets(lat, lon, 1, leaving=leaving, reached=reached)
+        found = self.nearest_streets(lat, lon, 1, leaving=leaving, reached=reached, limit=limit)
         return found[0] if found else None
 
     def nearest_streets(
-        self, lat: float, lon: float, number: int, *, leaving: bool = False, reached: bool = False
+        self,
+        lat: float,
+        lon: float,
+        number: int,
+        *,
+        leaving: bool = False,
+        reached: bool = False,
+        limit: float = MAX_SNAP_M,
     ) -> list[Snap]:
         """Return the nearest points to a place on as many streets, the nearest first.
 
@@ -190,19 +267,24 @@ class StreetIndex(StreetLines):
         lat, lon : float
             The place, in degrees.
         number : int
-            How many at most; there are fewer where no more are within `MAX_SNAP_M`.
-        leaving, reached : bool
+            How many at most; there are fewer where no more are within the limit.
+        leaving, reached, limit
             As for `nearest`.
         """
-        radius = _FIRST_RADIUS_M
+        radius = min(_FIRST_RADIUS_M, limit)
         while True:
             found = [snap for x in self.near(lon) for snap in self._within(lat, x, radius, leaving, reached, number)]
-            if len(found) >= number or radius >= MAX_SNAP_M:
+            if len(found) >= number or radius >= limit:
                 return sorted(found, key=lambda snap: snap.metres)[:number]
-            radius = min(4 * radius, MAX_SNAP_M)
+            radius = min(4 * radius, limit)
 
     def nearest_of_each(
-        self, places: npt.NDArray[np.float64], *, leaving: bool = False, reached: bool = False
+        self,
+        places: npt.NDArray[np.float64],
+        *,
+        leaving: bool = False,
+        reached: bool = False,
+        limit: float = MAX_SNAP_M,
     ) -> list[Snap | None]:
         """Return what `nearest` returns for each of many places, in much less time than one by one.
 
@@ -210,25 +292,27 @@ class StreetIndex(StreetLines):
         ----------
         places : numpy.ndarray
             Latitude and longitude in degrees, shape (k, 2).
-        leaving, reached : bool
+        leaving, reached, limit
             As for `nearest`.
         """
+        radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
         # Close to where a map ends and begins again a street may be found on either side.
         plain = np.array([self.near(lon) == [lon] for lon in places[:, 1].tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
         for first in range(0, len(places), _AT_ONCE):
             which = first + np.flatnonzero(plain[first : first + _AT_ONCE])
-            near = self._pieces_near(places[which], _FIRST_RADIUS_M, leaving, reached)
+            near = self._pieces_near(places[which], radius, leaving, reached)
             best = np.unique(near.place, return_index=True)[1]
-            for i in best[near.metres[best] <= _FIRST_RADIUS_M].tolist():
+            for i in best[near.metres[best] <= radius].tolist():
                 at = int(which[near.place[i]])
                 lat, lon = places[at].tolist()
                 result[at] = self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
                 found[at] = True
-        for at in np.flatnonzero(~found).tolist():
+        # Farther off they are looked for one by one.
+        for at in np.flatnonzero(~found & (~plain | (limit > radius))).tolist():
             lat, lon = places[at].tolist()
-            result[at] = self.nearest(lat, lon, leaving=leaving, reached=reached)
+            result[at] = self.nearest(lat, lon, leaving=leaving, reached=reached, limit=limit)
         return result
 
     def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:

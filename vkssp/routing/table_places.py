@@ -17,7 +17,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.lines import Snap
-from vkssp.routing.places import LatLon, check_place, no_road
+from vkssp.routing.places import LatLon, check_place, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.sums import Figure, Floats
 from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
@@ -25,20 +25,15 @@ from vkssp.solvers.session import Session
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
-    """Return places as an array, and the nearest point on a street to each; errors name the row."""
+    """Return places as an array, and the points that they are snapped to; errors name the row."""
     for row, place in enumerate(places):
         check_place(index, place, f"{name} {row}")
     where = np.array([tuple(map(float, place)) for place in places], np.float64)
-    nearest: list[Snap] = []
-    for row, snap in enumerate(index.nearest_of_each(where)):
-        if snap is None:
-            raise no_road(places[row], f"{name} {row}")
-        nearest.append(snap)
-    return where, nearest
+    return where, snapped(index, where.tolist(), [f"{name} {row}" for row in range(len(where))])
 
 
 class _Snapped:
-    """Places and the streets that they may be snapped to: the nearest, or the nearest of those that lead on."""
+    """Places and the points that they may be snapped to: those tried first, or the nearest on streets that lead on."""
 
     def __init__(
         self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
