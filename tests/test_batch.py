@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
 from tests.graphs import grid, random_graphs, scipy_dijkstra
-from vkssp import UNREACHABLE, DistanceOverflowError, Graph, Solver
+from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.solvers import batch as batch_module
-from vkssp.solvers.batch import Batch, SearchesAtOnce
+from vkssp.solvers import many
+from vkssp.solvers.batch import Batch
+from vkssp.solvers.many import ManySearches
+from vkssp.solvers.submission import Submission
 
 
 def table(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -31,29 +34,93 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
         "delta": data.draw(st.sampled_from([None, 1, 40])),
         "workgroups": data.draw(st.sampled_from([1, None])),
     }
-    expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
+    everything = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
+    limit = data.draw(st.sampled_from([UNREACHABLE, 0, int(np.median(everything))]))
+    if limit != UNREACHABLE:
+        everything[everything > limit] = UNREACHABLE
     with pytest.MonkeyPatch.context() as patch, Solver(graph, "block_resident", device, **options) as solver:
-        patch.setattr(batch_module, "MOST_ON_CPU", data.draw(st.sampled_from([1, 3, 64])))
-        assert np.array_equal(table(solver, sources, targets), expected)
+        patch.setattr(batch_module, "MOST_ON_CPU", data.draw(st.sampled_from([1, 2, 3, 64])))
+        patch.setattr(batch_module, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
+        patch.setattr(many, "_FEW_TARGETS", data.draw(st.sampled_from([0, 64])))  # 0: all searches may end early
+        groups = [[(source, 0)] for source in sources.tolist()]
+        found = np.concatenate(list(solver.rows(graph, groups, targets, limit=limit)))
+        assert np.array_equal(found, everything[:, targets])
+        found = np.concatenate(list(solver.rows(graph, groups, targets, whole=True, limit=limit)))
+        assert np.array_equal(found, everything)
 
 
 @pytest.mark.parametrize("reduction", ["none", "full"])
-def test_a_road_network_with_many_searches(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
-    monkeypatch.setattr(batch_module, "MOST_ON_CPU", 32)
+def test_slots_and_places_in_the_ring_are_used_again_and_again(
+    device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str
+) -> None:
     graph = road_grid(40, shape_nodes=4)
     rng = np.random.default_rng(3)
     sources, targets = rng.integers(0, graph.num_nodes, (2, 50))
-    expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
-    runs: list[int] = []
-    search_all = SearchesAtOnce.search_all
+    expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
+    made: list[tuple[int, int]] = []
+    make = ManySearches.__init__
     monkeypatch.setattr(
-        SearchesAtOnce, "search_all", lambda self, groups: runs.append(len(groups)) or search_all(self, groups)
+        ManySearches, "__init__", lambda self, *args: made.append((args[2], args[3])) or make(self, *args)
     )
+    monkeypatch.setattr(many, "_MOST_BYTES", 3 * 4 * graph.num_nodes)
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
-        assert np.array_equal(table(solver, sources, targets), expected)
-        everything = np.arange(graph.num_nodes)
-        assert np.array_equal(table(solver, sources[:3], everything)[:, targets], expected[:3])
-    assert runs == [32, 18, 3]
+        for each in (1, 2):
+            monkeypatch.setattr(batch_module, "ROWS_EACH", each)
+            assert np.array_equal(table(solver, sources, targets), expected[:, targets])
+            blocks = list(solver.table(sources, np.arange(graph.num_nodes)))
+            assert np.array_equal(np.concatenate(blocks), expected) and max(map(len, blocks)) <= 3
+    assert made == 2 * [(8, 8)] + 2 * [(8, 16)]
+
+
+@pytest.mark.parametrize("reduction", ["none", "full"])
+def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: str) -> None:
+    graph = road_grid(120, seed=4)
+    source, nodes = 60 * 120 + 60, np.arange(graph.num_nodes, dtype=np.uint32)
+    expected = scipy_dijkstra(graph, source)
+    near = np.argsort(expected, kind="stable")[[0, 5, 9]].astype(np.uint32)
+    radius = int(np.sort(expected)[30])
+    visits: dict[str, int] = {}
+
+    def run(name: str, batch: Batch) -> np.ndarray:
+        (row,) = np.concatenate([finished.read() for finished in batch.rows([[(seed, 0)]])])
+        assert batch.many is not None
+        visits[name] = batch.many.counters["blocks"]
+        return row
+
+    with Solver(graph, "block_resident", device, reduction=reduction, order="natural", block=32) as solver:
+        seed, on_device, parameters = source, solver._shared.graph, {**solver._parameters, "delta": 50}
+        with Batch(on_device, nodes, 1, UNREACHABLE, True, parameters) as batch:
+            assert np.array_equal(run("whole", batch), expected)
+        with Batch(on_device, near, 1, UNREACHABLE, False, parameters) as batch:
+            assert np.array_equal(run("targets", batch), expected[near])
+        with Batch(on_device, nodes, 1, radius, True, parameters) as batch:
+            assert np.array_equal(run("limit", batch), np.where(expected <= radius, expected, UNREACHABLE))
+    assert max(visits["targets"], visits["limit"]) < visits["whole"] / 3, visits
+
+
+def test_loops_that_end_too_early_are_dealt_out_to_more_workgroups(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = grid(20, seed=5)
+    sources = np.arange(0, 400, 7)
+    expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
+    whole, groups, calls = Submission.state.fget, [], iter(range(1000))
+    make = ManySearches.__init__
+
+    def state(self: Submission) -> np.void:
+        found = whole(self).copy()
+        found["cut_short"] = next(calls) in (0, 1, 6)
+        return found
+
+    monkeypatch.setattr(Submission, "state", property(state))
+    monkeypatch.setattr(ManySearches, "__init__", lambda self, *args: groups.append(args[-1]) or make(self, *args))
+    monkeypatch.setattr(many, "_MOST_BYTES", 4 * graph.num_nodes)
+    with Solver(graph, "block_resident", device, reduction="none") as solver:
+        assert np.array_equal(table(solver, sources, np.arange(400)), expected)
+        assert groups == [1, 8, 64, 512]
+        calls = iter([0] * 100)
+        with pytest.raises(DeviceError, match="ends the long loops of block_resident before their time; set more"):
+            table(solver, sources, sources)
 
 
 def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
@@ -70,7 +137,8 @@ def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
         with Solver(graph, "block_resident", device, reduction=reduction) as solver:
             found = np.concatenate(list(solver.rows(graph, groups, nodes)))
             assert np.array_equal(found, expected)
-            assert not any(isinstance(part, Batch) for part in solver._shared.graph._owned.values())
+            kept = list(solver._shared.graph._owned.values())
+            assert not any(isinstance(part, Batch | ManySearches) for part in kept)
 
 
 def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Device) -> None:
@@ -89,15 +157,37 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
     graph = grid(30, seed=2)
     sources, targets = np.arange(20), np.arange(10)
     expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
-    made: list[int] = []
+    made: list[tuple[int, int]] = []
     make = Batch.__init__
-    monkeypatch.setattr(Batch, "__init__", lambda self, *args: made.append(args[2]) or make(self, *args))
+
+    def init(self: Batch, *args: object) -> None:
+        before = device.memory_bytes
+        make(self, *args)
+        self.rows([[]]).__next__()  # so that it is all there
+        made.append((args[2], device.memory_bytes - before))
+
+    monkeypatch.setattr(Batch, "__init__", init)
+    free = 10**8
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
-        assert np.array_equal(table(solver, sources, targets), expected) and made == [20]
-        nodes = solver.core_nodes or graph.num_nodes
-        each = 8 * nodes + 12 * len(targets) * (2 if reduction == "full" else 1)
-        for fitting in (5, 1, 0):
-            monkeypatch.setattr(Device, "free_bytes", lambda device, fitting=fitting: 10**9 if fitting > 1 else 10**8)
-            monkeypatch.setattr(batch_module, "MOST_MEMORY", (fitting + 0.5) * each / (10**9 if fitting > 1 else 10**8))
+        assert np.array_equal(table(solver, sources, targets), expected) and made[0][0] == 20
+        monkeypatch.setattr(Device, "free_bytes", lambda device: free)
+        for part in (0.3, 1e-3, 1e-6):
+            monkeypatch.setattr(batch_module, "MOST_MEMORY", part)
             assert np.array_equal(table(solver, sources, targets), expected)
-    assert made == [20, 5], "one at a time needs no batch"
+    counts = [count for count, _ in made]
+    assert counts[:2] == [20, 20] and 1 < counts[2] < 20 and len(counts) == 3, "one at a time needs no batch"
+
+
+def test_weights_that_change_end_a_table(device: Device) -> None:
+    graph = grid(20, seed=5)
+    nodes = np.arange(400)
+    with Solver(graph, "block_resident", device, reduction="none") as solver:
+        rows = solver.table(nodes, nodes)
+        first = next(rows)
+        solver.set_weights(graph.weight * 2)
+        with pytest.raises(QueryError, match="weights changed while a table was made; ask for it again"):
+            list(rows)
+        assert np.array_equal(next(solver.table(nodes, nodes))[: len(first)], 2 * first)
+        for _ in range(3):  # given up on the way
+            next(solver.table(nodes, nodes))
+        assert np.array_equal(solver.distances(7), 2 * scipy_dijkstra(graph, 7))

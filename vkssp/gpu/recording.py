@@ -221,5 +221,6 @@ class Recording(Resource):
             # An error or Ctrl-C left it running, or about to. The fence cannot be trusted then, but the queue can.
             with contextlib.suppress(DeviceError):
                 self.device.wait_idle(self._queue)
+            self.pending = False  # whoever still waits for it has nothing to wait for
         lib.vkDestroyFence(handle, self._fence, ffi.NULL)
         lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Batch(Resource):
         # What lies around a core is no measure for its buckets.
         self._delta = parameters["delta"] or max(1, default_bucket(searched.prepared) // NARROWER)
 
-    def rows(self, groups: Sequence[Sequence[Terminal]]) -> Iterator[Finished]:
+    def rows(self, groups: Sequence[Sequence[Terminal]]) -> Generator[Finished, None, None]:
         """Make rows of distances, see `ManySearches.rows`.
 
         Where a row's overflow is set, one search at a time has to find out whether it matters.

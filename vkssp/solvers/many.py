@@ -7,7 +7,7 @@ a queue of its own while the device goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -249,7 +249,7 @@ class ManySearches(Resource):
                 recording.dispatch(groups)
                 recording.barrier()
 
-    def rows(self, seeds: Sequence[Sequence[Terminal]]) -> Iterator[Finished]:
+    def rows(self, seeds: Sequence[Sequence[Terminal]]) -> Generator[Finished, None, None]:
         """Make the rows of some groups of seeds.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -19,6 +19,7 @@ from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.many import Finished
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
@@ -161,6 +162,7 @@ class Session(Resource):
         self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
     ) -> Iterator[Uint32s]:
         batch: Batch | None = None
+        made: Generator[Finished, None, None] | None = None
         reader: Reader | None = None
         try:
             with self.holding():
@@ -189,7 +191,8 @@ class Session(Resource):
                 done += len(block)
                 yield block
         finally:
-            for part in (batch, reader):
+            # What is still with the device ends before its buffers go.
+            for part in (made, batch, reader):
                 if part is not None:
                     part.close()
 
