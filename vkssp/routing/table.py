@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.pool import SolverPool
 from vkssp.routing.ends import End
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
@@ -171,7 +172,7 @@ class Maker:
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Over the graph that is searched.
     metrics : tuple of str
         What the table is to hold.
@@ -183,7 +184,7 @@ class Maker:
 
     def __init__(
         self,
-        solver: Session,
+        solver: Session | SolverPool,
         metrics: tuple[str, ...],
         whole: Graph | None = None,
         arc_ids: npt.NDArray[np.int64] | None = None,
@@ -227,13 +228,16 @@ class Maker:
 
 
 def table_of_nodes(
-    solver: Session, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, metrics: Sequence[str] | None = None
+    solver: Session | SolverPool,
+    sources: npt.ArrayLike,
+    targets: npt.ArrayLike | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> Table:
     """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Over the graph.
     sources, targets : array_like
         Node ids, shape (s,) and (t,); by default targets are the sources.

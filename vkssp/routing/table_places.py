@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
+from vkssp.pool import SolverPool
 from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, check_place, snapped
@@ -164,7 +165,7 @@ class _Places:
 
 
 def table_of_places(
-    solver: Session,
+    solver: Session | SolverPool,
     index: StreetIndex,
     graph: Graph,
     metrics: tuple[str, ...],
@@ -175,7 +176,7 @@ def table_of_places(
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Searches in `StreetIndex.searched`, and keeps its weights until this returns.
     index : StreetIndex
         The streets.
