@@ -35,6 +35,7 @@ from vkssp.generate import from_expression, is_expression
 from vkssp.graph import UNREACHABLE
 from vkssp.reading import read_graph
 from vkssp.solvers.batch import Batch, most_searches
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.storage import atomic_write, check_writable
 
@@ -102,7 +103,7 @@ class Measured:
         graph = solver._shared.graph
         searches = min(at_once, len(sources))
         with Batch(graph, node[columns], searches, UNREACHABLE, targets is None, solver._parameters) as batch:  # type: ignore[arg-type]
-            groups = [[(int(node[source]), 0)] for source in sources]
+            groups = Groups.of_nodes(node[sources])
             self._run(
                 batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
             )
@@ -121,7 +122,7 @@ class Measured:
     @staticmethod
     def _run(
         batch: Batch,
-        groups: Sequence[Sequence[tuple[int, int]]],
+        groups: Groups,
         download: bool,
         check: Callable[[np.ndarray, int], None] | None = None,
     ) -> tuple[float, float, dict[str, int]]:

@@ -19,6 +19,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.terminals import checked_limit, nodes_of
 
@@ -214,10 +215,9 @@ class Maker:
                 row += len(distances)
                 yield Rows(distances, sums)
 
-    def bare(self, starts: Sequence[Sequence[End]], nodes: Uint32s, limit: int) -> Iterator[Block]:
+    def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
         """Return the metrics between nodes themselves, where nothing has to be summed up."""
-        seeds = [[(end.node, end.weight) for end in group] for group in starts]
-        for weight in self.solver.rows(self.graph, seeds, nodes, limit=limit):
+        for weight in self.solver.rows(self.graph, Groups.of_nodes(sources), targets, limit=limit):
             values: Block = {"weight": weight}
             if "duration" in self.metrics:
                 values["duration"] = np.where(weight == UNREACHABLE, np.nan, weight * (self._unit or 1.0)).astype(
@@ -270,10 +270,10 @@ def table_of_nodes(
         maker = Maker(solver, checked_metrics(solver.graph, metrics))
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
-    starts = [[End(node, 0)] for node in rows.tolist()]
     shape = (len(rows), len(columns))
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(starts, columns, most))
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most))
+    starts = [[End(node, 0)] for node in rows.tolist()]
     goals = Goals(maker.graph, [[End(node, 0)] for node in columns.tolist()], maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Uint32s
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.session import Session
 from vkssp.solvers.terminals import checked_limit, nodes_of
 
@@ -54,7 +55,7 @@ class Tables(Session):
         graph, most = self.graph, checked_limit(limit)
         rows = nodes_of(graph, sources, "sources")
         columns = rows if targets is None else nodes_of(graph, targets, "targets")
-        return self.rows(graph, [[(node, 0)] for node in rows.tolist()], columns, limit=most)
+        return self.rows(graph, Groups.of_nodes(rows), columns, limit=most)
 
     def write_table(
         self,
