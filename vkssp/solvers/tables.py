@@ -47,6 +47,7 @@ class Tables(Session):
 
         Examples
         --------
+        >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
         ...     np.concatenate(list(solver.table([0, 1], [1, 2]))).tolist()
