@@ -72,21 +72,27 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner may read; give what open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        _open_to_others(temporary, 0o666)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        # numpy's own error has no reason: it could not write as much as it had.
-        reason = error.strerror or "the disk may be full"
-        raise FormatError(
-            f"cannot write {path}: {reason}; choose a place that exists, is writable and has room"
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _unwritable(path: str | Path, error: OSError) -> FormatError:
+    # numpy's own error has no reason: it could not write as much as it had.
+    reason = error.strerror or "the disk may be full"
+    return FormatError(f"cannot write {path}: {reason}; choose a place that exists, is writable and has room")
+
+
+def _open_to_others(path: str | Path, permissions: int) -> None:
+    """Give what open() or mkdir() would have: temporary ones are made so that only their owner may read them."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, permissions & ~mask)
 
 
 @contextmanager
@@ -111,9 +117,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
         yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o777 & ~mask)
+        _open_to_others(temporary, 0o777)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
             os.replace(target, old)
@@ -123,10 +127,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
             os.replace(temporary, target)
             temporary = None
     except OSError as error:
-        reason = error.strerror or "the disk may be full"
-        raise FormatError(
-            f"cannot write {path}: {reason}; choose a place that exists, is writable and has room"
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
