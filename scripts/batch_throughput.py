@@ -17,10 +17,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,18 +35,19 @@ from vkssp.generate import from_expression, is_expression
 from vkssp.graph import UNREACHABLE
 from vkssp.reading import read_graph
 from vkssp.solvers.batch import Batch, most_searches
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.storage import atomic_write, check_writable
 
-#: Searches at once and sources of each row of the table, and seconds of searches before those that are timed.
-SIZES, WARM_UP_S, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 0.7, 3
+#: Sources of each row of the table, and how often each is timed.
+SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
 #: Sources whose distances are compared, and sources of a process of the CPU's at a time.
 CHECKED, AT_A_TIME = 8, 4
 
-_of_process: Callable[[int], Any] | None = None
+_of_process: Callable[[Any], Any] | None = None
 
 
-def _begin(make: Callable[..., Callable[[int], Any]], *arguments: Any) -> None:
+def _begin(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> None:
     global _of_process
     _of_process = make(*arguments)
 
@@ -55,9 +56,9 @@ def _ready(_: int) -> None:
     time.sleep(0.1)  # so that each process has one
 
 
-def _search(sources: Sequence[int]) -> None:
-    for source in sources:
-        _of_process(source)  # type: ignore[misc]
+def _search(queries: Sequence[Any]) -> None:
+    for query in queries:
+        _of_process(query)  # type: ignore[misc]
 
 
 def dijkstra(graph: Graph) -> Callable[[int], Any]:
@@ -65,31 +66,35 @@ def dijkstra(graph: Graph) -> Callable[[int], Any]:
     return Solver(PreparedGraph(graph), "dijkstra").distances
 
 
-def one_to_many(graph: Graph, targets: np.ndarray) -> Callable[[int], Any]:
-    """Return RoutingKit's queries of a process."""
+def one_to_many(graph: Graph, target_sets: Sequence[np.ndarray]) -> Callable[[tuple[int, int]], Any]:
+    """Return RoutingKit's queries of a process, from a source to one of the sets of targets."""
     module = RoutingkitCch.load()
     metric, _ = RoutingkitCch.metric(module, graph, 120.0)
-    pinned = module.CCHOneToMany(metric, targets.tolist())
-    return lambda source: pinned.distances_from(source)
+    pinned = [module.CCHOneToMany(metric, targets.tolist()) for targets in target_sets]
+    return lambda query: pinned[query[0]].distances_from(query[1])
 
 
-def cores(make: Callable[..., Any], arguments: Sequence[Any], sources: Sequence[int], workers: int) -> float:
-    """Return milliseconds for each source on some processes at once, which are made before."""
-    parts = [sources[i : i + AT_A_TIME] for i in range(0, len(sources), AT_A_TIME)]
+def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
+    """Return milliseconds for a query of each set, on all cores at once, in processes that are made before."""
+    workers = os.cpu_count() or 1
+    found = []
     # Not forked: a device that is open does not survive it.
     with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (make, *arguments)) as pool:
         list(pool.map(_ready, range(4 * workers)))
-        list(pool.map(_search, parts[:workers]))
-        began = time.perf_counter()
-        list(pool.map(_search, parts))
-        return 1e3 * (time.perf_counter() - began) / len(sources)
+        for queries in query_sets:
+            parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]
+            list(pool.map(_search, parts[:workers]))
+            began = time.perf_counter()
+            list(pool.map(_search, parts))
+            found.append(1e3 * (time.perf_counter() - began) / len(queries))
+    return found
 
 
 class Measured:
     """A graph on a device, and the batches of searches that are timed."""
 
-    def __init__(self, solver: Solver, expected: dict[int, np.ndarray]) -> None:
-        self.solver, self.expected = solver, expected
+    def __init__(self, solver: Solver, expected: dict[int, np.ndarray], warm_up_s: float) -> None:
+        self.solver, self.expected, self.warm_up_s = solver, expected, warm_up_s
 
     def run(self, sources: np.ndarray, targets: np.ndarray | None, at_once: int, download: bool) -> dict[str, Any]:
         """Time rows from some sources; the best of the repetitions, as the caller and the device see it."""
@@ -98,12 +103,12 @@ class Measured:
         graph = solver._shared.graph
         searches = min(at_once, len(sources))
         with Batch(graph, node[columns], searches, UNREACHABLE, targets is None, solver._parameters) as batch:  # type: ignore[arg-type]
-            groups = [[(int(node[source]), 0)] for source in sources]
+            groups = Groups.of_nodes(node[sources])
             self._run(
                 batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
             )
             began = time.perf_counter()
-            while time.perf_counter() - began < WARM_UP_S:
+            while time.perf_counter() - began < self.warm_up_s:
                 self._run(batch, groups, download)
             found = [self._run(batch, groups, download) for _ in range(REPETITIONS)]
         call, device = (float(np.median(values)) for values in list(zip(*found, strict=True))[:2])
@@ -117,7 +122,7 @@ class Measured:
     @staticmethod
     def _run(
         batch: Batch,
-        groups: Sequence[Sequence[tuple[int, int]]],
+        groups: Groups,
         download: bool,
         check: Callable[[np.ndarray, int], None] | None = None,
     ) -> tuple[float, float, dict[str, int]]:
@@ -138,9 +143,14 @@ class Measured:
                 raise SystemExit(f"wrong distances from {source}")
 
 
+def read(text: str) -> Graph:
+    """Return a graph from a file, or of an expression."""
+    return from_expression(text) if is_expression(text) else read_graph(text)
+
+
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Run everything and return the result."""
-    graph = from_expression(args.graph) if is_expression(args.graph) else read_graph(args.graph)
+    graph = read(args.graph)
     rng = np.random.default_rng(args.seed)
     sizes = [size for size in SIZES if size <= args.most]
     sources = rng.integers(0, graph.num_nodes, max([*sizes, *args.table, CHECKED]))
@@ -155,9 +165,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     with Solver(prepared, "block_resident", args.device, reduction=args.reduction) as solver:
         fits = most_searches(solver._shared.graph, 2**31, graph.num_nodes, None)  # type: ignore[arg-type]
-        measured = Measured(solver, expected)
+        measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()
-        while time.perf_counter() - began < WARM_UP_S:
+        while time.perf_counter() - began < args.warm_up:
             solver.search([(checked[0], 0)])
         single = []
         for source in sources[: min(64, len(sources))].tolist():
@@ -174,9 +184,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             rows.append({"sources": size, "targets": size, "download": True, **run})
         head = where_and_when(solver.device)
         core_nodes = solver.core_nodes
-    some = sources[: args.cpu_sources].tolist()
-    workers = os.cpu_count() or 1
-    result = {
+    return {
         **head,
         "graph": args.graph,
         "digest": digest(graph),
@@ -190,22 +198,26 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "single_device_ms": float(np.median([one[1] for one in single])),
         "rows": rows,
         "dijkstra_one_core_ms": one_core,
-        "workers": workers,
-        "dijkstra_all_cores_ms": cores(dijkstra, (graph,), some, workers) if some else None,
+        "dijkstra_all_cores_ms": None,
+        "cch_one_to_many": [],
     }
-    result["cch_one_to_many"] = list(_hierarchies(graph, args, some, workers)) if some else []
-    return result
 
 
-def _hierarchies(graph: Graph, args: argparse.Namespace, sources: list[int], workers: int) -> Iterator[dict[str, Any]]:
-    rng = np.random.default_rng(args.seed + 1)
-    for size in (*args.table, graph.num_nodes):
-        targets = np.sort(rng.choice(graph.num_nodes, min(size, graph.num_nodes), replace=False))
-        try:
-            RoutingkitCch.load()
-            yield {"targets": size, "ms": cores(one_to_many, (graph, targets), sources, workers)}
-        except VksspError as error:
-            yield {"targets": size, "ms": None, "error": str(error)}
+def measure_cores(args: argparse.Namespace, result: dict[str, Any]) -> None:
+    """Add what all cores of the CPU do to a result."""
+    graph = read(args.graph)
+    rng = np.random.default_rng(args.seed)
+    sources = rng.integers(0, graph.num_nodes, args.cpu_sources).tolist()
+    result["dijkstra_all_cores_ms"] = cores(dijkstra, (graph,), [sources])[0]
+    sizes = [min(size, graph.num_nodes) for size in (*args.table, graph.num_nodes)]
+    targets = [np.sort(rng.choice(graph.num_nodes, size, replace=False)) for size in sizes]
+    queries = [[(number, source) for source in sources] for number in range(len(sizes))]
+    try:
+        RoutingkitCch.load()
+        times = cores(one_to_many, (graph, targets), queries)
+        result["cch_one_to_many"] = [{"targets": size, "ms": ms} for size, ms in zip(sizes, times, strict=True)]
+    except (VksspError, BrokenProcessPool) as error:
+        result["cch_error"] = str(error)
 
 
 def report(result: dict[str, Any]) -> list[str]:
@@ -217,10 +229,11 @@ def report(result: dict[str, Any]) -> list[str]:
         f"compiled Dijkstra: {number(result['dijkstra_one_core_ms'])} on one core",
     ]
     if result["dijkstra_all_cores_ms"] is not None:
-        lines.append(f"  {number(result['dijkstra_all_cores_ms'])} on {result['workers']} cores at once")
+        lines.append(f"  {number(result['dijkstra_all_cores_ms'])} on {result['host']['cores']} cores at once")
     for row in result["cch_one_to_many"]:
-        name = f"RoutingKit's CCH, to {row['targets']:,} targets, {result['workers']} cores"
-        lines.append(f"{name}: {row['error'] if row['ms'] is None else number(row['ms'])}")
+        lines.append(f"RoutingKit's CCH to {row['targets']:,} targets, the same cores: {number(row['ms'])}")
+    if "cch_error" in result:
+        lines.append(f"RoutingKit's CCH: {result['cch_error']}")
     cells = [
         [
             *(f"{row['sources']:,}", f"{row['targets']:,}", "yes" if row["download"] else "no"),
@@ -253,6 +266,13 @@ def draw(result: dict[str, Any], figure: Any) -> None:
     )
 
 
+def save(path: str | None, result: dict[str, Any]) -> None:
+    """Write a result to a file, if there is to be one."""
+    if path:
+        with atomic_write(path) as stream:
+            stream.write(json.dumps(result, indent=1).encode())
+
+
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -264,6 +284,9 @@ def main() -> int:
     parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
     parser.add_argument("--cpu-sources", type=int, default=64, metavar="N", help="for all cores; 0 for none")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before those timed"
+    )
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--json", dest="json_file", metavar="FILE")
     parser.add_argument("--figure", metavar="FILE.png")
@@ -277,10 +300,11 @@ def main() -> int:
                 check_writable(path)
         pyplot = import_pyplot() if args.figure else None
         result = measure(args)
+        if args.cpu_sources:
+            save(args.json_file, result)  # hierarchies for all cores take their time
+            measure_cores(args, result)
+        save(args.json_file, result)
         print("\n".join(report(result)))
-        if args.json_file:
-            with atomic_write(Path(args.json_file)) as file:
-                file.write(json.dumps(result, indent=1).encode())
         if args.figure and pyplot is not None:
             figure = pyplot.figure(figsize=(6, 4))
             draw(result, figure)

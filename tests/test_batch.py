@@ -15,6 +15,7 @@ from vkssp.gpu.device import Device
 from vkssp.solvers import batch as batch_module
 from vkssp.solvers import many
 from vkssp.solvers.batch import Batch
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import ManySearches
 from vkssp.solvers.submission import Submission
 
@@ -82,7 +83,9 @@ def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: 
     visits: dict[str, int] = {}
 
     def run(name: str, batch: Batch) -> np.ndarray:
-        (row,) = np.concatenate([finished.read() for finished in batch.rows([[(seed, 0)]])])
+        (row,) = np.concatenate(
+            [finished.read() for finished in batch.rows(Groups.of_nodes(np.array([seed], np.uint32)))]
+        )
         assert batch.many is not None
         visits[name] = batch.many.counters["blocks"]
         return row
@@ -163,7 +166,7 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
     def init(self: Batch, *args: object) -> None:
         before = device.memory_bytes
         make(self, *args)
-        self.rows([[]]).__next__()  # so that it is all there
+        next(self.rows(Groups.of_nodes(np.zeros(1, np.uint32))))  # so that it is all there
         made.append((args[2], device.memory_bytes - before))
 
     monkeypatch.setattr(Batch, "__init__", init)

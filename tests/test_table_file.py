@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.graphs import grid
-from vkssp import FormatError, Graph, QueryError, Router, Solver, read_graph
+from tests.graphs import grid, scipy_dijkstra
+from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, Solver, read_graph
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 from vkssp.routing import table_file
@@ -70,6 +70,52 @@ def test_parquet(device: Device, tmp_path: Path) -> None:
     assert parquet.read_table(path)["weight"].to_pylist() == [4, None]
 
 
+@pytest.mark.parametrize("chunk_bytes", [1, 3 * 8, 10**9])
+def test_zarr(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
+    zarr = pytest.importorskip("zarr")
+    monkeypatch.setattr(table_file, "_CHUNK_BYTES", chunk_bytes)
+    path = tmp_path / "t.zarr"
+    with Solver(parts(), "near_far", device) as solver:
+        write_table(path, table_of_nodes(solver, [3, 0], [1]), ["north", "south"])  # is replaced
+        whole = table_of_nodes(solver, [3, 0, 0, 2, 1], [2, 1], ["distance", "weight"])
+        pieces = [piece for block in whole for piece in halves(block)]
+        write_table(path, Table(whole.shape, whole.metrics, lambda: iter(pieces)), targets=["x", "y"])
+        expected = whole.read()
+    assert list(tmp_path.iterdir()) == [path]
+    found = zarr.open_group(path, mode="r")
+    assert np.array_equal(found["weight"][:], expected["weight"])
+    assert np.array_equal(found["distance_m"][:], expected["distance"], equal_nan=True)
+    assert found["source"][:].tolist() == [0, 1, 2, 3, 4] and found["target"][:].tolist() == ["x", "y"]
+    (tmp_path / "other.zarr").mkdir()
+    (tmp_path / "other.zarr" / "letters.txt").write_text("dear")
+    with pytest.raises(FormatError, match=r"other\.zarr: there is something else; choose another name"):
+        write_table(tmp_path / "other.zarr", whole)
+    assert (tmp_path / "other.zarr" / "letters.txt").read_text() == "dear"
+
+
+def test_from_many_nodes_to_all_within_a_limit(device: Device, tmp_path: Path) -> None:
+    graph = grid(12, seed=3)
+    rows, limit = np.stack([scipy_dijkstra(graph, node) for node in (5, 143, 5)]), 300
+    within = np.where(rows <= limit, rows, UNREACHABLE)
+    for algorithm in ("block_resident", "near_far", "dijkstra"):
+        with Solver(graph, algorithm, None if algorithm == "dijkstra" else device) as solver:
+            assert np.array_equal(np.concatenate(list(solver.distances([5, 143, 5]))), rows)
+            assert np.array_equal(np.concatenate(list(solver.distances(np.array([5, 143, 5]), limit=limit))), within)
+            assert np.array_equal(solver.distances(np.int64(143), limit=limit), within[1])
+            reached = solver.write_table(tmp_path / "t.npy", [5, 143, 5], np.arange(144), limit=limit)
+            assert np.array_equal(np.load(tmp_path / "t.npy"), within) and reached == (within <= limit).sum()
+            with pytest.raises(QueryError, match=r"limit is -1; give a weight, 0 to \d+, or leave it out"):
+                solver.distances(5, limit=-1)
+            with pytest.raises(QueryError, match=r"sources\[1\] is 144; node ids of this graph go from 0 to 143"):
+                solver.distances([5, 144])
+    graph.save(tmp_path / "g.npz")
+    (tmp_path / "s.csv").write_text("5\n143\n5\n")
+    options = ["--sources", str(tmp_path / "s.csv"), "--targets", "all", "--limit", str(limit)]
+    out = ["--output", str(tmp_path / "u.npy"), "--algorithm", "block_resident"]
+    assert main(["table", str(tmp_path / "g.npz"), *options, *out]) == 0
+    assert np.array_equal(np.load(tmp_path / "u.npy"), within)
+
+
 def halves(block: Block) -> list[Block]:
     middle = len(next(iter(block.values()))) // 2
     return [{name: values[part] for name, values in block.items()} for part in (slice(middle), slice(middle, None))]
@@ -80,8 +126,8 @@ def halves(block: Block) -> list[Block]:
 def test_what_ends_early_leaves_nothing(
     device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, error: type[BaseException]
 ) -> None:
-    if ending == ".parquet":
-        pytest.importorskip("pyarrow")
+    if ending in (".parquet", ".zarr"):
+        pytest.importorskip({".parquet": "pyarrow", ".zarr": "zarr"}[ending])
     with Solver(grid(4), "near_far", device) as solver:
         table = table_of_nodes(solver, range(16))
 
@@ -97,13 +143,16 @@ def test_what_ends_early_leaves_nothing(
 
 def test_names_of_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table((1, 1), ("weight",), lambda: iter([]))
-    with pytest.raises(FormatError, match=r"must end in one of .npy, .csv, .parquet"):
+    with pytest.raises(FormatError, match=r"must end in one of .npy, .zarr, .csv, .parquet"):
         write_table(tmp_path / "t.txt", table)
     with pytest.raises(QueryError, match="names for 2, 1"):
         write_table(tmp_path / "t.csv", table, [1, 2])
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(QueryError, match=r"pip install 'vkssp\[table\]'"):
         write_table(tmp_path / "t.parquet", table)
+    monkeypatch.setitem(__import__("sys").modules, "zarr", None)
+    with pytest.raises(QueryError, match=r"Zarr arrays need zarr.* pip install 'vkssp\[table\]'"):
+        write_table(tmp_path / "t.zarr", table)
 
 
 @pytest.mark.parametrize(

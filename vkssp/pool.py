@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,9 @@ from vkssp.solvers.base import Terminal
 from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.dealing import Dealing, Hand
 from vkssp.solvers.gate import Gate
+from vkssp.solvers.groups import Groups, checked_groups
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.terminals import nodes_of, terminals
+from vkssp.solvers.tables import Tables
 from vkssp.traffic import changed_weights
 
 # Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
@@ -48,12 +49,13 @@ class _Member:
         return f"{self.device.info.name} (device {self.device.info.index})"
 
 
-class SolverPool(Resource):
+class SolverPool(Resource, Tables):
     """Shortest paths on one graph and several devices of one machine.
 
     The graph is prepared once, and uploaded to each device. The rows of tables are dealt out to all devices, to each as
-    many as it manages; other questions go to the device with the least to do, so that several threads may ask at the
-    same time. Answers are those of `Solver`, bit for bit.
+    many as it manages, once the first of them are asked for. They go on ahead of whoever takes the rows, by a bounded
+    number of them, until the iterator is closed or forgotten. Other questions go to the device with the least to do, so
+    that several threads may ask at the same time. Answers are those of `Solver`, bit for bit.
 
     A device that is lost, or does not answer for ten minutes, leaves the pool, which logs that as a warning of the
     logger ``vkssp``; what it was at goes to the others. Only when none is left there is an error.
@@ -170,68 +172,10 @@ class SolverPool(Resource):
             self._left()
             yield
 
-    def table(self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None) -> Iterator[Uint32s]:
-        """Return the distances from each of some nodes to each of others, some rows at a time.
-
-        All devices begin when the first rows are asked for, and stay ahead of whoever asks by a bounded number of rows
-        (see ``waiting_bytes``), until the iterator is closed or forgotten.
-
-        Parameters
-        ----------
-        sources, targets : array_like
-            Node ids, shape (s,) and (t,); by default targets are the sources.
-
-        Returns
-        -------
-        iterator of numpy.ndarray
-            Blocks of rows in order, shape (rows, t), uint32, with s rows in all; 2**32 - 1 where no path leads.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node, or no source or target; while rows are made, if weights have changed.
-        DistanceOverflowError
-            While rows are made, if a shortest distance does not fit into 32 bits.
-        DeviceError
-            While rows are made, if no device is left; rows that were handed over are good.
-        """
-        graph = self.graph
-        rows = nodes_of(graph, sources, "sources")
-        columns = rows if targets is None else nodes_of(graph, targets, "targets")
-        return self.rows(graph, [[(node, 0)] for node in rows.tolist()], columns)
-
-    @overload
-    def distances(self, source: int) -> Uint32s: ...
-
-    @overload
-    def distances(self, source: Sequence[int] | npt.NDArray[Any]) -> Iterator[Uint32s]: ...
-
-    def distances(self, source: int | Sequence[int] | npt.NDArray[Any]) -> Uint32s | Iterator[Uint32s]:
-        """Return the distances from a node, or from each of many, to every node.
-
-        Parameters
-        ----------
-        source : int or array_like
-            Node id, or node ids, shape (s,).
-
-        Returns
-        -------
-        numpy.ndarray or iterator of numpy.ndarray
-            Shape (num_nodes,), uint32, from one device; for many nodes blocks of such rows, made by all devices as in
-            `table`, with the same errors.
-        """
-        if np.ndim(source) == 0:
-            node: Any = source
-            return self._ask(lambda solver: solver.distances(node))
-        graph = self.graph
-        rows = nodes_of(graph, source, "sources")
-        everywhere = np.arange(graph.num_nodes, dtype=np.uint32)
-        return self.rows(graph, [[(node, 0)] for node in rows.tolist()], everywhere, whole=True)
-
     def rows(
         self,
         graph: Graph,
-        seeds: Sequence[Sequence[Terminal]],
+        seeds: Groups | Sequence[Sequence[Terminal]],
         nodes: Uint32s,
         *,
         whole: bool = False,
@@ -239,20 +183,16 @@ class SolverPool(Resource):
     ) -> Iterator[Uint32s]:
         """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Session.rows`."""
         with self.holding():
-            for group in seeds:
-                if len(group):
-                    terminals(self._prepared, group, "source")
-        return self._blocks(graph, seeds, nodes, whole, limit)
+            groups = checked_groups(self._prepared, seeds)
+        return self._blocks(graph, groups, nodes, whole, limit)
 
-    def _blocks(
-        self, graph: Graph, seeds: Sequence[Sequence[Terminal]], nodes: Uint32s, whole: bool, limit: int
-    ) -> Iterator[Uint32s]:
+    def _blocks(self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int) -> Iterator[Uint32s]:
         wanted = graph.num_nodes if whole else len(nodes)
 
         def hand(member: _Member) -> Hand:
             def make(first: int, end: int) -> Generator[Uint32s, None, None]:
                 with self._using(member):
-                    yield from member.solver.rows(graph, seeds[first:end], nodes, whole=whole, limit=limit)
+                    yield from member.solver.rows(graph, seeds.between(first, end), nodes, whole=whole, limit=limit)
 
             with member.solver.holding():
                 at_once = member.solver.rows_at_once(len(seeds), wanted)

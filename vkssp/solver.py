@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.shared import Timings, share
-from vkssp.solvers.terminals import nodes_of, terminals
+from vkssp.solvers.tables import Tables
+from vkssp.solvers.terminals import terminals
 from vkssp.traffic import changed_weights
 
 
-class Solver(Session):
+class Solver(Session, Tables):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
@@ -114,28 +115,6 @@ class Solver(Session):
         solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
         return solver
 
-    def distances(self, source: int) -> Uint32s:
-        """Return the distance from a node to every node.
-
-        Parameters
-        ----------
-        source : int
-            Node id.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node.
-        DistanceOverflowError
-            If a shortest distance does not fit into 32 bits.
-        """
-        return self.distances_from([(source, 0)])
-
     def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
         """Return the distance from the best of some nodes to every node.
 
@@ -213,41 +192,6 @@ class Solver(Session):
             algorithm=self.algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
         )
-
-    def table(self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None) -> Iterator[Uint32s]:
-        """Return the distances from each of some nodes to each of others, some rows at a time.
-
-        Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
-        meanwhile.
-
-        Parameters
-        ----------
-        sources, targets : array_like
-            Node ids, shape (s,) and (t,); by default targets are the sources.
-
-        Returns
-        -------
-        iterator of numpy.ndarray
-            Blocks of rows, shape (rows, t), uint32, with s rows in all; 2**32 - 1 where no path leads.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node, or no source or target; while rows are made, if weights have changed.
-        DistanceOverflowError
-            While rows are made, if a shortest distance does not fit into 32 bits.
-
-        Examples
-        --------
-        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
-        >>> with Solver(graph) as solver:
-        ...     np.concatenate(list(solver.table([0, 1], [1, 2]))).tolist()
-        [[4, 7], [0, 3]]
-        """
-        graph = self.graph
-        rows = nodes_of(graph, sources, "sources")
-        columns = rows if targets is None else nodes_of(graph, targets, "targets")
-        return self.rows(graph, [[(node, 0)] for node in rows.tolist()], columns)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Run a search and leave its distances on the device, as those who measure want it.

@@ -6,9 +6,10 @@ import io
 import json
 import math
 import os
+import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +27,8 @@ _VERSION, _VERSION_WITH_TURNS = 1, 2
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
+#: Arrays in folders, and the files by which one knows them.
+ZARR, ZARR_MARKS = ".zarr", ("zarr.json", ".zgroup", ".zarray")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
 
 
@@ -69,21 +72,74 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner may read; give what open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        _open_to_others(temporary, 0o666)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        # numpy's own error has no reason: it could not write as much as it had.
-        reason = error.strerror or "the disk may be full"
-        raise FormatError(
-            f"cannot write {path}: {reason}; choose a place that exists, is writable and has room"
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _unwritable(path: str | Path, error: OSError) -> FormatError:
+    # numpy's own error has no reason: it could not write as much as it had.
+    reason = error.strerror or "the disk may be full"
+    return FormatError(f"cannot write {path}: {reason}; choose a place that exists, is writable and has room")
+
+
+def _open_to_others(path: str | Path, permissions: int) -> None:
+    """Give what open() or mkdir() would have: temporary ones are made so that only their owner may read them."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, permissions & ~mask)
+
+
+@contextmanager
+def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
+    """Make a folder that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where it goes.
+    marks : sequence of str
+        Names of files one of which a folder that is there already has to hold, so that no other kind is replaced.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be written, or there is something else.
+    """
+    target = Path(os.path.realpath(path))
+    check_folder(path, marks)
+    temporary = None
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        yield temporary
+        _open_to_others(temporary, 0o777)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+            os.replace(target, old)
+            os.replace(temporary, target)
+            temporary = old
+        else:
+            os.replace(temporary, target)
+            temporary = None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_folder(path: str | Path, marks: Sequence[str]) -> None:
+    """Raise `FormatError` if `atomic_folder` could not make a folder at a path."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not any((target / mark).is_file() for mark in marks):
+        raise FormatError(f"cannot write {path}: there is something else; choose another name")
+    if not target.parent.is_dir():
+        raise FormatError(f"cannot write {path}: {target.parent} is no folder; make it first")
 
 
 def _is_special(path: str | Path) -> bool:
@@ -102,7 +158,9 @@ def check_writable(path: str | Path, *others: str | Path | None) -> None:
             raise FormatError(
                 f"cannot write {path}: it is {other}, which is needed for something else; choose another name"
             )
-    if target.is_dir():
+    if Path(path).suffix == ZARR:
+        check_folder(path, ZARR_MARKS)
+    elif target.is_dir():
         raise FormatError(f"cannot write {path}: it is a folder; give a file name in it")
     if not _is_special(path) and not target.parent.is_dir():
         raise FormatError(f"cannot write {path}: {target.parent} is no folder; make it first")

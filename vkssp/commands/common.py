@@ -18,7 +18,7 @@ from vkssp.traffic import with_traffic
 Result = tuple[dict[str, Any], list[str]]
 
 # Arguments that name files which are read, and which are written.
-_READ = ("graph", "extract", "coordinates", "sources", "targets", "traffic", "avoid")
+_READ = ("graph", "extract", "coordinates", "sources", "targets", "places", "traffic", "avoid")
 _WRITTEN = ("output", "map", "trace")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
     Result,
@@ -12,6 +12,7 @@ from vkssp.commands.common import (
     add_json,
     add_solver,
     check_outputs,
+    is_watched,
     latlon,
     load,
     numbers,
@@ -21,6 +22,12 @@ from vkssp.commands.routing import add_avoid
 from vkssp.errors import QueryError
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vkssp.routing.router import Router
+    from vkssp.routing.table_file import Ends
+
 SUMMARY = "find what can be reached from a place within some times"
 
 
@@ -28,7 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     add_graph(parser)
-    parser.add_argument("--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="where it begins")
+    origins = parser.add_mutually_exclusive_group(required=True)
+    origins.add_argument("--from", dest="origin", type=latlon, metavar="LAT,LON", help="where it begins")
+    origins.add_argument(
+        "--places",
+        metavar="P.csv",
+        help="around each of many places instead: columns lat,lon and perhaps id, or GeoJSON points; needs --output",
+    )
     limits = parser.add_mutually_exclusive_group(required=True)
     limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")
     limits.add_argument(
@@ -58,6 +71,7 @@ def run(args: argparse.Namespace) -> Result:
 
     check_outputs(args)
     parameters = solver_parameters(args)
+    places = None if args.places is None else _places(args)
     graph = load(args)
     timed = duration(graph, 1) is not None
     if args.metres is None and (args.minutes is None) == timed:
@@ -68,16 +82,23 @@ def run(args: argparse.Namespace) -> Result:
     began = time.perf_counter()
     with Router(graph, args.algorithm, args.device, metric=metric, avoid=args.avoid, **parameters) as router:
         ready = time.perf_counter()
-        found = router.isochrones(args.origin, limits, args.width)
+        if places is None:
+            found = router.isochrones(args.origin, limits, args.width)
+        else:
+            each = _write_each(args, router, places, limits)
         device, algorithm = router.solver.device.info.name, router.solver.algorithm
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
-        "isochrones": [one.figures for one in found],
         "device": device,
         "algorithm": algorithm,
         "setup_ms": 1e3 * (ready - began),
         "query_ms": milliseconds,
     }
+    if places is not None:
+        rate = f"{1e3 * len(each) / milliseconds:,.1f} each second"
+        lines = [f"places    {len(each):,}, {rate} with {algorithm}", f"device    {device}", f"wrote     {args.output}"]
+        return {"places": each, **result, "output": args.output}, lines
+    result["isochrones"] = [one.figures for one in found]
     lines = []
     for one in found:
         lines.append(f"{one.label:>12}  {format_distance(one.road_m)} of road")
@@ -92,3 +113,31 @@ def run(args: argparse.Namespace) -> Result:
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines
+
+
+def _write_each(
+    args: argparse.Namespace, router: Router, places: Ends, limits: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Write the isochrones of each place, and return their figures."""
+    from tqdm import tqdm
+
+    from vkssp.routing.isochrone import write_isochrones_of_each
+
+    made = router.isochrones_of_each(places.places or [], limits, args.width)
+    written = write_isochrones_of_each(args.output, made, places.ids)
+    watched = {"unit": " places", "delay": 1.0, "disable": not is_watched(args), "leave": False}
+    return [
+        {"place": name, "isochrones": [one.figures for one in found]}
+        for name, found in zip(places.ids, tqdm(written, total=len(places.ids), **watched), strict=True)
+    ]
+
+
+def _places(args: argparse.Namespace) -> Ends:
+    from vkssp.routing.table_file import read_ends
+
+    if args.map is not None or args.output is None:
+        raise QueryError("--places needs --output and has no --map; give --output FILE.geojson, or one place by --from")
+    places = read_ends(args.places)
+    if places.places is None:
+        raise QueryError(f"{args.places} has nodes; give places, with columns lat and lon")
+    return places

@@ -49,7 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="places, a table with columns lat,lon and perhaps id, or GeoJSON points; or nodes, a column node, an "
         "integer in each line, or a .npy array of them",
     )
-    parser.add_argument("--targets", metavar="T.csv", help="the same (default: the sources)")
+    parser.add_argument(
+        "--targets", metavar="T.csv", help="the same (default: the sources), or with nodes the word all, for every node"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        metavar="W",
+        help="between nodes, a weight beyond which a target counts as unreachable and is not looked for",
+    )
     parser.add_argument(
         "--metrics",
         type=names,
@@ -63,23 +71,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         required=True,
         metavar="OUT",
-        help="write a NumPy array (.npy), a line for each pair (.csv), or Parquet (.parquet, needs vkssp[table])",
+        help="write a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet), or Zarr arrays (.zarr); the "
+        "last two need vkssp[table]",
     )
     add_solver(parser, "index or part of the name, or several devices that share the rows, such as 0,1, or all")
 
 
 def run(args: argparse.Namespace) -> Result:
     """Make a table and write it."""
+    import numpy as np
+
     from vkssp.pool import SolverPool, solver_on
     from vkssp.routing.router import Router
     from vkssp.routing.table import table_of_nodes
-    from vkssp.routing.table_file import check_ending, read_ends
+    from vkssp.routing.table_file import Ends, check_ending, read_ends
 
     check_ending(args.output)
     check_outputs(args)
     parameters = solver_parameters(args)
     sources = read_ends(args.sources)
-    targets = sources if args.targets is None else read_ends(args.targets)
+    is_whole = args.targets == "all"
+    targets = sources if args.targets is None or is_whole else read_ends(args.targets)
+    if sources.places is not None and (is_whole or args.limit is not None):
+        raise QueryError(f"--targets all and --limit are for nodes, and {args.sources} has places; leave them out")
     if (sources.places is None) != (targets.places is None):
         raise QueryError(f"{args.sources} and {args.targets} are places and nodes; give two of one kind")
     if sources.places is None and (args.avoid is not None or args.metric != "duration"):
@@ -95,8 +109,12 @@ def run(args: argparse.Namespace) -> Result:
             assert sources.places is not None and targets.places is not None
             solver, table = opened.solver, opened.table(sources.places, targets.places, args.metrics)
         else:
-            assert sources.nodes is not None and targets.nodes is not None
-            solver, table = opened, table_of_nodes(opened, sources.nodes, targets.nodes, args.metrics)
+            assert sources.nodes is not None
+            if is_whole:
+                every = np.arange(graph.num_nodes)
+                targets = Ends(None, every, every.tolist())
+            table = table_of_nodes(opened, sources.nodes, targets.nodes, args.metrics, limit=args.limit)
+            solver = opened
         snapped = time.perf_counter()
         reached = table.write(args.output, sources.ids, targets.ids, progress=is_watched(args))
         devices = solver.devices if isinstance(solver, SolverPool) else [solver.device]

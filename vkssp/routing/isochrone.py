@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from vkssp.routing.lines import Snap
 from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.words import format_distance, format_duration
+from vkssp.storage import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -324,17 +325,20 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
     found : sequence of Isochrone
         The isochrones.
     """
+    return {"type": "FeatureCollection", "features": _features(found)}
+
+
+def _features(found: Sequence[Isochrone], **more: Any) -> list[dict[str, Any]]:
     import shapely
 
-    features = [
+    return [
         {
             "type": "Feature",
-            "properties": {**one.figures, "road_m": round(one.road_m, 1)},
+            "properties": {**more, **one.figures, "road_m": round(one.road_m, 1)},
             "geometry": json.loads(shapely.to_geojson(_cut(one.area))),
         }
         for one in sorted(found, key=lambda one: -one.limit)
     ]
-    return {"type": "FeatureCollection", "features": features}
 
 
 def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
@@ -348,3 +352,34 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
         The isochrones.
     """
     write_collection(path, isochrone_geojson(found))
+
+
+def write_isochrones_of_each(
+    path: str | Path, found: Iterable[Sequence[Isochrone]], names: Sequence[int] | Sequence[str]
+) -> Iterator[Sequence[Isochrone]]:
+    """Write the isochrones of many places to a GeoJSON file, one place after the other.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The file; it appears only when it is complete.
+    found : iterable of sequence of Isochrone
+        The isochrones of each place.
+    names : sequence of int or str
+        What the places are called, the property ``place`` of their features.
+
+    Yields
+    ------
+    sequence of Isochrone
+        Those of a place, once they are written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(b'{"type":"FeatureCollection","features":[')
+        separator = b""
+        for isochrones_of_place, name in zip(found, names, strict=True):
+            for feature in _features(isochrones_of_place, place=name):
+                text = json.dumps(feature, allow_nan=False, separators=(",", ":"))
+                stream.write(separator + text.encode("ascii"))
+                separator = b",\n"
+            yield isochrones_of_place
+        stream.write(b"]}\n")

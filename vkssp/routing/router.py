@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,16 +13,16 @@ import numpy.typing as npt
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.gpu.several import Devices
-from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph import Graph
 from vkssp.pool import solver_on
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.course import course_of
-from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, begun_streets, isochrones
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
 from vkssp.routing.legs import Way, find_ways
 from vkssp.routing.lines import Snap
-from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
-from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, snapped, text
+from vkssp.routing.metric import measured_by
+from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, text
+from vkssp.routing.reach import isochrones_around
 from vkssp.routing.route import Leg, Place, Route, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.steps import steps_of
@@ -237,31 +234,37 @@ class Router(Resource):
             If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
             there is none, or the width is not within its bounds.
         """
-        index = self.index
-        check_place(index, origin, "from")
-        metres = METRES_PER_WEIGHT if self.metric == "distance" else None
-        unit = metres or duration(self.graph, 1) or 1.0
-        try:
-            weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
-        except (TypeError, ValueError, OverflowError):
-            weights = []
-        if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
-            what = "metres" if metres else "seconds or weights"
-            raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
-        if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
-            raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-        (start,) = snapped(index, [origin], ["from"])
-        if index.on_island(start) or not index.leaves(start):
-            start = index.nearest(*origin, leaving=True) or start
         with self.solver.holding():
-            index = self.index
-            starts = [(end.node, end.weight) for end in find_starts(index, start)]
-            # Without any where areas to avoid shut one in.
-            nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
-            distances = self.solver.distances_from(starts) if starts else nowhere
-        found = isochrones(index, distances, begun_streets(index, start), weights, width_m)
-        place = place_of(index, origin, start)
-        return [replace(one, origin=place, metres=one.limit * metres if metres else None) for one in found]
+            (found,) = isochrones_around(self.solver, self.index, self.metric, [origin], ["from"], limits, width_m)
+        return found
+
+    def isochrones_of_each(
+        self, origins: Sequence[LatLon], limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
+    ) -> Iterator[list[Isochrone]]:
+        """Return the same of each of many places, which with ``block_resident`` are searched from at once.
+
+        Parameters
+        ----------
+        origins : sequence of (float, float)
+            Latitude and longitude in degrees.
+        limits, width_m
+            As for `isochrones`.
+
+        Returns
+        -------
+        iterator of list of Isochrone
+            For each place one for each limit, rising; made when they are asked for. Weights may not change meanwhile.
+
+        Raises
+        ------
+        QueryError
+            As `isochrones` does, of the place ``places[i]``; and while they are made, if weights have changed.
+        """
+        names = [f"places[{number}]" for number in range(len(origins))]
+        if not names:
+            raise QueryError("there are no places; give at least one")
+        with self.solver.holding():
+            return isochrones_around(self.solver, self.index, self.metric, origins, names, limits, width_m)
 
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.pool import SolverPool
 from vkssp.routing.ends import End
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
-from vkssp.solvers.session import OVERFLOW, Session
-from vkssp.solvers.terminals import nodes_of
+from vkssp.solvers.groups import Groups
+from vkssp.solvers.session import OVERFLOW
+from vkssp.solvers.tables import Tables
+from vkssp.solvers.terminals import checked_limit, nodes_of
 
 #: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
 DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
@@ -77,7 +78,7 @@ class Table:
         *,
         progress: bool = False,
     ) -> int:
-        """Write all of it to a .npy, .csv or .parquet file, row by row; see `vkssp.routing.table_file.write_table`."""
+        """Write all of it to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.routing.table_file.write_table`."""
         from vkssp.routing.table_file import write_table
 
         return write_table(path, self, sources, targets, progress=progress)
@@ -184,7 +185,7 @@ class Maker:
 
     def __init__(
         self,
-        solver: Session | SolverPool,
+        solver: Tables,
         metrics: tuple[str, ...],
         whole: Graph | None = None,
         arc_ids: npt.NDArray[np.int64] | None = None,
@@ -197,11 +198,13 @@ class Maker:
         self.figures = [summed[name](self._whole) for name in self._summed]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
-    def found(self, starts: Sequence[Sequence[End]], nodes: Uint32s, most: int) -> Iterator[Rows]:
-        """Return what is found from each of some starts, some rows at a time, `most` at most."""
+    def found(
+        self, starts: Sequence[Sequence[End]], nodes: Uint32s, most: int, limit: int = UNREACHABLE
+    ) -> Iterator[Rows]:
+        """Return what is found from each of some starts within a limit, some rows at a time, `most` at most."""
         seeds = [[(end.node, end.weight) for end in group] for group in starts]
         row = 0
-        for block in self.solver.rows(self.graph, seeds, nodes, whole=self._tree is not None):
+        for block in self.solver.rows(self.graph, seeds, nodes, whole=self._tree is not None, limit=limit):
             for first in range(0, len(block), most):
                 distances = block[first : first + most]
                 sums = np.zeros((0, len(distances), len(nodes)))
@@ -212,6 +215,16 @@ class Maker:
                     distances = distances[:, nodes]
                 row += len(distances)
                 yield Rows(distances, sums)
+
+    def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
+        """Return the metrics between nodes themselves, where nothing has to be summed up."""
+        for weight in self.solver.rows(self.graph, Groups.of_nodes(sources), targets, limit=limit):
+            values: Block = {"weight": weight}
+            if "duration" in self.metrics:
+                values["duration"] = np.where(weight == UNREACHABLE, np.nan, weight * (self._unit or 1.0)).astype(
+                    np.float32
+                )
+            yield {name: values[name] for name in self.metrics}
 
     def block(self, weight: npt.NDArray[np.uint64], sums: Floats) -> Block:
         """Return the metrics of some rows."""
@@ -228,10 +241,12 @@ class Maker:
 
 
 def table_of_nodes(
-    solver: Session | SolverPool,
+    solver: Tables,
     sources: npt.ArrayLike,
     targets: npt.ArrayLike | None = None,
     metrics: Sequence[str] | None = None,
+    *,
+    limit: int | None = None,
 ) -> Table:
     """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
 
@@ -243,22 +258,28 @@ def table_of_nodes(
         Node ids, shape (s,) and (t,); by default targets are the sources.
     metrics : sequence of str, optional
         See `DTYPES`; by default durations, or weights where those are none.
+    limit : int, optional
+        A weight beyond which a target counts as unreachable, and is not looked for.
 
     Raises
     ------
     QueryError
-        If there is no such node or metric, or no source or target.
+        If there is no such node or metric, or no source or target, or the limit is no weight.
     """
+    most = checked_limit(limit)
     with solver.holding():
         maker = Maker(solver, checked_metrics(solver.graph, metrics))
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
-    starts, ends = ([[End(node, 0)] for node in nodes.tolist()] for nodes in (rows, columns))
-    goals = Goals(maker.graph, ends, maker.figures)
+    shape = (len(rows), len(columns))
+    if not maker.figures:
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most))
+    starts = [[End(node, 0)] for node in rows.tolist()]
+    goals = Goals(maker.graph, [[End(node, 0)] for node in columns.tolist()], maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
     def blocks() -> Iterator[Block]:
-        for found in maker.found(starts, wanted, max(1, WAYS // len(goals))):
+        for found in maker.found(starts, wanted, max(1, WAYS // len(goals)), most):
             yield maker.block(*goals.best(found))
 
-    return Table((len(starts), len(ends)), maker.metrics, blocks)
+    return Table(shape, maker.metrics, blocks)

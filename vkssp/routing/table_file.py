@@ -19,13 +19,15 @@ from vkssp.errors import FormatError, QueryError
 from vkssp.routing.geojson import read_json
 from vkssp.routing.places import LatLon
 from vkssp.routing.table import DTYPES, Block, Table
-from vkssp.storage import atomic_write
+from vkssp.storage import ZARR, ZARR_MARKS, atomic_folder, atomic_write
 
 if TYPE_CHECKING:
     from _csv import Reader
 
 #: Endings of files that tables can be written to.
-ENDINGS = (".npy", ".csv", ".parquet")
+ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
+#: Bytes of a chunk of rows in a .zarr folder.
+_CHUNK_BYTES = 16 << 20
 #: Columns of a table in a file.
 COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
 
@@ -167,6 +169,18 @@ def check_ending(path: str | Path) -> None:
         raise FormatError(f"cannot write a table to {path}: its name must end in one of {', '.join(ENDINGS)}")
     if suffix == ".parquet":
         _pyarrow()
+    if suffix == ZARR:
+        _import_zarr()
+
+
+def _import_zarr() -> Any:
+    try:
+        import zarr
+    except ImportError as error:
+        raise QueryError(
+            "Zarr arrays need zarr, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
+        ) from error
+    return zarr
 
 
 def _pyarrow() -> Any:
@@ -195,9 +209,11 @@ def write_table(
     ----------
     path : str or Path
         A name that ends in .npy: an array of shape (sources, targets), of the metric's type, or where there are
-        several of a structured type with a field for each. In .csv or .parquet: a line for each source and target,
-        with columns ``source``, ``target``, ``duration_s``, ``distance_m`` and ``weight``, as far as asked for; empty,
-        or null, where no way leads. Parquet has a row group for each block of rows.
+        several of a structured type with a field for each. In .zarr: a folder with an array of that shape for each
+        metric, in chunks of rows, beside arrays ``source`` and ``target`` of what they are called. In .csv or
+        .parquet: a line for each source and target, with columns ``source``, ``target``, ``duration_s``,
+        ``distance_m`` and ``weight``, as far as asked for; empty, or null, where no way leads. Parquet has a row group
+        for each block of rows.
     table : Table
         The table.
     sources, targets : sequence of int or str, optional
@@ -222,11 +238,12 @@ def write_table(
     columns = list(range(table.shape[1])) if targets is None else list(targets)
     if (len(rows), len(columns)) != table.shape:
         raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
-    writers = {".npy": _npy, ".csv": _csv, ".parquet": _parquet}
-    reached = 0
+    writers: dict[str, Any] = {".npy": _npy, ZARR: _zarr, ".csv": _csv, ".parquet": _parquet}
+    suffix, reached = Path(path).suffix.lower(), 0
+    place: Any = atomic_folder(path, ZARR_MARKS) if suffix == ZARR else atomic_write(path)
     with (
-        atomic_write(path) as stream,
-        writers[Path(path).suffix.lower()](stream, table, rows, columns) as write,
+        place as opened,
+        writers[suffix](opened, table, rows, columns) as write,
         tqdm(total=len(rows), unit=" rows", delay=1.0, disable=not progress, leave=False) as bar,
     ):
         for block in table:
@@ -260,6 +277,46 @@ def _npy(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -
         for name, values in block.items():
             packed[COLUMNS[name]] = values
         stream.write(packed.tobytes())
+
+    yield write
+
+
+@contextmanager
+def _zarr(folder: Path, table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
+    group = _import_zarr().open_group(folder, mode="w")
+    for name, ids in (("source", rows), ("target", columns)):
+        values = np.asarray(ids)
+        group.create_array(name, data=values if values.dtype.kind in "iu" else values.astype(np.dtypes.StringDType()))
+    each = max(1, min(len(rows), _CHUNK_BYTES // (4 * len(columns))))
+    arrays = {
+        name: group.create_array(
+            COLUMNS[name],
+            shape=table.shape,
+            chunks=(each, len(columns)),
+            dtype=DTYPES[name],
+            fill_value=np.nan if DTYPES[name].kind == "f" else 2**32 - 1,
+            dimension_names=("source", "target"),
+        )
+        for name in table.metrics
+    }
+    # A chunk is compressed whole, so it is written once, when all of its rows are there.
+    waiting = {name: np.empty((each, len(columns)), DTYPES[name]) for name in table.metrics}
+    at = 0
+
+    def write(block: Block) -> None:
+        nonlocal at
+        count = len(block[table.metrics[0]])
+        first = 0
+        while first < count:
+            place = at % each
+            size = min(each - place, count - first)
+            for name, values in block.items():
+                waiting[name][place : place + size] = values[first : first + size]
+            first, at = first + size, at + size
+            if at % each == 0 or at == len(rows):
+                begin = at - (at - 1) % each - 1
+                for name, array in arrays.items():
+                    array[begin:at] = waiting[name][: at - begin]
 
     yield write
 

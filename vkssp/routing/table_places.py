@@ -15,14 +15,13 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.pool import SolverPool
 from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, check_place, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.sums import Figure, Floats
 from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
-from vkssp.solvers.session import Session
+from vkssp.solvers.tables import Tables
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
@@ -165,7 +164,7 @@ class _Places:
 
 
 def table_of_places(
-    solver: Session | SolverPool,
+    solver: Tables,
     index: StreetIndex,
     graph: Graph,
     metrics: tuple[str, ...],

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
 import numpy as np
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.solvers.base import Terminal
 from vkssp.solvers.block_resident import default_bucket
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import CutShortError, Finished, ManySearches
 from vkssp.solvers.reduced import ReducedGraph
 
@@ -87,18 +87,18 @@ class Batch(Resource):
         # What lies around a core is no measure for its buckets.
         self._delta = parameters["delta"] or max(1, default_bucket(searched.prepared) // NARROWER)
 
-    def rows(self, groups: Sequence[Sequence[Terminal]]) -> Generator[Finished, None, None]:
+    def rows(self, groups: Groups) -> Generator[Finished, None, None]:
         """Make rows of distances, see `ManySearches.rows`.
 
         Where a row's overflow is set, one search at a time has to find out whether it matters.
         """
         node, saturated = self._node, isinstance(self._graph, ReducedGraph) and self._graph.reduction.saturated
         if node is not None:
-            groups = [[(int(node[place]), offset) for place, offset in group] for group in groups]
+            groups = groups.moved(node)
         taken = 0
         while taken < len(groups):
             try:
-                for finished in self._current().rows(groups[taken:]):
+                for finished in self._current().rows(groups.since(taken)):
                     finished.overflow[:] |= saturated
                     yield finished
                     taken += len(finished.overflow)

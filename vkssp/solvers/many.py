@@ -7,7 +7,7 @@ a queue of its own while the device goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.solvers.base import MAX_TERMINALS, ROW, Terminal
+from vkssp.solvers.base import MAX_TERMINALS, ROW
 from vkssp.solvers.block_resident import (
     AT_ONCE_CONSTANT,
     BITS_CONSTANT,
@@ -34,6 +34,7 @@ from vkssp.solvers.block_resident import (
 from vkssp.solvers.blocks import place_bits
 from vkssp.solvers.device import NEEDS, state_dtype
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.submission import Submission, Submissions
 
 #: The twin of State in shaders/include/many_state.glsl, with the loop's words before it.
@@ -249,14 +250,13 @@ class ManySearches(Resource):
                 recording.dispatch(groups)
                 recording.barrier()
 
-    def rows(self, seeds: Sequence[Sequence[Terminal]]) -> Generator[Finished, None, None]:
+    def rows(self, seeds: Groups) -> Generator[Finished, None, None]:
         """Make the rows of some groups of seeds.
 
         Parameters
         ----------
-        seeds : sequence of sequences of (int, int)
-            For each row nodes, each with the weight between it and the place that is meant, `MAX_TERMINALS` at most;
-            asked for in order, as late as possible.
+        seeds : Groups
+            By the graph's ids, `MAX_TERMINALS` for a row at most.
 
         Yields
         ------
@@ -302,15 +302,9 @@ class ManySearches(Resource):
         self.state.write(state)
         self._begin.wait()
 
-    def _fill_seeds(self, seeds: Sequence[Sequence[Terminal]], room: int, end: int) -> int:
+    def _fill_seeds(self, seeds: Groups, room: int, end: int) -> int:
         """Write the seeds of rows to come into the ring, where no submission looks for them yet."""
-        places = self._seeds.view().reshape(self.ring, MAX_TERMINALS, 2)
-        for row in range(room, end):
-            group = seeds[row]
-            place = places[row % self.ring]
-            if len(group):
-                place[: len(group)] = group
-            place[len(group) :, 0] = UNREACHABLE
+        seeds.put(room, end, self._seeds.view().reshape(self.ring, MAX_TERMINALS, 2))
         return end
 
     def _ready(self, written: npt.NDArray[np.uint32], taken: int, total: int) -> int:

@@ -19,6 +19,7 @@ from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.groups import Groups, checked_groups
 from vkssp.solvers.many import Finished
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
@@ -118,7 +119,7 @@ class Session(Resource):
     def rows(
         self,
         graph: Graph,
-        seeds: Sequence[Sequence[Terminal]],
+        seeds: Groups | Sequence[Sequence[Terminal]],
         nodes: Uint32s,
         *,
         whole: bool = False,
@@ -132,7 +133,7 @@ class Session(Resource):
         ----------
         graph : Graph
             The graph of this session, with the weights that are meant.
-        seeds : sequence of sequences of (int, int)
+        seeds : Groups or sequence of sequences of (int, int)
             For each row nodes, each with the weight between it and the place that is meant; a row without any is
             unreachable throughout.
         nodes : numpy.ndarray
@@ -155,12 +156,12 @@ class Session(Resource):
             While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
         """
         with self.holding():
-            here = [terminals(self._prepared, group, "source") if len(group) else [] for group in seeds]
             node = self._prepared.node
+            here = checked_groups(self._prepared, seeds).moved(node)
             return self._blocks(graph, here, node[nodes], node if whole else node[nodes], whole, limit)
 
     def _blocks(
-        self, graph: Graph, seeds: list[list[Terminal]], checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
+        self, graph: Graph, seeds: Groups, checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
     ) -> Iterator[Uint32s]:
         batch: Batch | None = None
         made: Generator[Finished, None, None] | None = None
@@ -172,7 +173,7 @@ class Session(Resource):
             if batch is None:
                 size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
                 for first in range(0, len(seeds), size):
-                    groups = seeds[first : first + size]
+                    groups = [seeds[row] for row in range(first, min(first + size, len(seeds)))]
                     block, reader = self._one_by_one(graph, groups, checked, wanted, limit, reader)
                     yield block
                 return
@@ -187,7 +188,7 @@ class Session(Resource):
                 # Whether a sum that does not fit matters only a search of its own finds out.
                 again = finished.overflow & (limit == UNREACHABLE)
                 for row in np.flatnonzero(again):
-                    group = [seeds[done + row]]
+                    group = [seeds[done + int(row)]]
                     block[row : row + 1], reader = self._one_by_one(graph, group, checked, wanted, limit, reader)
                 done += len(block)
                 yield block

@@ -1,0 +1,99 @@
+"""What can be reached from places: isochrones around one, or around each of many, whose searches share the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.routing.ends import find_starts
+from vkssp.routing.isochrone import WIDTHS_M, Isochrone, begun_streets, isochrones
+from vkssp.routing.lines import Snap
+from vkssp.routing.metric import METRES_PER_WEIGHT
+from vkssp.routing.places import LatLon, check_place, place_of, snapped
+from vkssp.routing.route import duration
+from vkssp.routing.snap import StreetIndex
+from vkssp.solvers.base import Terminal
+from vkssp.solvers.tables import Tables
+
+
+def isochrones_around(
+    solver: Tables,
+    index: StreetIndex,
+    metric: str,
+    origins: Sequence[LatLon],
+    names: Sequence[str],
+    limits: Sequence[float],
+    width_m: float,
+) -> Iterator[list[Isochrone]]:
+    """Return the isochrones around each of some places; see `vkssp.Router.isochrones`.
+
+    Parameters
+    ----------
+    solver : Solver or SolverPool
+        Over the streets' graph.
+    index : StreetIndex
+        The streets.
+    metric : str
+        What ways make least, see `vkssp.Router`.
+    origins : sequence of (float, float)
+        The places.
+    names : sequence of str
+        What errors call them.
+    limits : sequence of float
+        Seconds, metres or weights.
+    width_m : float
+        Metres to either side of a road.
+    """
+    for origin, name in zip(origins, names, strict=True):
+        check_place(index, origin, name)
+    metres = METRES_PER_WEIGHT if metric == "distance" else None
+    weights = _weights(limits, metres or duration(index.graph, 1) or 1.0, "metres" if metres else "seconds or weights")
+    if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
+        raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
+    starts = [
+        index.nearest(*origin, leaving=True) or start if index.on_island(start) or not index.leaves(start) else start
+        for origin, start in zip(origins, snapped(index, origins, names), strict=True)
+    ]
+    seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
+
+    def make() -> Iterator[list[Isochrone]]:
+        rows = _distances(solver, index, seeds, weights[-1])
+        for origin, start, distances in zip(origins, starts, rows, strict=True):
+            found = isochrones(index, distances, begun_streets(index, start), weights, width_m)
+            yield [_around(one, index, origin, start, metres) for one in found]
+
+    return make()
+
+
+def _weights(limits: Sequence[float], unit: float, what: str) -> list[int]:
+    try:
+        weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
+    except (TypeError, ValueError, OverflowError):
+        weights = []
+    if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
+        raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
+    return weights
+
+
+def _distances(
+    solver: Tables, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
+) -> Iterator[Uint32s]:
+    """Return the distances of all nodes from each of some groups of seeds."""
+    num_nodes = index.graph.num_nodes
+    if len(seeds) > 1:
+        for block in solver.rows(index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
+            yield from block
+        return
+    # Without any seeds where areas to avoid shut one in.
+    (group,) = seeds
+    yield solver.distances_from(group) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+
+
+def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:
+    return replace(one, origin=place_of(index, origin, start), metres=one.limit * metres if metres else None)
