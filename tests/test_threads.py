@@ -58,10 +58,11 @@ def ask_all(asked: Solver | SolverPool, seed: int, times: int = 1, factor: int =
 
 
 @pytest.mark.parametrize(("algorithm", "reduction"), [("block_resident", "full"), ("near_far", "none")])
-def test_solvers_clones_and_pools_on_the_same_devices(device: Device, algorithm: str, reduction: str) -> None:
+def test_solvers_clones_and_pools_on_the_same_devices(
+    device: Device, second: Device, algorithm: str, reduction: str
+) -> None:
     prepared = PreparedGraph(GRAPH, keep=True)
     with (
-        Device() as second,
         Solver(prepared, algorithm, device, reduction=reduction) as solver,
         Solver(prepared, algorithm, device, reduction=reduction) as other,
         SolverPool(GRAPH, algorithm, [device, second], reduction=reduction) as pool,
@@ -94,7 +95,7 @@ def test_solvers_are_made_and_closed_beside_others_at_work(device: Device) -> No
         )
 
 
-def test_weights_change_beside_tables_and_routes(device: Device) -> None:
+def test_weights_change_beside_tables_and_routes(device: Device, second: Device) -> None:
     """What one gets is by the one weights or by the others."""
     twice = GRAPH.weight * np.uint32(2)
     ended = threading.Event()
@@ -118,7 +119,7 @@ def test_weights_change_beside_tables_and_routes(device: Device) -> None:
                 asked.set_weights(weight)
                 ended.wait(0.02)
 
-    with Device() as second, Solver(GRAPH, "near_far", device) as solver, solver.clone() as clone:
+    with Solver(GRAPH, "near_far", device) as solver, solver.clone() as clone:
         with SolverPool(GRAPH, "near_far", [device, second]) as pool:
             changing = [threading.Thread(target=change, args=(one,), daemon=True) for one in (solver, pool)]
             for thread in changing:
