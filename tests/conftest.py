@@ -43,6 +43,13 @@ def device() -> Iterator[Device]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def second() -> Iterator[Device]:
+    """Open the same device once more: two logical devices stand for two real ones."""
+    with Device() as opened:
+        yield opened
+
+
 @pytest.fixture(autouse=True)
 def _gpu_only(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("gpu") and request.getfixturevalue("device").info.kind == "cpu":

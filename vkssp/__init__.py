@@ -13,6 +13,7 @@ from vkssp.errors import (
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
+from vkssp.pool import SolverPool
 from vkssp.reading import read_graph
 from vkssp.routing.route import Leg, Place, Route, Step
 from vkssp.routing.router import Router
@@ -40,6 +41,7 @@ __all__ = [
     "Route",
     "Router",
     "Solver",
+    "SolverPool",
     "Step",
     "Streets",
     "Table",

@@ -30,4 +30,12 @@ class MemoryShortageError(VksspError, MemoryError):
 
 
 class DeviceError(VksspError, RuntimeError):
-    """No usable Vulkan device, or the device failed."""
+    """No usable Vulkan device, or the device failed.
+
+    Attributes
+    ----------
+    is_lost : bool
+        Whether the device is lost, or does not answer: nothing more comes from it.
+    """
+
+    is_lost = False

@@ -1,4 +1,4 @@
-"""Compressed sparse rows: sorting arcs by counting, and arrays that need no copy."""
+"""Compressed sparse rows: sorting arcs by counting, places in lists, and arrays that need no copy."""
 
 from __future__ import annotations
 
@@ -67,6 +67,13 @@ def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32])
     rows = sparse.csr_array(parts, shape=(len(first_out) - 1, largest + 1))
     rows.sort_indices()
     return np.stack([rows.data, rows.indices.astype(np.uint32)], axis=1)
+
+
+def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the places that the ids from 0 to `count` have in a list, -1 for those that are not in it, int64."""
+    place = np.full(count, -1, np.int64)
+    place[arc] = np.arange(len(arc))
+    return place
 
 
 def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,14 @@ from vkssp.routing.route import Route, along, duration
 from vkssp.solvers.base import COUNTING, Outcome, Terminal
 from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.session import OVERFLOW
+from vkssp.solvers.session import OVERFLOW, Session
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
-from vkssp.solvers.terminals import checked_limit, terminals
+from vkssp.solvers.terminals import terminals
 from vkssp.traffic import changed_weights
 
 
-class Solver(Tables):
+class Solver(Session, Tables):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
@@ -114,55 +114,6 @@ class Solver(Tables):
         solver._parameters, solver._counting = self._parameters, self._counting
         solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
         return solver
-
-    @overload
-    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
-
-    @overload
-    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
-
-    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
-        """Return the distance from a node to every node, or from each of many nodes.
-
-        With ``block_resident`` many searches share the device, as many as its memory has room for, and fill it: each
-        takes a small part of the time that it takes alone. Rows are made when they are asked for, and arrive in
-        blocks, so that there may be more of them than memory holds; weights may not change meanwhile.
-
-        Parameters
-        ----------
-        source : int or array_like
-            Node id, or node ids, shape (s,).
-        limit : int, optional
-            A distance beyond which nodes count as unreachable. Searches from many nodes do not go beyond it.
-
-        Returns
-        -------
-        numpy.ndarray or iterator of numpy.ndarray
-            For one node shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many, blocks of such
-            rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node, or the limit is no distance.
-        DistanceOverflowError
-            If a shortest distance, within the limit, does not fit into 32 bits; of many, when its row is asked for.
-
-        Examples
-        --------
-        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
-        >>> with Solver(graph) as solver:
-        ...     for rows in solver.distances([0, 1], limit=4):
-        ...         print(rows.tolist())
-        [[0, 4, 4294967295], [4294967295, 0, 3]]
-        """
-        if np.ndim(source) == 0:
-            most = checked_limit(limit)
-            found = self.distances_from([(source, 0)])
-            if limit is not None:
-                found[found > most] = UNREACHABLE
-            return found
-        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
 
     def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
         """Return the distance from the best of some nodes to every node.

@@ -64,9 +64,9 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
-def add_solver(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses the device and the algorithm."""
-    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
+    """Add what chooses the device and the algorithm; `device` is what help says of the former."""
+    parser.add_argument("--device", help=f"{device} (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
         "--algorithm",
         default=DEFAULT_ALGORITHM,

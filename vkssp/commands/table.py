@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
     Result,
@@ -18,6 +19,11 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
+
+if TYPE_CHECKING:
+    from vkssp.pool import SolverPool
+    from vkssp.routing.router import Router
+    from vkssp.solver import Solver
 
 SUMMARY = "find what it takes from each of many places to each of others"
 
@@ -68,17 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet), or Zarr arrays (.zarr); the "
         "last two need vkssp[table]",
     )
-    add_solver(parser)
+    add_solver(parser, "index or part of the name, or several devices that share the rows, such as 0,1, or all")
 
 
 def run(args: argparse.Namespace) -> Result:
     """Make a table and write it."""
     import numpy as np
 
+    from vkssp.pool import SolverPool, solver_on
     from vkssp.routing.router import Router
     from vkssp.routing.table import table_of_nodes
     from vkssp.routing.table_file import Ends, check_ending, read_ends
-    from vkssp.solver import Solver
 
     check_ending(args.output)
     check_outputs(args)
@@ -93,10 +99,11 @@ def run(args: argparse.Namespace) -> Result:
     if sources.places is None and (args.avoid is not None or args.metric != "duration"):
         raise QueryError("--avoid and --metric are for tables between places, and these are nodes; leave them out")
     graph = load(args)
-    choices = {} if sources.places is None else {"metric": args.metric, "avoid": args.avoid}
-    kind = Solver if sources.places is None else Router
+    make: Callable[..., Router | Solver | SolverPool] = solver_on
+    if sources.places is not None:
+        make, parameters = Router, {**parameters, "metric": args.metric, "avoid": args.avoid}
     began = time.perf_counter()
-    with kind(graph, args.algorithm, args.device, **choices, **parameters) as opened:
+    with make(graph, args.algorithm, args.device, **parameters) as opened:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert sources.places is not None and targets.places is not None
@@ -110,7 +117,8 @@ def run(args: argparse.Namespace) -> Result:
             solver = opened
         snapped = time.perf_counter()
         reached = table.write(args.output, sources.ids, targets.ids, progress=is_watched(args))
-        device, algorithm = solver.device.info.name, solver.algorithm
+        devices = solver.devices if isinstance(solver, SolverPool) else [solver.device]
+        device, algorithm = ", ".join(one.info.name for one in devices), solver.algorithm
     seconds, pairs = time.perf_counter() - snapped, table.shape[0] * table.shape[1]
     result: dict[str, Any] = {
         "sources": table.shape[0],

@@ -60,6 +60,7 @@ class Device(Resource):
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}
+        self._is_abandoned = False
         self._of_thread = threading.local()
 
     @property
@@ -150,6 +151,21 @@ class Device(Resource):
                 f"{what} needs {nbytes / 2**30:.2f} GiB and {self.info.name} has {free / 2**30:.2f} available; close "
                 "other programs, or use another device, a smaller graph, or an algorithm that needs less"
             )
+
+    def abandon(self, why: str) -> DeviceError:
+        """Leave the device and all that was made from it alone, and return an error that says why.
+
+        It may still be at work on buffers, which therefore cannot be given back, and waiting for it may take for ever.
+        """
+        self._is_abandoned = True
+        error = DeviceError(f"{self.info.name} {why}")
+        error.is_lost = True
+        return error
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody waits for the device any more."""
+        return self._is_abandoned
 
     def wait_idle(self, queue: Any) -> None:
         """Wait until a queue has nothing left to do."""

@@ -26,7 +26,7 @@ else:
 ffi: Any = None if vk is None else vk.ffi
 lib: Any = None if vk is None else vk.lib
 
-SUCCESS, TIMEOUT, INCOMPLETE = 0, 2, 5
+SUCCESS, TIMEOUT, INCOMPLETE, DEVICE_LOST = 0, 2, 5, -4
 # The package's own table has some of these with the wrong sign.
 _RESULTS = {
     1: "VK_NOT_READY",
@@ -56,7 +56,7 @@ class VulkanError(DeviceError):
     """A Vulkan call failed; `code` is its VkResult."""
 
     def __init__(self, function: str, code: int) -> None:
-        self.code = code
+        self.code, self.is_lost = code, code == DEVICE_LOST
         super().__init__(f"{function} failed with {_RESULTS.get(code, f'VkResult {code}')}")
 
 

@@ -206,8 +206,8 @@ class Recording(Resource):
             return
         handle, deadline = self.device.handle, time.monotonic() + PATIENCE
         while call("vkWaitForFences", handle, 1, self._fences, 1, _SLICE_NS, allow=(TIMEOUT,)) == TIMEOUT:
-            if time.monotonic() > deadline:
-                raise DeviceError(f"{self.device.info.name} has not answered for {PATIENCE:.0f} s; it may hang")
+            if self.device.is_abandoned or time.monotonic() > deadline:
+                raise self.device.abandon(f"has not answered for {PATIENCE:.0f} s; it may hang")
         call("vkResetFences", handle, 1, self._fences)
         self.pending = False
 

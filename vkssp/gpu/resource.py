@@ -37,6 +37,8 @@ class Resource:
             if self.closed or self.inherited:
                 return
             self.closed = True
+        if self.is_abandoned:
+            return
         closings = [self._owned[made].close for made in sorted(self._owned, reverse=True)]
         trouble: BaseException | None = None
         for closing in (*closings, self._release):
@@ -53,6 +55,11 @@ class Resource:
     def inherited(self) -> bool:
         """Whether this process was forked from the one that made the object."""
         return os.getpid() != self._process
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether this was made from a device that does not answer, and is never given back."""
+        return self._owner is not None and self._owner.is_abandoned
 
     @property
     def memory_bytes(self) -> int:

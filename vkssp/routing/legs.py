@@ -17,6 +17,7 @@ from itertools import groupby, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.pool import SolverPool
 from vkssp.routing.ends import End, Passage, find_direct, find_goals, find_passages, find_starts
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
@@ -62,12 +63,14 @@ class _Departure:
     passage: Passage
 
 
-def find_ways(solver: Solver, index: StreetIndex, snaps: Sequence[Snap], straight: bool) -> list[Way] | int:
+def find_ways(
+    solver: Solver | SolverPool, index: StreetIndex, snaps: Sequence[Snap], straight: bool
+) -> list[Way] | int:
     """Return the best ways from each of some points to the next.
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Searches in `StreetIndex.searched`.
     index : StreetIndex
         The streets.
@@ -113,7 +116,7 @@ def _destination(index: StreetIndex, snap: Snap) -> Passage:
 
 
 def _arrive(
-    solver: Solver,
+    solver: Solver | SolverPool,
     index: StreetIndex,
     here: Snap,
     there: Snap,
@@ -130,7 +133,7 @@ def _arrive(
 
 
 def _best_way(
-    solver: Solver,
+    solver: Solver | SolverPool,
     index: StreetIndex,
     here: Snap,
     there: Snap,

@@ -18,12 +18,12 @@ from vkssp.routing.metric import METRES_PER_WEIGHT
 from vkssp.routing.places import LatLon, check_place, place_of, snapped
 from vkssp.routing.route import duration
 from vkssp.routing.snap import StreetIndex
-from vkssp.solver import Solver
 from vkssp.solvers.base import Terminal
+from vkssp.solvers.tables import Tables
 
 
 def isochrones_around(
-    solver: Solver,
+    solver: Tables,
     index: StreetIndex,
     metric: str,
     origins: Sequence[LatLon],
@@ -35,7 +35,7 @@ def isochrones_around(
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Over the streets' graph.
     index : StreetIndex
         The streets.
@@ -82,7 +82,7 @@ def _weights(limits: Sequence[float], unit: float, what: str) -> list[int]:
 
 
 def _distances(
-    solver: Solver, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
+    solver: Tables, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
 ) -> Iterator[Uint32s]:
     """Return the distances of all nodes from each of some groups of seeds."""
     num_nodes = index.graph.num_nodes

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import NoRouteError, QueryError
-from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
+from vkssp.gpu.several import Devices
 from vkssp.graph import Graph
+from vkssp.pool import solver_on
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.course import course_of
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
@@ -27,7 +28,6 @@ from vkssp.routing.snap import StreetIndex
 from vkssp.routing.steps import steps_of
 from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
-from vkssp.solver import Solver
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 from vkssp.traffic import Change, changed_weights, speed_weights
 
@@ -41,8 +41,8 @@ class Router(Resource):
         A graph with coordinates, such as `read_graph` makes of an OpenStreetMap extract.
     algorithm : str
         Name of an algorithm, or ``"auto"``; see `Solver`.
-    device : Device, int or str, optional
-        See `Solver`.
+    device : Device, int, str, or sequence of them, optional
+        See `Solver`; several devices, or ``"all"``, share tables, see `SolverPool`.
     metric : str
         What routes make least: ``"duration"``, the graph's weights, or ``"distance"``, metres.
     avoid : str, Path, mapping or geometry, optional
@@ -54,7 +54,7 @@ class Router(Resource):
 
     Attributes
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Searches the streets that are left without the areas, by what is made least; its nodes are those of the graph,
         its arcs and weights may be others.
     metric : str
@@ -80,7 +80,7 @@ class Router(Resource):
         self,
         graph: Graph,
         algorithm: str = DEFAULT_ALGORITHM,
-        device: Device | int | str | None = None,
+        device: Devices | None = None,
         *,
         metric: str = "duration",
         avoid: Areas | None = None,
@@ -89,7 +89,7 @@ class Router(Resource):
         super().__init__()
         areas = None if avoid is None else read_areas(avoid)
         index = StreetIndex(measured_by(graph, metric), areas)
-        self.solver, self.metric = Solver(index.searched, algorithm, device, **parameters), metric
+        self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
         # The last two, of which one has the weights that are searched.
         self._indices: tuple[StreetIndex, ...] = (index,)
         # Where distances are made least, the graph as it was given with the weights that it has now.

@@ -20,7 +20,8 @@ from vkssp.routing.ends import End
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solvers.groups import Groups
-from vkssp.solvers.session import OVERFLOW, Session
+from vkssp.solvers.session import OVERFLOW
+from vkssp.solvers.tables import Tables
 from vkssp.solvers.terminals import checked_limit, nodes_of
 
 #: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
@@ -172,7 +173,7 @@ class Maker:
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Over the graph that is searched.
     metrics : tuple of str
         What the table is to hold.
@@ -184,7 +185,7 @@ class Maker:
 
     def __init__(
         self,
-        solver: Session,
+        solver: Tables,
         metrics: tuple[str, ...],
         whole: Graph | None = None,
         arc_ids: npt.NDArray[np.int64] | None = None,
@@ -240,7 +241,7 @@ class Maker:
 
 
 def table_of_nodes(
-    solver: Session,
+    solver: Tables,
     sources: npt.ArrayLike,
     targets: npt.ArrayLike | None = None,
     metrics: Sequence[str] | None = None,
@@ -251,7 +252,7 @@ def table_of_nodes(
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Over the graph.
     sources, targets : array_like
         Node ids, shape (s,) and (t,); by default targets are the sources.

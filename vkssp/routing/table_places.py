@@ -21,7 +21,7 @@ from vkssp.routing.places import LatLon, check_place, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.sums import Figure, Floats
 from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
-from vkssp.solvers.session import Session
+from vkssp.solvers.tables import Tables
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
@@ -164,7 +164,7 @@ class _Places:
 
 
 def table_of_places(
-    solver: Session,
+    solver: Tables,
     index: StreetIndex,
     graph: Graph,
     metrics: tuple[str, ...],
@@ -175,7 +175,7 @@ def table_of_places(
 
     Parameters
     ----------
-    solver : Solver
+    solver : Solver or SolverPool
         Searches in `StreetIndex.searched`, and keeps its weights until this returns.
     index : StreetIndex
         The streets.

@@ -13,8 +13,9 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE
+from vkssp.rows import places_of
 from vkssp.solvers.blocks import RECORD, make_blocks, place_bits, words_in_blocks
-from vkssp.solvers.prepare import PreparedGraph, places_of
+from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.reweigh import Reweigher
 
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,7 +44,11 @@ class Groups:
 
     def since(self, number: int) -> Groups:
         """Return the groups from one on."""
-        return Groups(self.first[number:], self.node, self.offset)
+        return self.between(number, len(self))
+
+    def between(self, begin: int, end: int) -> Groups:
+        """Return some of the groups."""
+        return Groups(self.first[begin : end + 1], self.node, self.offset)
 
     def moved(self, node: Uint32s) -> Groups:
         """Return the same for a graph where nodes are others, `node` of each."""
@@ -69,7 +74,7 @@ class Groups:
 
 
 def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
-    """Return groups of seeds by the ids of a prepared graph; one may be empty.
+    """Return groups of seeds by the caller's ids; one may be empty.
 
     Parameters
     ----------
@@ -84,7 +89,7 @@ def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Te
         As `terminals` does.
     """
     if isinstance(seeds, Groups):
-        return seeds.moved(prepared.node)
+        return seeds
     count = np.fromiter(map(len, seeds), np.int64, len(seeds))
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
     try:
@@ -95,8 +100,10 @@ def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Te
     is_good = flat.shape == (first[-1], 2) and flat.dtype.kind in "iu" and int(count.max(initial=0)) <= MAX_TERMINALS
     if is_good and bool(((flat >= 0) & (flat < most)).all()):
         node, offset = flat.T.astype(np.uint32)
-        return Groups(first, prepared.node[node], offset)
-    # The first that is wrong says so.
-    found = [seed for group in seeds for seed in (terminals(prepared, group, "source") if len(group) else [])]
+        return Groups(first, node, offset)
+    for group in seeds:
+        if len(group):
+            terminals(prepared, group, "source")  # the first that is wrong says so
+    found = [(operator.index(node), operator.index(offset)) for group in seeds for node, offset in group]
     node, offset = np.array(found, np.int64).reshape(-1, 2).T.astype(np.uint32)
     return Groups(first, node, offset)

@@ -7,6 +7,7 @@ along distances cannot go round in circles, and no solver has to know. Results a
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +20,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.landmarks import landmark_order, road_order
 from vkssp.order import Order, z_order
-from vkssp.rows import rows_of, sorted_rows, tails_of
+from vkssp.rows import places_of, rows_of, sorted_rows, tails_of
 
 ORDERS = ("auto", "natural", "z", "landmarks")
 
@@ -84,6 +85,7 @@ class PreparedGraph:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
         self.graph, self.order = graph, order
         self._kept: dict[str, Any] | None = {} if keep else None
+        self._making = threading.RLock()  # one makes what all solvers that begin at once wait for
         numbering = _numbering(graph, order)
         self._rank = None if numbering is None or numbering.is_identity else numbering.rank
         self._contract()
@@ -184,9 +186,10 @@ class PreparedGraph:
         """Return what `make` returns; if such things are kept, what it returned under this name before."""
         if self._kept is None:
             return make()
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
+        with self._making:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
         """Return the arcs by head.
@@ -315,13 +318,6 @@ class PreparedGraph:
     @cached_property
     def _zero_trees(self) -> _ZeroTrees:
         return _ZeroTrees(self.graph, self.node)
-
-
-def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Return the places that the ids from 0 to `count` have in a list, -1 for those that are not in it, int64."""
-    place = np.full(count, -1, np.int64)
-    place[arc] = np.arange(len(arc))
-    return place
 
 
 def _numbering(graph: Graph, order: str) -> Order | None:

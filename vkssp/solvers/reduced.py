@@ -76,9 +76,13 @@ class ReducedGraph(DeviceGraph):
     def with_components(self) -> tuple[DeviceGraph, Uint32s]:
         """Return the core with what lies around it, made when first asked for; see `reduction.with_components`."""
 
-        def make() -> tuple[DeviceGraph, Uint32s]:
+        def prepare() -> tuple[PreparedGraph, Uint32s]:
             graph, node = with_components(self.prepared, self.reduction)
-            return DeviceGraph(self.device, PreparedGraph(graph, "natural"), self), node
+            return PreparedGraph(graph, "natural"), node
+
+        def make() -> tuple[DeviceGraph, Uint32s]:
+            prepared, node = self.prepared.derived("with components", prepare)
+            return DeviceGraph(self.device, prepared, self), node
 
         made: tuple[DeviceGraph, Uint32s] = self.shared("with components", make)
         return made

@@ -74,10 +74,11 @@ class Session(Resource):
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
-        with self._lock:
+        # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
+        with self._shared.gate.searching(), self._lock:
             self._check_open()
-            with self._shared.searching():
-                yield
+            self._shared.mend()
+            yield
 
     def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
@@ -155,8 +156,8 @@ class Session(Resource):
             While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
         """
         with self.holding():
-            here = checked_groups(self._prepared, seeds)
             node = self._prepared.node
+            here = checked_groups(self._prepared, seeds).moved(node)
             return self._blocks(graph, here, node[nodes], node if whole else node[nodes], whole, limit)
 
     def _blocks(
@@ -229,11 +230,17 @@ class Session(Resource):
 
     def _batch(self, wanted: Uint32s, rows: int, is_whole: bool, limit: int) -> Batch | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
-        graph = self._shared.graph
-        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not len(wanted):
+        graph, searches = self._shared.graph, self.rows_at_once(rows, len(wanted))
+        if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
-        searches = most_searches(graph, rows, len(wanted), self._parameters.get("block"))
-        return Batch(graph, wanted, searches, limit, is_whole, self._parameters) if searches > 1 else None
+        return Batch(graph, wanted, searches, limit, is_whole, self._parameters)
+
+    def rows_at_once(self, rows: int, wanted: int) -> int:
+        """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
+        graph = self._shared.graph
+        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
+            return 1
+        return most_searches(graph, rows, wanted, self._parameters.get("block"))
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.reduction import REDUCTIONS, reduction_for
 from vkssp.solvers.base import Algorithm
+from vkssp.solvers.gate import Gate
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.reduced import ReducedGraph, ReducedSearch
@@ -49,7 +49,7 @@ class Timings:
 class SharedGraph:
     """A graph on a device, and the device if it was opened for it, closed when the last solver lets go.
 
-    Its weights may change, while nobody searches. Those who search do so in `searching`.
+    Its weights may change, while nobody searches. Those who search do so in `gate.searching`, and `mend` it first.
 
     Parameters
     ----------
@@ -68,6 +68,8 @@ class SharedGraph:
         The graph; another one after weights have changed in a way that asks for it.
     prepared : PreparedGraph
         The same on the host.
+    gate : Gate
+        Keeps searches and changes apart. Graphs that are to change together are given one, before anybody uses them.
     """
 
     def __init__(
@@ -80,35 +82,7 @@ class SharedGraph:
         self.prepared, self.device, self._is_owner, self._make = prepared, device, is_owner, make
         self.graph = make(prepared)
         self._lock, self._holders = threading.Lock(), 0
-        self._idle = threading.Condition()
-        self._searches, self._waiting, self._is_torn = 0, 0, False
-        self._of_thread = threading.local()
-
-    @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Keep the weights as they are; may be nested."""
-        if self._is_searching:
-            yield  # and not wait for those who wait for this thread
-            return
-        with self._idle:
-            while self._waiting:
-                self._idle.wait()
-            if self._is_torn:
-                self._replace(self.prepared)
-            self._searches += 1
-        self._of_thread.searches = True
-        try:
-            yield
-        finally:
-            self._of_thread.searches = False
-            with self._idle:
-                self._searches -= 1
-                self._idle.notify_all()
-
-    @property
-    def _is_searching(self) -> bool:
-        """Whether this thread keeps the weights as they are."""
-        return getattr(self._of_thread, "searches", False)
+        self.gate, self._is_torn = Gate(), False
 
     def set_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
         """Change weights as soon as nobody searches, all at once or, after an error, not at all.
@@ -124,21 +98,25 @@ class SharedGraph:
         QueryError
             If this thread keeps the weights as they are.
         """
-        if self._is_searching:
-            raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
-        with self._idle:
-            self._waiting += 1
-            try:
-                while self._searches:
-                    self._idle.wait()
-                graph, changed = change(self.prepared.graph)
-                prepared = self.prepared.reweighted(graph, changed)
-                if self._is_torn or not self._patch(prepared, changed):
-                    self._replace(prepared)
-                self.prepared = prepared
-            finally:
-                self._waiting -= 1
-                self._idle.notify_all()
+        with self.gate.changing():
+            graph, changed = change(self.prepared.graph)
+            self.put(self.prepared.reweighted(graph, changed), changed)
+
+    def put(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
+        """Take other weights, all or, after an error, none, while the gate is closed; see `set_weights`."""
+        if self._is_torn or not self._patch(prepared, changed):
+            self._replace(prepared)
+        self.prepared = prepared
+
+    def take_back(self, prepared: PreparedGraph) -> None:
+        """Have the weights again that there were before `put`, from the next search on."""
+        self.prepared, self._is_torn = prepared, True
+
+    def mend(self) -> None:
+        """Make the graph anew where nobody knows which weights it has on the device; each search begins with this."""
+        with self._lock:
+            if self._is_torn:
+                self._replace(self.prepared)
 
     def _patch(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Put weights in the place of others, and return whether that was possible."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
@@ -134,7 +136,8 @@ class Submissions:
         self._running.append(self._made[key])
 
     def finish(self) -> None:
-        """Wait for those that are with the device."""
+        """Wait for those that are with the device; if it is lost, that is what ended the work, or nobody's loss."""
         while self._running:
-            self._running.popleft().wait()
+            with suppress(DeviceError):
+                self._running.popleft().wait()
         self._size = 0

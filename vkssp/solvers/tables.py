@@ -2,20 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph import Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.solvers.base import Terminal
 from vkssp.solvers.groups import Groups
-from vkssp.solvers.session import Session
 from vkssp.solvers.terminals import checked_limit, nodes_of
 
 
-class Tables(Session):
-    """The part of `vkssp.Solver` that makes tables."""
+class Tables(ABC):
+    """The part of `vkssp.Solver`, and of `vkssp.SolverPool`, that makes tables."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+
+    @abstractmethod
+    def holding(self) -> AbstractContextManager[None]:
+        """Keep the weights as they are for several questions."""
+
+    @abstractmethod
+    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+        """Return the distance from the best of some nodes to every node."""
+
+    @abstractmethod
+    def rows(
+        self,
+        graph: Graph,
+        seeds: Groups | Sequence[Sequence[Terminal]],
+        nodes: Uint32s,
+        *,
+        whole: bool = False,
+        limit: int = UNREACHABLE,
+    ) -> Iterator[Uint32s]:
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time."""
+
+    @overload
+    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
+
+    @overload
+    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
+
+    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
+        """Return the distance from a node to every node, or from each of many nodes.
+
+        With ``block_resident`` many searches share the device, as many as its memory has room for, and fill it: each
+        takes a small part of the time that it takes alone. Rows are made when they are asked for, and arrive in
+        blocks, so that there may be more of them than memory holds; weights may not change meanwhile.
+
+        Parameters
+        ----------
+        source : int or array_like
+            Node id, or node ids, shape (s,).
+        limit : int, optional
+            A distance beyond which nodes count as unreachable. Searches from many nodes do not go beyond it.
+
+        Returns
+        -------
+        numpy.ndarray or iterator of numpy.ndarray
+            For one node shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many, blocks of such
+            rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or the limit is no distance.
+        DistanceOverflowError
+            If a shortest distance, within the limit, does not fit into 32 bits; of many, when its row is asked for.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     for rows in solver.distances([0, 1], limit=4):
+        ...         print(rows.tolist())
+        [[0, 4, 4294967295], [4294967295, 0, 3]]
+        """
+        if np.ndim(source) == 0:
+            most = checked_limit(limit)
+            found = self.distances_from([(source, 0)])
+            if limit is not None:
+                found[found > most] = UNREACHABLE
+            return found
+        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
 
     def table(
         self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None

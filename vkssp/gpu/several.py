@@ -1,0 +1,61 @@
+"""Choices of several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
+
+from vkssp.errors import QueryError
+from vkssp.gpu.device import Device
+from vkssp.gpu.instance import list_devices
+
+#: What stands for all devices of the machine.
+ALL = "all"
+#: A device, or several.
+Devices = Device | int | str | Sequence[Device | int | str]
+_ONE = (Device, SupportsIndex, str)
+
+
+def are_several(devices: Devices | None) -> bool:
+    """Return whether a choice of devices, as `SolverPool` takes it, may mean more than one."""
+    if isinstance(devices, str):
+        indices = [index.strip() for index in devices.split(",")]
+        return devices == ALL or (len(indices) > 1 and all(index.isdecimal() for index in indices))
+    return devices is not None and not isinstance(devices, Device | SupportsIndex)
+
+
+def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
+    """Return the devices that are meant, and whether each of them is, by its name.
+
+    Parameters
+    ----------
+    devices : Device, int, str, or sequence of them, optional
+        See `vkssp.SolverPool`.
+
+    Raises
+    ------
+    QueryError
+        If it is no choice of devices, or there is none.
+    DeviceError
+        If all are meant, and there is no Vulkan loader or driver.
+    """
+    if devices is None:
+        devices = Device.selected() or ALL
+    if devices == ALL:
+        listed = [info for info in list_devices() if not info.unusable]
+        hardware = [info.index for info in listed if info.kind != "cpu"]
+        found: list[Device | int | str] = [*(hardware or [info.index for info in listed])]
+        return (found, False) if found else ([""], True)  # whose error says what there is
+    if isinstance(devices, str) and are_several(devices):
+        return [index.strip() for index in devices.split(",")], True
+    if isinstance(devices, _ONE):
+        return [devices], True
+    named = list(devices) if isinstance(devices, Iterable) else [devices]
+    if not all(isinstance(device, _ONE) for device in named):
+        raise QueryError(f"devices is {devices!r}; give indices or parts of names, or 'all'")
+    if not named:
+        raise QueryError("there are no devices; give at least one, or 'all'")
+    opened = [id(device) for device in named if isinstance(device, Device)]
+    if len(set(opened)) < len(opened):
+        raise QueryError("an open device is named twice; give each once")
+    return named, True
