@@ -100,7 +100,6 @@ class Batch(Resource):
         parameters: dict[str, int | None],
     ) -> None:
         self._searched, self._node = _searched(graph)
-        super().__init__(graph)
         self.many: ManySearches | None = None
         self._graph, self._limit, self._is_whole, self._parameters = graph, limit, is_whole, parameters
         self._searches, self._more_groups = searches, 1
@@ -116,6 +115,7 @@ class Batch(Resource):
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]
         self._delta = parameters["delta"] or max(1, default_bucket(measured.prepared) // NARROWER)
+        super().__init__(graph)
 
     def rows(self, groups: Groups) -> Generator[Finished, None, None]:
         """Make rows of distances, see `ManySearches.rows`.

@@ -63,7 +63,8 @@ BINDINGS, WANTED_BYTES = 12, 20
 def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, int]:
     """Return the sizes of a block and of a workgroup, by the parameters of block_resident."""
     limit, chosen = device.limits.workgroup_size, parameters["workgroup_size"]
-    most = min(512, MOST_NODES_EACH * (chosen or limit))
+    # As many nodes for each invocation as usual on a software device: with twice as many drivers compile half a minute.
+    most = min(512, MOST_NODES_EACH // 2 * (chosen or limit))
     block = parameters["block"] or 1 << most.bit_length() - 1
     usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
     return block, chosen or max(usual, block // MOST_NODES_EACH)
