@@ -32,7 +32,7 @@ from vkssp.solvers.block_resident import (
     default_rounds,
 )
 from vkssp.solvers.blocks import place_bits
-from vkssp.solvers.device import NEEDS, state_dtype
+from vkssp.solvers.device import COUNTING_CONSTANT, NEEDS, state_dtype
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
 from vkssp.solvers.submission import Submission, Submissions
@@ -178,6 +178,7 @@ class ManySearches(Resource):
             push_constants=5,
             workgroup_size=size,
             constants={
+                COUNTING_CONSTANT: 0,
                 BLOCK_CONSTANT: block,
                 ROUNDS_CONSTANT: rounds,
                 BITS_CONSTANT: place_bits(block),
