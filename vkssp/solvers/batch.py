@@ -12,6 +12,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.block_resident import default_bucket, missing_bytes
 from vkssp.solvers.blocks import RECORD_BYTES
+from vkssp.solvers.device import MOST_GROUPS
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import BINDINGS, WANTED_BYTES, CutShortError, Finished, ManySearches, sizes_of
@@ -22,8 +23,6 @@ from vkssp.solvers.reduced import ReducedGraph
 MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY, ROWS_EACH = 1024, 8, 0.5, 2
 #: How many times narrower buckets are than those of one search, which would have nothing to do in narrow ones.
 NARROWER = 6
-#: How many times the usual number of workgroups a device may be given, see `CutShortError`.
-_MOST_GROUPS = 512
 
 
 def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[str, int | None]) -> int:
@@ -135,7 +134,7 @@ class Batch(Resource):
                         yield finished
                         taken += len(finished.overflow)
             except CutShortError:
-                if self._parameters["workgroups"] or self._more_groups > _MOST_GROUPS:
+                if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
                     raise DeviceError(
                         f"{self._graph.device.info.name} ends the long loops of block_resident before their time; set "
                         "more workgroups, or choose another device, or an algorithm on the CPU, such as dijkstra"

@@ -23,14 +23,15 @@ class Tables(Session):
         """Return the distances from each of some nodes to each of others, some rows at a time.
 
         Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
-        meanwhile. Searches to few targets end when these are known.
+        meanwhile. With ``block_resident`` many searches share the device, and those to few targets end when these are
+        known.
 
         Parameters
         ----------
         sources, targets : array_like
             Node ids, shape (s,) and (t,); by default targets are the sources.
         limit : int, optional
-            A distance beyond which targets count as unreachable, and are not looked for.
+            A distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
 
         Returns
         -------
