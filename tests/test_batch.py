@@ -184,11 +184,12 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
         room = part * all_of_them
         monkeypatch.setattr(batch_module, "MOST_MEMORY", 1e-3)
         with Solver(graph, "block_resident", device, reduction=reduction) as solver:
-            monkeypatch.setattr(Device, "free_bytes", lambda device: int(1000 * room))  # noqa: B023
+            monkeypatch.setattr(Device, "free_bytes", lambda device, room=room: int(1000 * room))
             assert np.array_equal(table(solver, sources, targets), expected)
             if part > 0.1:
                 count, taken = made[-1]
-                assert 1 < count < 20 and taken <= room + 16 * STATE.itemsize + 10_000
+                # Beside that only the submissions' views of the state, and of what was written.
+                assert 1 < count < 20 and taken <= room + 16 * (STATE.itemsize + 8 * 2 * count)
         monkeypatch.undo()
         monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
         monkeypatch.setattr(Batch, "__init__", init)

@@ -133,8 +133,8 @@ class Solver(Tables):
         source : int or array_like
             Node id, or node ids, shape (s,).
         limit : int, optional
-            A distance beyond which nodes count as unreachable. With ``block_resident`` searches from many nodes do not go
-            beyond it.
+            A distance beyond which nodes count as unreachable. With ``block_resident`` searches from many nodes do not
+            go beyond it.
 
         Returns
         -------

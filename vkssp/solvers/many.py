@@ -54,8 +54,6 @@ _TURN = 6
 _MOST_BYTES = 64 << 20
 #: Targets are looked at for an early end where a node in so many is one, or fewer; more are all over the graph.
 _FEW_TARGETS = 64
-
-
 #: Buffers that the kernel with most of them works on, and bytes of a node whose distance is wanted.
 BINDINGS, WANTED_BYTES = 12, 20
 
