@@ -97,7 +97,7 @@ class Measured:
         self.solver, self.expected, self.warm_up_s = solver, expected, warm_up_s
 
     def run(self, sources: np.ndarray, targets: np.ndarray | None, at_once: int, download: bool) -> dict[str, Any]:
-        """Time rows from some sources; the best of the repetitions, as the caller and the device see it."""
+        """Time rows from some sources; medians of the repetitions, as the caller and the device see it."""
         solver, node = self.solver, self.solver._prepared.node
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
         graph = solver._shared.graph
@@ -164,7 +164,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         one_core = 1e3 * (time.perf_counter() - began) / len(checked)
     rows: list[dict[str, Any]] = []
     with Solver(prepared, "block_resident", args.device, reduction=args.reduction) as solver:
-        fits = most_searches(solver._shared.graph, 2**31, graph.num_nodes, None)  # type: ignore[arg-type]
+        fits = most_searches(solver._shared.graph, 2**31, graph.num_nodes, solver._parameters)  # type: ignore[arg-type]
         measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()
         while time.perf_counter() - began < args.warm_up:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,12 +17,13 @@ from tests.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
+from vkssp.gpu.download import Download
 from vkssp.solvers import batch as batch_module
 from vkssp.solvers import many
 from vkssp.solvers.batch import Batch
 from vkssp.solvers.groups import Groups
-from vkssp.solvers.many import ManySearches
-from vkssp.solvers.submission import Submission
+from vkssp.solvers.many import BINDINGS, STATE, ManySearches
+from vkssp.solvers.submission import Submission, Submissions
 
 
 def table(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -157,7 +163,7 @@ def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Devic
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
     monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
-    graph = grid(30, seed=2)
+    graph = grid(90, seed=2)
     sources, targets = np.arange(20), np.arange(10)
     expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
     made: list[tuple[int, int]] = []
@@ -170,15 +176,74 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
         made.append((args[2], device.memory_bytes - before))
 
     monkeypatch.setattr(Batch, "__init__", init)
-    free = 10**8
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
         assert np.array_equal(table(solver, sources, targets), expected) and made[0][0] == 20
-        monkeypatch.setattr(Device, "free_bytes", lambda device: free)
-        for part in (0.3, 1e-3, 1e-6):
-            monkeypatch.setattr(batch_module, "MOST_MEMORY", part)
+        all_of_them = made[0][1]
+    # Also where the graph has to be uploaded in other blocks, or with what was taken out of it.
+    for part in (0.95, 0.6, 0.4, 0.01):
+        room = part * all_of_them
+        monkeypatch.setattr(batch_module, "MOST_MEMORY", 1e-3)
+        with Solver(graph, "block_resident", device, reduction=reduction) as solver:
+            monkeypatch.setattr(Device, "free_bytes", lambda device, room=room: int(1000 * room))
             assert np.array_equal(table(solver, sources, targets), expected)
-    counts = [count for count, _ in made]
-    assert counts[:2] == [20, 20] and 1 < counts[2] < 20 and len(counts) == 3, "one at a time needs no batch"
+            if part > 0.1:
+                count, taken = made[-1]
+                # Beside that only the submissions' views of the state, and of what was written.
+                assert 1 < count < 20 and taken <= room + 16 * (STATE.itemsize + 8 * 2 * count)
+        monkeypatch.undo()
+        monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
+        monkeypatch.setattr(Batch, "__init__", init)
+    assert len(made) == 4, "one at a time needs no batch"
+
+
+def test_workgroups_and_devices_of_any_size(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, nodes = grid(20, seed=5), np.arange(0, 400, 57)
+    expected = expected_of(graph, nodes)
+    for size in (1, 2):  # without a block that was chosen to suit
+        with Solver(graph, "block_resident", device, workgroup_size=size) as solver:
+            assert np.array_equal(table(solver, nodes, nodes), expected[:, nodes])
+    for limit in ({"storage_buffers": BINDINGS - 1}, {"storage_range": 16 * 400}):
+        with pytest.MonkeyPatch.context() as patch, Solver(graph, "block_resident", device) as solver:
+            patch.setattr(device, "limits", replace(device.limits, **limit))
+            patch.setattr(Batch, "rows", None)  # one after the other it is
+            assert np.array_equal(table(solver, nodes, np.arange(400)), expected)
+
+
+def expected_of(graph: Graph, sources: np.ndarray) -> np.ndarray:
+    return np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
+
+
+def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, late = grid(20, seed=5), []
+    take, finish = Download._take, Submissions.finish
+
+    def slow(self: Download, *args: Any) -> None:
+        time.sleep(0.05)
+        late.append(self.closed or any(piece.closed for piece in self._pieces))
+        take(self, *args)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupted(self: Submissions) -> None:
+        finish(self)
+        interrupt()
+
+    with Solver(graph, "block_resident", device, reduction="none") as solver:
+        nodes = np.arange(400)
+        rows = solver.table(nodes, nodes)
+        monkeypatch.setattr(Download, "_take", slow)
+        monkeypatch.setattr(Submissions, "finish", interrupted)
+        monkeypatch.setattr(Future, "result", interrupt)
+        monkeypatch.setattr(Future, "exception", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            next(rows)
+        monkeypatch.undo()
+        assert late and not any(late)
+        assert not any(isinstance(part, Batch | ManySearches) for part in solver._shared.graph._owned.values())
+        assert np.array_equal(next(solver.table(nodes[:2], nodes)), expected_of(graph, nodes[:2]))
 
 
 def test_weights_that_change_end_a_table(device: Device) -> None:

@@ -13,7 +13,7 @@ from tests.spirv import Module, all_shaders, dtype_layout
 from vkssp import Solver
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS, path
+from vkssp.solvers import ALGORITHMS, many, path
 from vkssp.solvers.base import ROW
 from vkssp.solvers.device import LOOP, TRACE_ROWS
 
@@ -53,6 +53,21 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, ma
         assert module.struct("Row") == dtype_layout(ROW)
 
 
+def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, made: Made) -> None:
+    with Solver(grid(4), "block_resident", device) as solver:
+        next(solver.table([0, 1]))
+    for shader in {name for name, _ in made if name.startswith("many_")}:
+        module = Module(shader)
+        (_, _), (_, at_own) = module.struct("StateBuffer")
+        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
+        assert dtype_layout(LOOP) + behind == dtype_layout(many.STATE)
+        fields = module.struct("Search")
+        assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
+        assert [fields[word][0] for word in many._SEARCH] == ["row", "next_row", "checked_for"]
+        assert fields[-1] == ("gap", 4 * 10) and many._SEARCH_WORDS == 16
+    assert [offset for _, offset in Module("many_emit").struct("Wanted")] == list(range(0, many.WANTED_BYTES, 4))
+
+
 def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
     rows = re.findall(r"const uint TRACE_ROWS = (\d+);", (SHADERS / "include" / "loop.glsl").read_text())
     assert rows == [str(TRACE_ROWS)]
@@ -70,6 +85,8 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(devi
             solver.route(0, 15)
     with Solver(grid(4), "near_far", device, reduction="full") as solver:
         next(solver.table([0]))
+    with Solver(grid(4), "block_resident", device) as solver:
+        next(solver.table([0, 1]))
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"

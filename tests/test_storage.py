@@ -21,7 +21,7 @@ from hypothesis import given
 
 from tests.graphs import grid, random_graphs
 from vkssp import FormatError, Graph, GraphError, Streets
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_folder, atomic_write, check_writable
 
 
 def with_streets() -> Graph:
@@ -320,3 +320,37 @@ def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
     for seconds in (-1.0, np.nan, np.inf):
         with pytest.raises(GraphError, match="seconds_per_weight"):
             dataclasses.replace(graph.streets, seconds_per_weight=seconds).check(3)
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, replace_file = tmp_path / "t.zarr", os.replace
+
+    def write(text: str) -> None:
+        with atomic_folder(target, ("zarr.json",)) as folder:
+            (folder / "zarr.json").write_text(text)
+
+    write("one")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o777 & ~mask
+    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+
+        def failing(source: Path, to: Path, error: BaseException = error) -> None:
+            if (Path(source) / "zarr.json").is_file() and (Path(source) / "zarr.json").read_text() == "two":
+                raise error
+            replace_file(source, to)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", failing)
+            with pytest.raises(FormatError if isinstance(error, OSError) else KeyboardInterrupt):
+                write("two")
+        assert list(tmp_path.iterdir()) == [target] and (target / "zarr.json").read_text() == "one"
+    write("three")
+    assert list(tmp_path.iterdir()) == [target] and (target / "zarr.json").read_text() == "three"
+    for name in ("t.zarr", "T.ZARR"):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "zarr.json").touch()
+        check_writable(folder)

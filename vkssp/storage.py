@@ -72,7 +72,10 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        _open_to_others(temporary, 0o666)
+        # mkstemp makes files that only their owner may read; give what open() would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
@@ -86,13 +89,6 @@ def _unwritable(path: str | Path, error: OSError) -> FormatError:
     # numpy's own error has no reason: it could not write as much as it had.
     reason = error.strerror or "the disk may be full"
     return FormatError(f"cannot write {path}: {reason}; choose a place that exists, is writable and has room")
-
-
-def _open_to_others(path: str | Path, permissions: int) -> None:
-    """Give what open() or mkdir() would have: temporary ones are made so that only their owner may read them."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(path, permissions & ~mask)
 
 
 @contextmanager
@@ -113,24 +109,23 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     check_folder(path, marks)
-    temporary = None
+    aside = None
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-        yield temporary
-        _open_to_others(temporary, 0o777)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        new, old = aside / "new", aside / "old"
+        new.mkdir()
+        yield new
+        # No folder takes the place of one that holds something. That one waits aside, and returns if anything fails.
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
             os.replace(target, old)
-            os.replace(temporary, target)
-            temporary = old
-        else:
-            os.replace(temporary, target)
-            temporary = None
+        os.replace(new, target)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        if aside is not None:
+            if not target.exists() and (aside / "old").exists():
+                os.replace(aside / "old", target)
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_folder(path: str | Path, marks: Sequence[str]) -> None:
@@ -158,7 +153,7 @@ def check_writable(path: str | Path, *others: str | Path | None) -> None:
             raise FormatError(
                 f"cannot write {path}: it is {other}, which is needed for something else; choose another name"
             )
-    if Path(path).suffix == ZARR:
+    if Path(path).suffix.lower() == ZARR:
         check_folder(path, ZARR_MARKS)
     elif target.is_dir():
         raise FormatError(f"cannot write {path}: it is a folder; give a file name in it")

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.pool import SolverPool, solver_on
     from vkssp.routing.router import Router
     from vkssp.routing.table import table_of_nodes
-    from vkssp.routing.table_file import Ends, check_ending, read_ends
+    from vkssp.routing.table_file import check_ending, read_ends
 
     check_ending(args.output)
     check_outputs(args)
@@ -110,13 +110,11 @@ def run(args: argparse.Namespace) -> Result:
             solver, table = opened.solver, opened.table(sources.places, targets.places, args.metrics)
         else:
             assert sources.nodes is not None
-            if is_whole:
-                every = np.arange(graph.num_nodes)
-                targets = Ends(None, every, every.tolist())
-            table = table_of_nodes(opened, sources.nodes, targets.nodes, args.metrics, limit=args.limit)
+            columns = np.arange(graph.num_nodes) if is_whole else targets.nodes
+            table = table_of_nodes(opened, sources.nodes, columns, args.metrics, limit=args.limit)
             solver = opened
         snapped = time.perf_counter()
-        reached = table.write(args.output, sources.ids, targets.ids, progress=is_watched(args))
+        reached = table.write(args.output, sources.ids, None if is_whole else targets.ids, progress=is_watched(args))
         devices = solver.devices if isinstance(solver, SolverPool) else [solver.device]
         device, algorithm = ", ".join(one.info.name for one in devices), solver.algorithm
     seconds, pairs = time.perf_counter() - snapped, table.shape[0] * table.shape[1]

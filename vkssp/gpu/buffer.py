@@ -157,6 +157,8 @@ class Staging(Resource):
 
     def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int, target_offset: int) -> None:
         """Copy on the device and wait for it."""
+        if self.recording.closed:
+            self.recording = Recording(self.device, owner=self)
         recording = self.recording
         try:
             with recording.record():
@@ -168,7 +170,6 @@ class Staging(Resource):
         except BaseException:
             # Interrupted, it may be half recorded or half submitted: nobody can tell, so the next copy has a new one.
             recording.close()
-            self.recording = Recording(self.device, owner=self)
             raise
 
 

@@ -35,11 +35,11 @@ class Download(Resource):
     """
 
     def __init__(self, device: Device, most_bytes: int, owner: Resource) -> None:
-        super().__init__(owner)
         self._piece_bytes = max(4, min(PIECE_BYTES, most_bytes))
         count = max(1, min(PIECES, -(-most_bytes // self._piece_bytes)))
         # One thread cannot take away what a bus brings.
         self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
+        super().__init__(owner)
         try:
             name = "the pieces of a download"
             self._pieces = [
@@ -101,5 +101,8 @@ class Download(Resource):
         self._recordings[slot].wait()
         np.copyto(where, self._pieces[slot].view(np.uint8)[: len(where)])
 
-    def _release(self) -> None:
-        self._threads.shutdown()
+    def close(self) -> None:
+        """Give back what this holds, once no thread waits for a copy, or takes from a piece, that would be gone."""
+        if not self.inherited:
+            self._threads.shutdown()
+        super().close()

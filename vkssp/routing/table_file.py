@@ -234,8 +234,9 @@ def write_table(
         What the making of the table raises.
     """
     check_ending(path)
-    rows = list(range(table.shape[0])) if sources is None else list(sources)
-    columns = list(range(table.shape[1])) if targets is None else list(targets)
+    rows, columns = (
+        range(count) if ids is None else ids for count, ids in zip(table.shape, (sources, targets), strict=True)
+    )
     if (len(rows), len(columns)) != table.shape:
         raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
     writers: dict[str, Any] = {".npy": _npy, ZARR: _zarr, ".csv": _csv, ".parquet": _parquet}
@@ -262,7 +263,7 @@ def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 @contextmanager
-def _npy(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
+def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     fields = [(COLUMNS[name], DTYPES[name]) for name in table.metrics]
     dtype = np.dtype(fields) if len(fields) > 1 else fields[0][1]
     descr = np.lib.format.dtype_to_descr(dtype)
@@ -282,7 +283,7 @@ def _npy(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -
 
 
 @contextmanager
-def _zarr(folder: Path, table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
+def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     group = _import_zarr().open_group(folder, mode="w")
     for name, ids in (("source", rows), ("target", columns)):
         values = np.asarray(ids)
@@ -322,7 +323,7 @@ def _zarr(folder: Path, table: Table, rows: list[Any], columns: list[Any]) -> It
 
 
 @contextmanager
-def _csv(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
+def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     import io
 
     text = io.TextIOWrapper(stream, "utf-8", newline="")
@@ -351,7 +352,7 @@ def _csv(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -
 
 
 @contextmanager
-def _parquet(stream: IO[bytes], table: Table, rows: list[Any], columns: list[Any]) -> Iterator[Any]:
+def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     pyarrow = _pyarrow()
     types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)

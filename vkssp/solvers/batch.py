@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import closing
 
 import numpy as np
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.solvers.block_resident import default_bucket
+from vkssp.solvers.block_resident import default_bucket, missing_bytes
+from vkssp.solvers.blocks import RECORD_BYTES
+from vkssp.solvers.device import MOST_GROUPS
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
-from vkssp.solvers.many import CutShortError, Finished, ManySearches
+from vkssp.solvers.many import BINDINGS, WANTED_BYTES, CutShortError, Finished, ManySearches, sizes_of
 from vkssp.solvers.reduced import ReducedGraph
 
 #: Searches at once at most, on a GPU and on a software device, which gains little, and those who wait want to see
@@ -20,22 +23,46 @@ from vkssp.solvers.reduced import ReducedGraph
 MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY, ROWS_EACH = 1024, 8, 0.5, 2
 #: How many times narrower buckets are than those of one search, which would have nothing to do in narrow ones.
 NARROWER = 6
-#: How many times the usual number of workgroups a device may be given, see `CutShortError`.
-_MOST_GROUPS = 512
 
 
-def most_searches(graph: DeviceGraph, rows: int, wanted: int, block: int | None) -> int:
-    """Return how many searches there are at once, where so many rows of so many nodes are wanted; none may fit."""
+def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[str, int | None]) -> int:
+    """Return how many searches there are at once at most; where not even two are, one after the other needs less.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph, on its device.
+    rows, wanted : int
+        How many rows of how many nodes are wanted.
+    parameters : mapping of str to int or None
+        Those of block_resident.
+    """
     device, num_nodes = graph.device, max(1, graph.num_nodes)
-    num_blocks = -(-num_nodes // (block or 512))
-    each = 8 * num_nodes + 24 * num_blocks + ROWS_EACH * 4 * wanted + 2048
-    return min(
+    limits, (block, _) = device.limits, sizes_of(device, parameters)
+    num_blocks = -(-num_nodes // block)
+    if BINDINGS > limits.storage_buffers or max(RECORD_BYTES * num_nodes, WANTED_BYTES * wanted) > limits.buffer:
+        return 0
+    most = min(
         rows,
-        int(MOST_MEMORY * device.free_bytes() - 20 * wanted) // each,
-        device.limits.buffer // max(4 * num_nodes, 16 * num_blocks, 4 * wanted, 1024),
-        2**32 // num_nodes,
+        # So that indices of their words fit into 32 bits, too.
+        limits.buffer // max(4 * num_nodes, 16 * num_blocks, 4 * wanted, 512 * ROWS_EACH),
         MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,
     )
+    each = 8 * num_nodes + 24 * num_blocks + ROWS_EACH * (4 * wanted + 512) + 1024
+    room = MOST_MEMORY * device.free_bytes() - WANTED_BYTES * wanted
+    if most < 2 or 2 * each > room:
+        return min(most, max(0, int(room // each)))
+    searched = _searched(graph)[0]
+    for at_most in (True, False):
+        fitting = int((room - missing_bytes(searched, block, at_most=at_most)) // each)
+        if fitting >= most:
+            return most
+    return max(0, fitting)
+
+
+def _searched(graph: DeviceGraph) -> tuple[DeviceGraph, Uint32s | None]:
+    """Return the graph that is searched, and the node there of each node, where these are others."""
+    return graph.with_components() if isinstance(graph, ReducedGraph) else (graph, None)
 
 
 class Batch(Resource):
@@ -71,21 +98,23 @@ class Batch(Resource):
         is_whole: bool,
         parameters: dict[str, int | None],
     ) -> None:
-        super().__init__(graph)
+        self._searched, self._node = _searched(graph)
         self.many: ManySearches | None = None
         self._graph, self._limit, self._is_whole, self._parameters = graph, limit, is_whole, parameters
-        self._searches, self._more_groups, self._node = searches, 1, None
+        self._searches, self._more_groups = searches, 1
         self._ring = min(ROWS_EACH * searches, max(searches, graph.device.limits.buffer // (4 * len(nodes))))
         self._wanted = np.full((len(nodes), 5), UNREACHABLE, np.uint32)
         self._wanted[:, 0] = nodes
-        searched = graph
-        if isinstance(graph, ReducedGraph):
-            searched, self._node = graph.core, graph.with_components()[1]
+        measured = graph
+        if self._node is not None:
+            assert isinstance(graph, ReducedGraph)
+            # What lies around a core is no measure for its buckets.
+            measured = graph.core
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]
-        # What lies around a core is no measure for its buckets.
-        self._delta = parameters["delta"] or max(1, default_bucket(searched.prepared) // NARROWER)
+        self._delta = parameters["delta"] or max(1, default_bucket(measured.prepared) // NARROWER)
+        super().__init__(graph)
 
     def rows(self, groups: Groups) -> Generator[Finished, None, None]:
         """Make rows of distances, see `ManySearches.rows`.
@@ -98,12 +127,14 @@ class Batch(Resource):
         taken = 0
         while taken < len(groups):
             try:
-                for finished in self._current().rows(groups.since(taken)):
-                    finished.overflow[:] |= saturated
-                    yield finished
-                    taken += len(finished.overflow)
+                # Given up on the way, they end what they began before this generator does.
+                with closing(self._current().rows(groups.since(taken))) as made:
+                    for finished in made:
+                        finished.overflow[:] |= saturated
+                        yield finished
+                        taken += len(finished.overflow)
             except CutShortError:
-                if self._parameters["workgroups"] or self._more_groups > _MOST_GROUPS:
+                if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
                     raise DeviceError(
                         f"{self._graph.device.info.name} ends the long loops of block_resident before their time; set "
                         "more workgroups, or choose another device, or an algorithm on the CPU, such as dijkstra"
@@ -113,9 +144,8 @@ class Batch(Resource):
 
     def _current(self) -> ManySearches:
         if self.many is None or not self.many.is_current:
-            graph = self._graph
             self.many = ManySearches(
-                graph.with_components()[0] if isinstance(graph, ReducedGraph) else graph,
+                self._searched,
                 self._wanted,
                 self._searches,
                 self._ring,

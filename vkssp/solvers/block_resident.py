@@ -22,9 +22,10 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.solvers.base import Description, Parameter, Terminal
-from vkssp.solvers.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
+from vkssp.solvers.blocks import OTHER_BYTES, RANGES_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
 from vkssp.solvers.delta import DELTA, default_delta, first_bucket
 from vkssp.solvers.device import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sources import DAVIDSON, NIKLAUS
 
@@ -63,6 +64,16 @@ def default_bucket(prepared: PreparedGraph) -> int:
     """Return the width of a bucket for one search in a graph."""
     way = min(max(1.0, mean_way(prepared.num_arcs / max(1, prepared.num_nodes))), _LONGEST_WAY)
     return default_delta(prepared.spread.mean, _DELTA_PER_WAY * way)
+
+
+def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
+    """Return the bytes of a graph's blocks of so many nodes, or a bound that is found at once; 0 if they are there."""
+    prepared = graph.prepared
+    if at_most:
+        of_arcs = RECORD_BYTES * prepared.num_nodes + OTHER_BYTES * prepared.num_arcs
+    else:
+        of_arcs = sum(bytes_in_blocks(prepared.first_out, prepared.arcs, block))
+    return graph.missing(block, of_arcs + RANGES_BYTES * -(-prepared.num_nodes // block))
 
 
 class BlockResident(DeviceAlgorithm):
@@ -105,13 +116,9 @@ class BlockResident(DeviceAlgorithm):
     SWEEPS: ClassVar[bool] = False
 
     def _graph_bytes(self, *, at_most: bool) -> int:
-        prepared, (_, block) = self._graph.prepared, self._sizes()
-        of_blocks = 40 * -(-self._num_nodes // block)  # with those that a search has by itself
-        if at_most:
-            of_arcs = RECORD_BYTES * self._num_nodes + OTHER_BYTES * prepared.num_arcs
-        else:
-            of_arcs = sum(bytes_in_blocks(prepared.first_out, prepared.arcs, block))
-        return of_blocks + self._graph.missing(block, of_arcs)
+        _, block = self._sizes()
+        own = 24 * -(-self._num_nodes // block)
+        return own + missing_bytes(self._graph, block, at_most=at_most)
 
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""

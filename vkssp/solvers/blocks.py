@@ -17,8 +17,8 @@ from vkssp.graph import UNREACHABLE
 
 #: Arcs of a record, the components of a uvec4 in shaders/block_resident.comp.
 RECORD = 4
-#: Bytes of a record, and of an arc that is in none.
-RECORD_BYTES, OTHER_BYTES = 4 * RECORD, 12
+#: Bytes of a record, of an arc that is in none, and of a block's ranges of those.
+RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16
 # Nodes whose arcs are put in order at once; what that takes beside the result stays small, and in the caches.
 _NODES_AT_ONCE = 1 << 18
 

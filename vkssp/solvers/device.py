@@ -34,8 +34,8 @@ LOOP = np.dtype(
 COUNTING_CONSTANT = 1
 #: Rows of the ring that the device writes a trace to; the twin of TRACE_ROWS in shaders/include/loop.glsl.
 TRACE_ROWS = 1024
-# How many times the usual number of workgroups a search may be repeated with.
-_MOST_GROUPS = 512
+#: How many times the usual number of workgroups a search may be repeated with.
+MOST_GROUPS = 512
 #: Features that every kernel with a state uses.
 NEEDS = ("subgroup_basic", "subgroup_arithmetic")
 
@@ -294,7 +294,7 @@ class DeviceAlgorithm(Resource):
     def _spread(self) -> None:
         """Deal the work out to more workgroups, because the device ends the loops of its invocations too early."""
         name = self._device.info.name
-        if self._parameters["workgroups"] or self._more_groups > _MOST_GROUPS:
+        if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
             raise DeviceError(
                 f"{name} ends the long loops of {self.NAME} before their time, so that its distances would be wrong; "
                 "set more workgroups, or choose another device or an algorithm that runs on the CPU, such as dijkstra"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import QueryError
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
@@ -32,7 +32,7 @@ from vkssp.solvers.block_resident import (
     default_rounds,
 )
 from vkssp.solvers.blocks import place_bits
-from vkssp.solvers.device import NEEDS, state_dtype
+from vkssp.solvers.device import COUNTING_CONSTANT, NEEDS, state_dtype
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
 from vkssp.solvers.submission import Submission, Submissions
@@ -54,6 +54,18 @@ _TURN = 6
 _MOST_BYTES = 64 << 20
 #: Targets are looked at for an early end where a node in so many is one, or fewer; more are all over the graph.
 _FEW_TARGETS = 64
+#: Buffers that the kernel with most of them works on, and bytes of a node whose distance is wanted.
+BINDINGS, WANTED_BYTES = 12, 20
+
+
+def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, int]:
+    """Return the sizes of a block and of a workgroup, by the parameters of block_resident."""
+    limit, chosen = device.limits.workgroup_size, parameters["workgroup_size"]
+    # As many nodes for each invocation as usual on a software device: with twice as many drivers compile half a minute.
+    most = min(512, MOST_NODES_EACH // 2 * (chosen or limit))
+    block = parameters["block"] or 1 << most.bit_length() - 1
+    usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
+    return block, chosen or max(usual, block // MOST_NODES_EACH)
 
 
 @dataclass(frozen=True)
@@ -131,27 +143,14 @@ class ManySearches(Resource):
             self.close()
             raise
 
-    def _sizes(self) -> tuple[int, int, int]:
-        """Return the sizes of a block and of a workgroup, and how many workgroups there are."""
-        parameters, limits, software = self._parameters, self.device.limits, self.device.info.kind == "cpu"
-        block = parameters["block"] or min(512, MOST_NODES_EACH * limits.workgroup_size)
-        size = parameters["workgroup_size"] or max(
-            min(64 if software else 256, block, limits.workgroup_size), block // MOST_NODES_EACH
-        )
-        if block > MOST_NODES_EACH * size:
-            raise QueryError(
-                f"block is {block}; block_resident with workgroups of {size} takes {MOST_NODES_EACH * size} at most; "
-                "choose smaller blocks or a larger workgroup_size"
-            )
-        groups = parameters["workgroups"] or self._more_groups * (16 if software else 792)
-        return block, size, min(groups, self.searches * -(-self._num_nodes // block), limits.workgroups)
-
     def _make(self, wanted: npt.NDArray[np.uint32], num_targets: int) -> None:
         graph, parameters, searches = self._graph, self._parameters, self.searches
-        block, size, groups = self._sizes()
-        self._num_blocks = num_blocks = -(-self._num_nodes // block)
+        block, size = sizes_of(self.device, parameters)
+        num_blocks = -(-self._num_nodes // block)
         rounds = parameters["rounds"] or default_rounds(block)
         software = self.device.info.kind == "cpu"
+        groups = parameters["workgroups"] or self._more_groups * (16 if software else 792)
+        groups = min(groups, searches * num_blocks, self.device.limits.workgroups)
         at_once = parameters["rounds_at_once"] or (1 if software else ROUNDS_AT_ONCE)
         self.distances = self._buffer("the distances", 4 * self._num_nodes * searches)
         relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes * searches)
@@ -173,10 +172,11 @@ class ManySearches(Resource):
         visit = Kernel(
             self.device,
             "many_visit",
-            bindings=12,
+            bindings=BINDINGS,
             push_constants=5,
             workgroup_size=size,
             constants={
+                COUNTING_CONSTANT: 0,
                 BLOCK_CONSTANT: block,
                 ROUNDS_CONSTANT: rounds,
                 BITS_CONSTANT: place_bits(block),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups, checked_groups
-from vkssp.solvers.many import Finished
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
@@ -163,10 +162,10 @@ class Session(Resource):
     def _blocks(
         self, graph: Graph, seeds: Groups, checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
     ) -> Iterator[Uint32s]:
-        batch: Batch | None = None
-        made: Generator[Finished, None, None] | None = None
         reader: Reader | None = None
-        try:
+        # What is still with the device ends before its buffers go, whatever happens on the way.
+        with ExitStack() as ending:
+            ending.callback(lambda: None if reader is None else reader.close())
             with self.holding():
                 self._check_same(graph)
                 batch = self._batch(wanted, len(seeds), is_whole, limit)
@@ -177,7 +176,8 @@ class Session(Resource):
                     block, reader = self._one_by_one(graph, groups, checked, wanted, limit, reader)
                     yield block
                 return
-            made, done = batch.rows(seeds), 0
+            ending.enter_context(batch)
+            made, done = ending.enter_context(closing(batch.rows(seeds))), 0
             while True:
                 with self.holding():
                     self._check_same(graph)
@@ -192,11 +192,6 @@ class Session(Resource):
                     block[row : row + 1], reader = self._one_by_one(graph, group, checked, wanted, limit, reader)
                 done += len(block)
                 yield block
-        finally:
-            # What is still with the device ends before its buffers go.
-            for part in (made, batch, reader):
-                if part is not None:
-                    part.close()
 
     def _one_by_one(
         self,
@@ -240,7 +235,7 @@ class Session(Resource):
         graph = self._shared.graph
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
-        return most_searches(graph, rows, wanted, self._parameters.get("block"))
+        return most_searches(graph, rows, wanted, self._parameters)
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)

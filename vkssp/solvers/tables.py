@@ -63,7 +63,8 @@ class Tables(ABC):
         source : int or array_like
             Node id, or node ids, shape (s,).
         limit : int, optional
-            A distance beyond which nodes count as unreachable. Searches from many nodes do not go beyond it.
+            A distance beyond which nodes count as unreachable. With ``block_resident`` searches from many nodes do not
+            go beyond it.
 
         Returns
         -------
@@ -101,14 +102,15 @@ class Tables(ABC):
         """Return the distances from each of some nodes to each of others, some rows at a time.
 
         Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
-        meanwhile. Searches to few targets end when these are known.
+        meanwhile. With ``block_resident`` many searches share the device, and those to few targets end when these are
+        known.
 
         Parameters
         ----------
         sources, targets : array_like
             Node ids, shape (s,) and (t,); by default targets are the sources.
         limit : int, optional
-            A distance beyond which targets count as unreachable, and are not looked for.
+            A distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
 
         Returns
         -------

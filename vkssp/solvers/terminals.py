@@ -65,6 +65,8 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
         raise QueryError(f"there are no {name}; give at least one")
     if int(found.max()) >= graph.num_nodes:
         at = int(np.argmax(found))
+        if graph.num_nodes == 0:
+            raise QueryError(f"{name}[{at}] is {found[at]}, but this graph has no nodes")
         raise QueryError(f"{name}[{at}] is {found[at]}; node ids of this graph go from 0 to {graph.num_nodes - 1}")
     return found
 
