@@ -19,6 +19,7 @@ from vkssp.routing.router import Router
 from vkssp.routing.table import Table
 from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.nearest import NearestSources
 from vkssp.streets import Streets
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ __all__ = [
     "GraphError",
     "Leg",
     "MemoryShortageError",
+    "NearestSources",
     "NoRouteError",
     "Order",
     "Place",

@@ -106,7 +106,7 @@ class BlockResident(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         prepared, (_, block) = self._graph.prepared, self._sizes()
-        of_blocks = 40 * -(-self._num_nodes // block)  # with those that a search has by itself
+        of_blocks = 44 * -(-self._num_nodes // block)  # with those that a search has by itself
         if at_most:
             of_arcs = RECORD_BYTES * self._num_nodes + OTHER_BYTES * prepared.num_arcs
         else:
@@ -136,8 +136,8 @@ class BlockResident(DeviceAlgorithm):
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
         self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
         self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
-        most = 4 * (self.terminals.nbytes // 8)
-        self._seed_blocks = Buffer(self._device, most, mapped=True, name="the blocks of the seeds", owner=self)
+        blocks = 4 * self._num_blocks
+        self._seed_blocks = Buffer(self._device, blocks, mapped=True, name="the blocks of the seeds", owner=self)
         self._parts.append(self._seed_blocks)
         kernel = self._kernel(
             "block_resident",
