@@ -15,7 +15,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers.base import COUNTING, Outcome, Terminal
 from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
-from vkssp.solvers.nearest import NearestSession
+from vkssp.solvers.nearest import Nearest
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.session import OVERFLOW
 from vkssp.solvers.shared import Timings, share
@@ -23,7 +23,7 @@ from vkssp.solvers.terminals import nodes_of, terminals
 from vkssp.traffic import changed_weights
 
 
-class Solver(NearestSession):
+class Solver(Nearest):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which

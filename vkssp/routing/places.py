@@ -106,6 +106,19 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
     return found
 
 
+def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
+    """Return the points that places are snapped to from which one wants to get anywhere.
+
+    Those on streets that lead nowhere give way to the nearest on one from which the network can be reached.
+    """
+    found = snapped(index, places, names)
+    away = [i for i, snap in enumerate(found) if index.on_island(snap) or not index.leaves(snap)]
+    where = np.array([tuple(map(float, places[i])) for i in away], np.float64).reshape(-1, 2)
+    for i, other in zip(away, index.nearest_of_each(where, leaving=True), strict=True):
+        found[i] = other or found[i]
+    return found
+
+
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
     """Yield the points that the places of a route may be snapped to, those that are tried first."""
     nearest = snapped(index, places, names)

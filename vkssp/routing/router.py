@@ -18,16 +18,15 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.areas import Areas, read_areas
-from vkssp.routing.course import course_of
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, begun_streets, isochrones
-from vkssp.routing.legs import Way, find_ways
-from vkssp.routing.lines import Snap
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, isochrones
+from vkssp.routing.join import joined, leg_of
+from vkssp.routing.legs import find_ways
 from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
-from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, snapped, text
-from vkssp.routing.route import Leg, Place, Route, duration
+from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, starting_points, text
+from vkssp.routing.reach import begun_streets
+from vkssp.routing.route import Place, Route, duration
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.steps import steps_of
 from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver import Solver
@@ -177,10 +176,10 @@ class Router(Resource):
             if not isinstance(ways, int):
                 ends = pairwise(zip(places, snaps, strict=True))
                 legs = [
-                    _leg(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
+                    leg_of(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
                     for number, (pair, way) in enumerate(zip(ends, ways, strict=True), 1)
                 ]
-                return self._joined(legs, began)
+                return joined(legs, self.solver, began)
             failed = ways
         between = ", or an area to avoid lies between them" if index.avoided is not None else ""
         raise NoRouteError(
@@ -250,9 +249,7 @@ class Router(Resource):
             raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
         if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
             raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-        (start,) = snapped(index, [origin], ["from"])
-        if index.on_island(start) or not index.leaves(start):
-            start = index.nearest(*origin, leaving=True) or start
+        (start,) = starting_points(index, [origin], ["from"])
         with self.solver.holding():
             index = self.index
             starts = [(end.node, end.weight) for end in find_starts(index, start)]
@@ -338,51 +335,3 @@ class Router(Resource):
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)
         return change
-
-    def _joined(self, legs: Sequence[Leg], began: float) -> Route:
-        """Return the route of some legs, each of which begins where the one before ends."""
-        durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
-        points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
-        return Route(
-            nodes=np.concatenate([leg.nodes for leg in legs]),
-            arcs=np.concatenate([leg.arcs for leg in legs]),
-            weight=sum(leg.weight for leg in legs),
-            points=np.concatenate(points),
-            distance_m=sum(leg.distance_m for leg in legs),
-            duration_s=sum(durations) if len(durations) == len(legs) else None,
-            origin=legs[0].origin,
-            destination=legs[-1].destination,
-            device=self.solver.device.info.name,
-            algorithm=self.solver.algorithm,
-            query_ms=1e3 * (time.perf_counter() - began),
-            parts=np.concatenate([leg.parts for leg in legs]),
-            legs=tuple(legs),
-        )
-
-
-def _leg(
-    index: StreetIndex,
-    graph: Graph,
-    begin: tuple[LatLon, Snap],
-    end: tuple[LatLon, Snap],
-    way: Way,
-    told: tuple[int, bool] | None,
-) -> Leg:
-    """Return the leg along a way between two places, each with the point that it was snapped to.
-
-    `told` is its number and whether it is the last one, where its steps are to be told.
-    """
-    course = course_of(index, graph, way, begin[1], end[1])
-    destination = place_of(index, *end)
-    return Leg(
-        nodes=course.nodes,
-        arcs=course.arcs,
-        parts=course.parts,
-        weight=way.weight,
-        points=course.points,
-        distance_m=float(course.metres.sum()),
-        duration_s=duration(graph, int(course.weights.sum())),
-        origin=place_of(index, *begin),
-        destination=destination,
-        steps=() if told is None else steps_of(index, graph, course, destination, *told),
-    )

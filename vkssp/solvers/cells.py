@@ -6,8 +6,8 @@ the distances, and on every device. Hooking each node to one of those before it 
 by pointer jumping, in as many passes as the depth has digits; so long as two paths that meet have different labels, the
 lesser one is hooked to and handed down again.
 
-M. Erwig, "The graph Voronoi diagram with applications", Networks 36, 2000; hooking and jumping: Y. Shiloach, U. Vishkin,
-"An O(log n) parallel connectivity algorithm", Journal of Algorithms 3, 1982.
+M. Erwig, "The graph Voronoi diagram with applications", Networks 36, 2000; hooking and jumping: Y. Shiloach,
+U. Vishkin, "An O(log n) parallel connectivity algorithm", Journal of Algorithms 3, 1982.
 """
 
 from __future__ import annotations
@@ -59,12 +59,14 @@ class Cells(Resource):
         super().__init__(owner)
         self.most_seeds, self._num_nodes = most_seeds, count
         try:
-            self._seeds = Buffer(device, _BYTES_PER_SEED * most_seeds, mapped=True, name="the labelled seeds", owner=self)
+            of_seeds = _BYTES_PER_SEED * most_seeds
+            self._seeds = Buffer(device, of_seeds, mapped=True, name="the labelled seeds", owner=self)
             names = ("the labels", "the forest", "the pointers before a jump", "the pointers after a jump")
             buffers = [Buffer(device, 4 * count, name=name, owner=self) for name in names]
             self._labels, self._parents, *pointers = buffers
-            self._state = Buffer(device, STATE.itemsize, name="the state of the labels", owner=self)
-            self._mapped = Buffer(device, STATE.itemsize, mapped=True, name="the mapped state of the labels", owner=self)
+            name = "the state of the labels"
+            self._state = Buffer(device, STATE.itemsize, name=name, owner=self)
+            self._mapped = Buffer(device, STATE.itemsize, mapped=True, name=f"a copy of {name}", owner=self)
             size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
 
             def kernel(name: str, *bound: Buffer, push_constants: int) -> Bindings:

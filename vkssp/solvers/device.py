@@ -308,7 +308,7 @@ class DeviceAlgorithm(Resource):
         self.seeds = self.terminals
         if places.nbytes > self.terminals.nbytes:
             places = places[least_of_each(*places.T)]
-            seeds = places.tolist()
+            seeds = [(node, offset) for node, offset in places.tolist()]
         if places.nbytes > self.terminals.nbytes:
             if self._many is None or len(places) > self._most_seeds:
                 self._many = self._make_many(len(places))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import time
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from vkssp.errors import DistanceOverflowError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Uint32s, whole_numbers
 from vkssp.solvers.base import Labels
 from vkssp.solvers.session import OVERFLOW, Session
-from vkssp.solvers.terminals import least_of_each, nodes_of
+from vkssp.solvers.terminals import checked_limit, least_of_each, nodes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class NearestSources:
     source: Uint32s
 
 
-class NearestSession(Session):
+class Nearest(Session):
     """A session that is asked for the nearest of many sources; see `vkssp.solver.Solver`."""
 
     _cells: Labels | None = None
@@ -83,7 +82,7 @@ class NearestSession(Session):
         >>> found.distance.tolist(), found.source.tolist()
         ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
         """
-        most = UNREACHABLE - 1 if limit is None else _limit(limit)
+        most = checked_limit(limit)
         with self.holding():
             prepared = self._prepared
             nodes = prepared.node[nodes_of(prepared.graph, sources, "sources")]
@@ -95,6 +94,7 @@ class NearestSession(Session):
             outcome = self._run(seeds[:, :2].tolist(), [])
             began = time.perf_counter()
             distance = self._algorithm().read()
+            self._download_s = time.perf_counter() - began
             if limit is None and outcome.overflow and prepared.beyond(distance).any():
                 raise DistanceOverflowError(OVERFLOW)
             try:
@@ -102,7 +102,6 @@ class NearestSession(Session):
             except BaseException:
                 self._discard()
                 raise
-            self._download_s = time.perf_counter() - began
         if limit is not None:
             beyond = distance > most
             distance[beyond] = source[beyond] = UNREACHABLE
@@ -121,21 +120,11 @@ class NearestSession(Session):
         return cells
 
 
-def _limit(limit: int) -> int:
-    try:
-        number = operator.index(limit)
-    except TypeError:
-        number = -1
-    if not 0 <= number < UNREACHABLE:
-        raise QueryError(f"limit is {limit!r}; give a whole number from 0 to {UNREACHABLE - 1}")
-    return number
-
-
 def _offsets(offsets: npt.ArrayLike | None, count: int) -> Uint32s:
     if offsets is None:
         return np.zeros(count, np.uint32)
     try:
-        weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE)
+        weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE - 1)
     except GraphError as error:
         raise QueryError(str(error)) from None
     if len(weights) != count:

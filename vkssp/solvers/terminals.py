@@ -83,6 +83,25 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
     return found
 
 
+def checked_limit(limit: int | None) -> int:
+    """Return the distance beyond which nodes count as unreachable, `UNREACHABLE` for none.
+
+    Raises
+    ------
+    QueryError
+        If it is no distance.
+    """
+    if limit is None:
+        return UNREACHABLE
+    try:
+        found = operator.index(limit)
+    except TypeError:
+        found = -1
+    if not 0 <= found < UNREACHABLE:
+        raise QueryError(f"limit is {limit!r}; give a weight, 0 to {UNREACHABLE - 1}, or leave it out")
+    return found
+
+
 def _node(prepared: PreparedGraph, node: int, name: str) -> int:
     try:
         index = operator.index(node)
