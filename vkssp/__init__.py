@@ -14,6 +14,7 @@ from vkssp.graph import UNREACHABLE, Graph
 from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
 from vkssp.reading import read_graph
+from vkssp.routing.assignment import Assignment
 from vkssp.routing.route import Leg, Place, Route, Step
 from vkssp.routing.router import Router
 from vkssp.routing.table import Table
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
+    "Assignment",
     "DeviceError",
     "DistanceOverflowError",
     "FormatError",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,14 +17,15 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.areas import Areas, read_areas
+from vkssp.routing.assignment import Assignment, assign
 from vkssp.routing.ends import find_starts
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Isochrone, isochrones
 from vkssp.routing.join import joined, leg_of
 from vkssp.routing.legs import find_ways
-from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by
+from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by, unit_of
 from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, starting_points, text
 from vkssp.routing.reach import begun_streets
-from vkssp.routing.route import Place, Route, duration
+from vkssp.routing.route import Place, Route
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
@@ -238,15 +238,8 @@ class Router(Resource):
         """
         index = self.index
         check_place(index, origin, "from")
+        weights = unit_of(self.graph, self.metric).limits(limits)
         metres = METRES_PER_WEIGHT if self.metric == "distance" else None
-        unit = metres or duration(self.graph, 1) or 1.0
-        try:
-            weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
-        except (TypeError, ValueError, OverflowError):
-            weights = []
-        if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
-            what = "metres" if metres else "seconds or weights"
-            raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
         if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
             raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
         (start,) = starting_points(index, [origin], ["from"])
@@ -259,6 +252,38 @@ class Router(Resource):
         found = isochrones(index, distances, begun_streets(index, start), weights, width_m)
         place = place_of(index, origin, start)
         return [replace(one, origin=place, metres=one.limit * metres if metres else None) for one in found]
+
+    def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
+        """Return which of some places is the nearest to each node and each part of a street, all from one search.
+
+        Places are snapped as for isochrones; ways lead from them. Where several are equally near, it is the first.
+
+        Parameters
+        ----------
+        sources : sequence of (float, float)
+            Latitude and longitude in degrees, any number of them.
+        limit : float, optional
+            Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. What is
+            farther from all places belongs to none.
+
+        Returns
+        -------
+        Assignment
+            By node in `Assignment.source` and `Assignment.values`; streets by its `geojson`, or all by its `write`.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, in an area to avoid or far from any road, there are no places, or the limit is
+            not more than 0 or passes 32 bits.
+        DistanceOverflowError
+            If a shortest way does not fit into 32 bits, and there is no limit.
+        """
+        with self.solver.holding():
+            index = self.index
+            unit = unit_of(index.graph, self.metric)
+            most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+            return assign(self.solver, index, unit, sources, most)
 
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
