@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=float,
         metavar="N",
-        help="what is farther from all sources belongs to none: seconds, metres with --metric distance, or weights "
-        "where those are no durations or the sources are nodes",
+        help="what is farther from all sources belongs to none: seconds, or metres with --metric distance, or weights "
+        "where those are no durations",
     )
     add_metric(parser)
     add_avoid(parser)
@@ -68,11 +68,7 @@ def run(args: argparse.Namespace) -> Result:
     if ends.places is None:
         check_assignment_ending(args.output, streets=False)
         if args.avoid is not None or args.metric != "duration":
-            raise QueryError(
-                "--avoid and --metric are for sources that are places, and these are nodes; leave them out"
-            )
-        if args.limit is not None and not args.limit.is_integer():
-            raise QueryError(f"--limit is {args.limit}; give a whole number, a weight, where sources are nodes")
+            raise QueryError("--avoid and --metric are for places, and these sources are nodes; leave them out")
     graph = load(args)
     choices = {} if ends.places is None else {"metric": args.metric, "avoid": args.avoid}
     kind = Solver if ends.places is None else Router
@@ -85,14 +81,15 @@ def run(args: argparse.Namespace) -> Result:
             nodes = assignment.nodes
         else:
             assert ends.nodes is not None
-            solver, limit = opened, None if args.limit is None else int(args.limit)
+            solver, unit = opened, unit_of(graph, args.metric)
+            limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
             nodes = opened.nearest_sources(ends.nodes, limit=limit)
         milliseconds = 1e3 * (time.perf_counter() - ready)
         device, algorithm = solver.device.info.name, solver.algorithm
     if isinstance(opened, Router):
         assignment.write(args.output, ends.ids)
     else:
-        write_nodes(args.output, graph, nodes, unit_of(graph, args.metric), ends.ids)
+        write_nodes(args.output, graph, nodes, unit, ends.ids)
     count = len(ends.ids)
     per_source = np.bincount(nodes.source[nodes.source != UNREACHABLE], minlength=count)
     result: dict[str, Any] = {

@@ -111,11 +111,11 @@ class Nearest(Session):
 
     def _cells_for(self, num_seeds: int) -> Labels:
         """Return what finds labels by the distances of the algorithm; made when there is none, or none large enough."""
-        cells = self._cells
+        algorithm, cells = self._algorithm(), self._cells  # in this order: with another one goes what was made for it
         if cells is not None and not cells.closed and cells.most_seeds < num_seeds:
             cells.close()
         if cells is None or cells.closed:
-            cells = self._algorithm().cells(1 << (num_seeds - 1).bit_length())
+            cells = algorithm.cells(1 << (num_seeds - 1).bit_length())
             self._cells = cells
         return cells
 
