@@ -207,4 +207,4 @@ def test_a_driver_that_fails_leaves_nothing_behind(device: Device, monkeypatch: 
 
     with Solver(graph, "bellman_ford", device) as solver:
         # Each failure takes the algorithm's buffers with it, so that the next time all of them are made anew.
-        assert fail_each_call(device, monkeypatch, lambda: check(solver.nearest_sources(sources), expected)) > 80
+        assert fail_each_call(device, monkeypatch, lambda: check(solver.nearest_sources(sources), expected)) > 50

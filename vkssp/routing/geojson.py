@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from vkssp.routing.route import Route
 
 #: 1e-7 degrees is a centimetre, and as fine as OpenStreetMap is.
-_DECIMALS = 7
+DECIMALS = 7
 
 
 def _position(lat: float, lon: float) -> list[float]:
     # Adding zero turns -0.0 into 0.0.
-    return [round(float(lon), _DECIMALS) + 0.0, round(float(lat), _DECIMALS) + 0.0]
+    return [round(float(lon), DECIMALS) + 0.0, round(float(lat), DECIMALS) + 0.0]
 
 
 def _number(value: float | None) -> float | None:

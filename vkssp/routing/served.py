@@ -20,6 +20,8 @@ from vkssp.routing.reach import NEVER, Begun, entered_at, open_parts
 from vkssp.routing.snap import StreetIndex
 from vkssp.solvers.nearest import NearestSources
 
+# Parts of a street that are narrower come of rounding.
+_NARROW = 1e-9
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
@@ -202,11 +204,11 @@ def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, i
     for low, high in pairwise(sorted(points)):
         middle = (low + high) / 2
         there = [(way.at(middle), way.source, way) for way in cut if way.low <= middle <= way.high]
-        if not there or not low < middle < high:
+        if not there or high - low <= _NARROW:
             continue
         _, source, way = min(there)
         nearest = min(way.at(low), way.at(high))
-        if last is not None and last[1] == low and last[2] == source:
+        if last is not None and low - last[1] <= _NARROW and last[2] == source:
             last = last[0], high, source, min(last[3], nearest)
             continue
         if last is not None:

@@ -23,8 +23,8 @@ from vkssp.solvers.graph import DeviceGraph
 
 #: The twin of Cells in shaders/include/cells_state.glsl.
 STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
-# Arcs of an invocation, as in shaders/cells_hook.comp.
-_ARCS_EACH = 8
+#: Arcs of an invocation, as in shaders/cells_hook.comp.
+ARCS_EACH = 8
 # A node's label, what it hangs on, and pointers before and after a jump; a seed's node, offset and label.
 _BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
 
@@ -96,7 +96,7 @@ class Cells(Resource):
 
             # An idle invocation costs a software device as much as one that works.
             self._node_groups = groups(count, 8 if device.info.kind == "cpu" else 1)
-            self._arc_groups, self._seed_groups = groups(num_arcs, _ARCS_EACH), groups(most_seeds, 1)
+            self._arc_groups, self._seed_groups = groups(num_arcs, ARCS_EACH), groups(most_seeds, 1)
             self._num_arcs = num_arcs
             # Last, and so closed first: what was submitted must have ended before what it works on goes.
             self._first, self._again = Recording(device, owner=self), Recording(device, owner=self)
