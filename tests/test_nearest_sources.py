@@ -70,7 +70,7 @@ def test_every_algorithm_gives_the_same(device: Device, algorithm: str) -> None:
 
 @settings(max_examples=max(5, EXAMPLES // 2))
 @given(graph=random_graphs(), data=st.data())
-def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
+def test_generated_graphs(device: Device, graph: Graph, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 12))
     nodes = st.lists(st.integers(0, graph.num_nodes - 1), min_size=count, max_size=count)
     weights = st.one_of(st.integers(0, 20), st.sampled_from([2**31, 2**32 - 2]))

@@ -149,6 +149,7 @@ class Cells(Resource):
             recording.bind(self._begin)
             recording.push(self._begin, len(seeds))
             recording.dispatch(self._seed_groups)
+            recording.barrier()
             self._record_hook(recording, is_first=True)
             self._record_round(recording)
         running = self._first
