@@ -3,8 +3,8 @@
 // is on a shortest path if dist[u] + weight = dist[v]. These arcs form no cycle but loops of weight zero, which are left
 // out (see vkssp/solvers/prepare.py), so hooking never closes one.
 //
-// An invocation takes arcs, not nodes, so that no large node holds up the others; the tail of an arc is looked for among
-// those of the workgroup's arcs.
+// An invocation takes a few arcs, not nodes, so that no large node holds up the others; the tail of the first of them is
+// looked for among those of the workgroup's arcs.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -49,9 +49,12 @@ void main() {
             outermost[i] = tail_of(i == 0 ? first : end - 1, 0, num_nodes - 1);
         }
         barrier();
-        uint tail = outermost[0];
-        for (uint arc = first + lid; arc < end; arc += gl_WorkGroupSize.x) {
-            tail = tail_of(arc, tail, outermost[1]);
+        uint arc = first + ARCS_EACH * lid, last = min(arc + ARCS_EACH, end), high = outermost[1];
+        uint tail = arc < last ? tail_of(arc, outermost[0], high) : 0;
+        for (; arc < last; ++arc) {
+            // The same tail as before or the next one, unless nodes without arcs lie in between.
+            if (first_out[tail + 1] <= arc) ++tail;
+            if (first_out[tail + 1] <= arc) tail = tail_of(arc, tail + 1, high);
             uvec2 head_weight = arcs[arc];
             uint head = head_weight.x, distance = dist[head];
             if (distance == UNREACHABLE || head == tail || extend(dist[tail], head_weight.y) != distance) continue;

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.assignment import Assignment
-from vkssp.routing.geojson import DECIMALS, line_of, point_of, write_features
+from vkssp.routing.geojson import line_of, point_of, write_features
 from vkssp.routing.metric import Unit
 from vkssp.routing.served import part_of_line
 from vkssp.routing.table_file import COLUMNS
@@ -110,13 +110,14 @@ def features(assignment: Assignment, ids: Ids | None = None) -> Iterator[dict[st
     told = values if unit.name != "weight" else streets.weight
     rows = (streets.polyline, streets.low, streets.high, streets.source, told)
     for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
-        points = part_of_line(assignment.polyline(polyline), low, high)
+        geometry = line_of(_wrapped(part_of_line(assignment.polyline(polyline), low, high)))
+        first, *others = geometry["coordinates"]
         # Gates without length, and what is left where two ways meet next to a junction, cannot be seen.
-        if np.ptp(points.round(DECIMALS), axis=0).any():
+        if any(position != first for position in others):
             yield {
                 "type": "Feature",
                 "properties": {"source": names[source], COLUMNS[unit.name]: value, "stroke": colours[source]},
-                "geometry": line_of(_wrapped(points)),
+                "geometry": geometry,
             }
     for name, place, its in zip(names, assignment.places, colours, strict=True):
         point = point_of(place, "source")

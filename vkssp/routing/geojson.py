@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from vkssp.routing.route import Route
 
 #: 1e-7 degrees is a centimetre, and as fine as OpenStreetMap is.
-DECIMALS = 7
+_DECIMALS = 7
 
 
 def _position(lat: float, lon: float) -> list[float]:
     # Adding zero turns -0.0 into 0.0.
-    return [round(float(lon), DECIMALS) + 0.0, round(float(lat), DECIMALS) + 0.0]
+    return [round(float(lon), _DECIMALS) + 0.0, round(float(lat), _DECIMALS) + 0.0]
 
 
 def _number(value: float | None) -> float | None:
@@ -92,6 +92,8 @@ def point_of(place: Place, role: str) -> dict[str, Any]:
 
 def line_of(points: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Return a line, cut where it crosses the 180th meridian, as RFC 7946 wants it (section 3.1.9)."""
+    if len(points) > 1 and not (np.abs(np.diff(points[:, 1])) > 180.0).any():
+        return {"type": "LineString", "coordinates": (points[:, ::-1].round(_DECIMALS) + 0.0).tolist()}
     line: list[list[float]] = []
     lines = [line]
     for lat, lon in points.tolist():
