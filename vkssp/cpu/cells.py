@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vkssp.cpu.host import HostGraph, read_only
+from vkssp.cpu.host import HostGraph, array_bytes, read_only
 from vkssp.cpu.jit import kernels
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Uint32s
@@ -39,6 +39,9 @@ class HostCells(Resource):
         self._graph, self._search, self._kernels = graph, search, kernels("cells")
         # Each node comes there once.
         self._stack: Uint32s = np.empty(graph.num_nodes, np.uint32)
+
+    def _own_bytes(self) -> int:
+        return array_bytes(self)
 
     def find(self, seeds: Uint32s) -> Uint32s:
         """Return the label of each node; see `vkssp.solvers.cells.Cells.find`."""

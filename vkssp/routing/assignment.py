@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import find_starts
 from vkssp.routing.metric import Unit
-from vkssp.routing.places import LatLon, check_place, place_of, starting_points
+from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
 from vkssp.routing.reach import Begun, begun_streets
 from vkssp.routing.route import Place
 from vkssp.routing.served import Served, served_streets
@@ -103,15 +102,8 @@ def assign(solver: Solver, index: StreetIndex, unit: Unit, places: Sequence[LatL
     limit : int
         The largest weight of a way; UNREACHABLE for none.
     """
-    if not isinstance(places, Sequence | np.ndarray):
-        raise QueryError(f"sources is {places!r}; give a list of pairs of latitude and longitude")
-    if len(places) == 0:
-        raise QueryError("there are no sources; give at least one")
-    names = [f"source {row}" for row in range(len(places))]
-    for place, name in zip(places, names, strict=True):
-        check_place(index, place, name)
-    where = [(float(lat), float(lon)) for lat, lon in places]
-    snaps = starting_points(index, where, names)
+    where = listed_places(index, places, "source")
+    snaps = starting_points(index, where, [f"source {row}" for row in range(len(where))])
     starts = [find_starts(index, snap) for snap in snaps]
     ends = [end for some in starts for end in some]
     if ends:

@@ -183,7 +183,7 @@ class ReducedSearch(Resource):
         self._near_words.view()[:2] = 0
         self._near_words.view()[: len(used)] = used
         # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
-        fits = len(found.exits) + len(through) <= inner.terminals.nbytes // 8
+        fits = not targets or len(found.exits) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
         if found.exits:
             outcome = inner.search(list(found.exits.items()), list(through.items()) if fits else [])
