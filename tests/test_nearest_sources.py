@@ -106,6 +106,7 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
     side = 30
     graph = grid(side, low=3, high=3)
     submitted: list[Recording] = []
+    rounds: list[int] = []
     original = Recording.submit
 
     def submit(self: Recording, *others: Any) -> None:
@@ -124,8 +125,9 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
                 check(solver.nearest_sources(corners), expected)
             assert submitted.count(cells._first) == 1
             # Labels are handed down at once, but have to cross from one tree to the next.
-            assert submitted.count(cells._again) < 2 * side
+            rounds.append(submitted.count(cells._again))
         assert np.count_nonzero(expected.source == 0) > np.count_nonzero(expected.source == 1)
+    assert 0 < max(rounds) < 2 * side
 
 
 @pytest.mark.parametrize("algorithm", ["near_far", "block_resident"])
