@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.routing.along import Begun, begun_streets
 from vkssp.routing.ends import find_starts
 from vkssp.routing.metric import Unit
 from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
-from vkssp.routing.reach import Begun, begun_streets
 from vkssp.routing.route import Place
 from vkssp.routing.served import Served, served_streets
 from vkssp.routing.snap import StreetIndex

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import Uint32s
+from vkssp.routing.along import Begun, entered_at, open_parts
 from vkssp.routing.geojson import write_collection
-from vkssp.routing.reach import Begun, entered_at, open_parts
 from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.words import format_distance, format_duration

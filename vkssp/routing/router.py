@@ -16,6 +16,7 @@ from vkssp.errors import NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.routing.along import begun_streets
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.assignment import Assignment, assign
 from vkssp.routing.ends import find_starts
@@ -24,7 +25,6 @@ from vkssp.routing.join import joined, leg_of
 from vkssp.routing.legs import find_ways
 from vkssp.routing.metric import METRES_PER_WEIGHT, measured_by, unit_of
 from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, starting_points, text
-from vkssp.routing.reach import begun_streets
 from vkssp.routing.route import Place, Route
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table import Table, checked_metrics

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from vkssp.geo import haversine
 from vkssp.graph import UNREACHABLE
-from vkssp.routing.reach import NEVER, Begun, entered_at, open_parts
+from vkssp.routing.along import NEVER, Begun, entered_at, open_parts
 from vkssp.routing.snap import StreetIndex
 from vkssp.solvers.nearest import NearestSources
 
