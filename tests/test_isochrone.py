@@ -15,8 +15,9 @@ from tests.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
+from vkssp.routing.along import Begun
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, Begun, isochrone_geojson, isochrones, write_isochrones
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, isochrone_geojson, isochrones, write_isochrones
 from vkssp.routing.snap import StreetIndex
 
 STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m

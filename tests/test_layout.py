@@ -13,7 +13,7 @@ from tests.spirv import Module, all_shaders, dtype_layout
 from vkssp import Solver
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS, many, path
+from vkssp.solvers import ALGORITHMS, cells, many, path
 from vkssp.solvers.base import ROW
 from vkssp.solvers.device import LOOP, TRACE_ROWS
 
@@ -73,6 +73,13 @@ def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
     assert rows == [str(TRACE_ROWS)]
 
 
+def test_the_state_of_cells_is_the_same_on_both_sides() -> None:
+    for shader in ("cells_hook", "cells_jump"):
+        assert Module(shader).struct("Cells") == dtype_layout(cells.STATE)
+    each = re.findall(r"const uint ARCS_EACH = (\d+);", (SHADERS / "cells_hook.comp").read_text())
+    assert each == [str(cells.ARCS_EACH)]
+
+
 def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:
     *header, arcs = Module("path").struct("Path")
     assert header == dtype_layout(path.HEADER)
@@ -89,6 +96,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(devi
         next(solver.table([0, 1]))
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)
+        solver.nearest_sources([0, 1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:

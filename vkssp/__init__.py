@@ -15,11 +15,13 @@ from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
 from vkssp.pool import SolverPool
 from vkssp.reading import read_graph
+from vkssp.routing.assignment import Assignment
 from vkssp.routing.route import Leg, Place, Route, Step
 from vkssp.routing.router import Router
 from vkssp.routing.table import Table
 from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
+from vkssp.solvers.nearest import NearestSources
 from vkssp.streets import Streets
 
 __version__ = "0.1.0"
@@ -27,6 +29,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
+    "Assignment",
     "DeviceError",
     "DistanceOverflowError",
     "FormatError",
@@ -34,6 +37,7 @@ __all__ = [
     "GraphError",
     "Leg",
     "MemoryShortageError",
+    "NearestSources",
     "NoRouteError",
     "Order",
     "Place",

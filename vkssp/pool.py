@@ -26,6 +26,7 @@ from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.dealing import Dealing, Hand
 from vkssp.solvers.gate import Gate
 from vkssp.solvers.groups import Groups, checked_groups
+from vkssp.solvers.nearest import NearestSources
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.tables import Tables
 from vkssp.traffic import changed_weights
@@ -226,6 +227,12 @@ class SolverPool(Resource, Tables):
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets; see `Solver.search_path`."""
         return self._ask(lambda solver: solver.search_path(seeds, targets))
+
+    def nearest_sources(
+        self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
+    ) -> NearestSources:
+        """Return the nearest of many sources to every node, from one device; see `Solver.nearest_sources`."""
+        return self._ask(lambda solver: solver.nearest_sources(sources, offsets, limit))
 
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances to all devices; otherwise the first route on each does it."""

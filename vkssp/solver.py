@@ -15,15 +15,16 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
 from vkssp.solvers.base import COUNTING, Outcome, Terminal
 from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.solvers.nearest import Nearest
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.session import OVERFLOW, Session
+from vkssp.solvers.session import OVERFLOW
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
 from vkssp.solvers.terminals import terminals
 from vkssp.traffic import changed_weights
 
 
-class Solver(Session, Tables):
+class Solver(Nearest, Tables):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
@@ -121,7 +122,8 @@ class Solver(Session, Tables):
         Parameters
         ----------
         seeds : sequence of (int, int)
-            Nodes, each with the weight between it and the place that is meant; it counts.
+            Nodes, each with the weight between it and the place that is meant; it counts. Any number of them;
+            `nearest_sources` also tells which one is the best.
 
         Returns
         -------
@@ -131,13 +133,13 @@ class Solver(Session, Tables):
         Raises
         ------
         QueryError
-            If there is no such node, no seed, or too many of them.
+            If there is no such node, or no seed.
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         """
         with self.holding():
             prepared = self._prepared
-            outcome = self._run(terminals(prepared, seeds, "source"), [])
+            outcome = self._run(terminals(prepared, seeds, "source", None), [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
@@ -200,7 +202,7 @@ class Solver(Session, Tables):
         ----------
         seeds, targets : sequence of (int, int)
             Nodes, each with the weight between it and the place that is meant. With targets the search ends as soon as
-            the best of them is known.
+            the best of them is known; without, there may be any number of seeds.
 
         Raises
         ------

@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from vkssp.commands import algorithms, bench, devices, distances, import_, info, isochrone, nearest, route, table
+from vkssp.commands import (
+    algorithms,
+    assign,
+    bench,
+    devices,
+    distances,
+    import_,
+    info,
+    isochrone,
+    nearest,
+    route,
+    table,
+)
 from vkssp.commands.common import Result
 
 
@@ -28,6 +40,7 @@ COMMANDS: dict[str, Command] = {
     "info": info,
     "route": route,
     "table": table,
+    "assign": assign,
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.cpu.cells import HostCells
 from vkssp.cpu.host import HostGraph, array_bytes
 from vkssp.cpu.walker import HostWalker
 from vkssp.gpu.resource import Resource
@@ -126,6 +127,10 @@ class HostSearch(Resource):
     def walker(self) -> HostWalker:
         """Return a walker along the distances of this algorithm's searches."""
         return HostWalker(self._graph, self)
+
+    def cells(self, most_seeds: int) -> HostCells:
+        """Return what finds nearest seeds; see `Algorithm`."""
+        return HostCells(self._graph, self, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> HostReader:
         """Return a reader of the distances of some nodes; see `Algorithm`."""

@@ -84,33 +84,22 @@ class Surroundings:
             Nodes, each with the weight between it and the place that is meant.
         """
         reduction = self.reduction
+        nodes, offsets = np.array(seeds, np.int64).reshape(-1, 2).T
+        part = reduction.component[nodes]
+        removed = part != UNREACHABLE
         exits: dict[int, int] = {}
-        parts: dict[int, list[Terminal]] = {}
-        nodes, distances, overflow = [np.empty(0, np.uint32)], [np.empty(0, np.int64)], False
-        for node, offset in seeds:
-            part = int(reduction.component[node])
-            if part != UNREACHABLE:
-                parts.setdefault(part, []).append((node, offset))
-                continue
-            core = int(reduction.records[node, 0])
-            exits[core] = min(offset, exits.get(core, UNREACHABLE))
-        for part, some in parts.items():
-            found = self._search(part, some)
-            nodes.append(found[0])
-            distances.append(found[1])
-            for core, distance in zip(found[2], found[3], strict=True):
-                if distance < UNREACHABLE:
-                    exits[core] = min(distance, exits.get(core, UNREACHABLE))
-                else:
-                    overflow = True
-        near, far = np.concatenate(nodes), np.concatenate(distances)
-        if len(far) and int(far.max()) >= UNREACHABLE:
-            fits = far < UNREACHABLE
-            near, far, overflow = near[fits], far[fits], True
-        return Inside(near, far.astype(np.uint32), exits, overflow)
+        cores = reduction.records[nodes[~removed], 0]
+        _put_least(exits, cores, offsets[~removed])
+        if not removed.any():
+            return Inside(np.empty(0, np.uint32), np.empty(0, np.uint32), exits, False)
+        near, far, left, distances = self._search(nodes[removed], offsets[removed], part[removed])
+        fits, leaves = far < UNREACHABLE, distances < UNREACHABLE
+        _put_least(exits, left[leaves], distances[leaves])
+        overflow = not (fits.all() and leaves.all())
+        return Inside(near[fits], far[fits].astype(np.uint32), exits, overflow)
 
-    def _search(self, part: int, seeds: Sequence[Terminal]) -> tuple[Uint32s, Int64s, list[int], list[int]]:
-        """Search from seeds in one component.
+    def _search(self, nodes: Int64s, offsets: Int64s, part: Uint32s) -> tuple[Uint32s, Int64s, Uint32s, Int64s]:
+        """Search from removed nodes, each in its component.
 
         Returns
         -------
@@ -118,32 +107,53 @@ class Surroundings:
             Removed nodes that are reached, uint32.
         distances : numpy.ndarray
             Their distances, int64.
-        exits, exit_distances : list of int
-            Core nodes around them that are reached, by their ids in the core, and their distances.
+        exits, exit_distances : numpy.ndarray
+            Core nodes around them that are reached, by their ids in the core, perhaps more than once, uint32, and their
+            distances, int64.
         """
         from scipy import sparse
         from scipy.sparse import csgraph
 
         reduction = self.reduction
-        begin, end = reduction.first_member[part : part + 2].tolist()
-        first_exit, last_exit = self._first_exit[part : part + 2].tolist()
-        size, count = end - begin, end - begin + last_exit - first_exit
-        first, last = int(self._rows[begin]), int(self._rows[end])
+        parts, of_seed = np.unique(part, return_inverse=True)
+        begin = reduction.first_member[parts].astype(np.int64)
+        size = reduction.first_member[parts + 1] - begin
+        first_exit = self._first_exit[parts]
+        around = self._first_exit[parts + 1] - first_exit
+        each = size + around
+        # Where each component begins, of which the core nodes around it come last.
+        base = np.cumsum(each) - each
+        members, exits = _ranges(begin, size), _ranges(first_exit, around)
+        inside, outside = _ranges(base, size), _ranges(base + size, around)
+        first_arc = self._rows[begin]
+        num_arcs = self._rows[begin + size] - first_arc
+        arcs = _ranges(first_arc, num_arcs)
         # One node more, with an arc to every seed.
-        rows = np.full(count + 2, last - first, np.int32)
-        rows[:size] = self._rows[begin:end] - first
-        rows[-1] += len(seeds)
-        head = np.concatenate([self._head[first:last], self._place[[node for node, _ in seeds]]])
-        weight = np.concatenate([self._weight[first:last], [offset for _, offset in seeds]])
-        matrix: Any = sparse.csr_array((weight, head, rows), shape=(count + 1, count + 1))
+        hub = int(each.sum())
+        degree = np.zeros(hub + 1, np.int64)
+        degree[inside], degree[hub] = self._rows[members + 1] - self._rows[members], len(nodes)
+        rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)]).astype(np.int32)
+        heads = [self._head[arcs] + np.repeat(base, num_arcs), self._place[nodes] + base[of_seed]]
+        weight = np.concatenate([self._weight[arcs], offsets])
+        matrix: Any = sparse.csr_array((weight, np.concatenate(heads).astype(np.int32), rows), shape=(hub + 1, hub + 1))
         # Exact, as sums of whole numbers up to 2**53 are in this type.
-        distance = csgraph.dijkstra(matrix, indices=count)
-        inside, outside = distance[:size], distance[size:count]
-        reached = np.flatnonzero(np.isfinite(inside))
-        left = np.flatnonzero(np.isfinite(outside))
+        distance = csgraph.dijkstra(matrix, indices=hub)
+        reached, left = np.isfinite(distance[inside]), np.isfinite(distance[outside])
         return (
-            reduction.members[begin + reached],
-            inside[reached].astype(np.int64),
-            self._exit[first_exit + left].tolist(),
-            outside[left].astype(np.int64).tolist(),
+            reduction.members[members[reached]],
+            distance[inside[reached]].astype(np.int64),
+            self._exit[exits[left]],
+            distance[outside[left]].astype(np.int64),
         )
+
+
+def _ranges(first: Int64s, count: Int64s) -> Int64s:
+    """Return the whole numbers of some ranges, one after the other."""
+    end = np.cumsum(count)
+    return np.repeat(first - (end - count), count) + np.arange(end[-1])
+
+
+def _put_least(least: dict[int, int], keys: Uint32s, values: Int64s) -> None:
+    """Put values into a dictionary, the least for each key."""
+    for key, value in zip(keys.tolist(), values.tolist(), strict=True):
+        least[key] = min(value, least.get(key, UNREACHABLE))

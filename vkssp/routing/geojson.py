@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def places_of(route: Route) -> list[Place]:
     return [route.origin or first, *route.vias, route.destination or last]
 
 
-def _point(place: Place, role: str) -> dict[str, Any]:
+def point_of(place: Place, role: str) -> dict[str, Any]:
+    """Return a place as a feature."""
     return {
         "type": "Feature",
         "properties": {
@@ -89,8 +90,10 @@ def _point(place: Place, role: str) -> dict[str, Any]:
     }
 
 
-def _line(points: npt.NDArray[np.float64]) -> dict[str, Any]:
+def line_of(points: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Return a line, cut where it crosses the 180th meridian, as RFC 7946 wants it (section 3.1.9)."""
+    if len(points) > 1 and not (np.abs(np.diff(points[:, 1])) > 180.0).any():
+        return {"type": "LineString", "coordinates": (points[:, ::-1].round(_DECIMALS) + 0.0).tolist()}
     line: list[list[float]] = []
     lines = [line]
     for lat, lon in points.tolist():
@@ -128,7 +131,7 @@ def _steps(route: Route) -> list[dict[str, Any]]:
             if step.type == "arrive":
                 geometry: dict[str, Any] = {"type": "Point", "coordinates": _position(step.lat, step.lon)}
             else:
-                geometry = _line(leg.points[step.first : step.last + 1])
+                geometry = line_of(leg.points[step.first : step.last + 1])
             told = {key: value for key, value in asdict(step).items() if key not in ("lat", "lon", "first", "last")}
             features.append(
                 {"type": "Feature", "properties": {"role": "step", "leg": number, **told}, "geometry": geometry}
@@ -162,7 +165,7 @@ def route_geojson(route: Route) -> dict[str, Any]:
     """
     points, places = points_of(route), places_of(route)
     roles = ["from", *("via" for _ in places[2:]), "to"]
-    ends = [_point(place, role) for place, role in zip(places, roles, strict=True)]
+    ends = [point_of(place, role) for place, role in zip(places, roles, strict=True)]
     legs = [{"distance_m": _number(leg.distance_m), "duration_s": _number(leg.duration_s)} for leg in route.legs]
     return {
         "type": "FeatureCollection",
@@ -178,7 +181,7 @@ def route_geojson(route: Route) -> dict[str, Any]:
                     "query_ms": _number(route.query_ms),
                     **({"legs": legs} if len(legs) > 1 else {}),
                 },
-                "geometry": _line(points),
+                "geometry": line_of(points),
             },
             *ends,
             *_steps(route),
@@ -250,7 +253,33 @@ def write_collection(path: str | Path, collection: dict[str, Any]) -> None:
     FormatError
         If the file cannot be written.
     """
-    # ASCII only: names may hold bytes that are no UTF-8, and \u escapes carry them through any reader.
-    text = json.dumps(collection, allow_nan=False, separators=(",", ":"))
     with atomic_write(path) as stream:
-        stream.write(text.encode("ascii") + b"\n")
+        stream.write(_packed(collection) + b"\n")
+
+
+def write_features(path: str | Path, features: Iterable[dict[str, Any]]) -> None:
+    """Write features to a file, one after the other, so that they need not be in memory together.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write; it appears only when it is complete.
+    features : iterable of dict
+        The features.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(b'{"type":"FeatureCollection","features":[')
+        for number, feature in enumerate(features):
+            stream.write(b",\n" if number else b"\n")
+            stream.write(_packed(feature))
+        stream.write(b"\n]}\n")
+
+
+def _packed(value: dict[str, Any]) -> bytes:
+    # ASCII only: names may hold bytes that are no UTF-8, and \u escapes carry them through any reader.
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.geo import METRES_PER_DEGREE
-from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.routing.ends import first_arcs, part_weight
+from vkssp.graph import Uint32s
+from vkssp.routing.along import Begun, entered_at, open_parts
 from vkssp.routing.geojson import write_collection
-from vkssp.routing.lines import Snap
 from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.words import format_distance, format_duration
@@ -36,34 +35,6 @@ WIDTHS_M = (1.0, 10_000.0)
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
 _DECIMALS = 6  # of degrees, a tenth of a metre
-
-
-class Begun(NamedTuple):
-    """A street that the way begins on, from a point on it in one direction.
-
-    `low` and `high` are the parts of its polyline between which it runs, `rises` whether it begins at the lower one,
-    and `weight` is that of all of it.
-    """
-
-    polyline: int
-    low: float
-    high: float
-    rises: bool
-    weight: int
-
-
-def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
-    """Return the streets that a way begins on at a point, as far as no area to avoid is in the way."""
-    begun = set()
-    for arc, at in first_arcs(index, snap):
-        part = 1.0 - at
-        if not index.is_open(arc, start := snap if at > 0.0 else None):
-            assert index.avoided is not None
-            part *= index.avoided.free_part(index.piece(arc, start))
-        rises = not bool(index.backward[arc])
-        span = (at, at + part) if rises else (1.0 - at - part, 1.0 - at)
-        begun.add(Begun(int(index.polyline_of[arc]), *span, rises, part_weight(index, arc, part)))
-    return sorted(begun)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,20 +166,12 @@ def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return which part of each polyline is reached from its start, and which from its end."""
-    graph = index.graph
-    from_tail = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
-    left = np.where(from_tail == UNREACHABLE, -1, limit - from_tail)
-    weight = graph.weight
-    if graph.streets is not None:
-        # First one turns, and does not get on meanwhile.
-        weight = graph.streets.without_turns(weight)
-        left -= graph.weight - weight
+    entered, weight = entered_at(index, distances)
+    left = limit - entered
     part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
     part[(left >= 0) & (weight == 0)] = 1.0
-    if graph.streets is not None:
-        part[graph.streets.carried] = 0.0  # nobody gets off in the middle of the sea
     if index.avoided is not None:
-        part = np.minimum(part, _open_parts(index))
+        part = np.minimum(part, open_parts(index))
     shares = []
     for backward in (False, True):
         share = np.zeros(index.num_polylines)
@@ -216,19 +179,6 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
         np.maximum.at(share, index.polyline_of[along], part[along])
         shares.append(share)
     return shares[0], shares[1]
-
-
-def _open_parts(index: StreetIndex) -> npt.NDArray[np.float64]:
-    """Return how much of each arc is before the first area to avoid, shape (num_arcs,)."""
-    assert index.avoided is not None
-    part = np.ones(index.graph.num_arcs)
-    touched = np.flatnonzero(index.avoided.touched[index.polyline_of])
-    # Several arcs may run along a street in the same direction.
-    sides = index.polyline_of[touched].astype(np.int64) * 2 + index.backward[touched]
-    _, one, which = np.unique(sides, return_index=True, return_inverse=True)
-    free = [index.avoided.free_part(index.piece(arc)) for arc in touched[one].tolist()]
-    part[touched] = np.array(free, np.float64)[which]
-    return part
 
 
 class _Plane:

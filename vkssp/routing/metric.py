@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.geo import haversine
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.routing.route import duration
 from vkssp.rows import own
 
 #: Durations, or whatever the graph's own weights are, and distances.
 METRICS = ("duration", "distance")
 #: Metres that one unit of weight stands for where distances are made least; 2**32 of them go round the Earth ten times.
 METRES_PER_WEIGHT = 0.1
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What weights are.
+
+    Attributes
+    ----------
+    name : str
+        ``"duration"``, ``"distance"``, or ``"weight"`` where they are neither.
+    per_weight : float
+        Seconds or metres that one is; 1 where weights are neither.
+    """
+
+    name: str
+    per_weight: float
+
+    def values(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; weights that are neither as uint32."""
+        if self.name == "weight":
+            return weight.astype(np.uint32, copy=False)
+        return np.where(weight == UNREACHABLE, np.nan, weight * self.per_weight).astype(np.float32)
+
+    def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
+        """Return limits in seconds, metres or weights as weights, rising; `name` is what they are called.
+
+        Raises
+        ------
+        QueryError
+            If one is not more than 0 or passes 32 bits, or there is none.
+        """
+        try:
+            weights = sorted({math.ceil(float(limit) / self.per_weight) for limit in limits})
+        except (TypeError, ValueError, OverflowError):
+            weights = []
+        if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
+            what = "metres" if self.name == "distance" else "seconds or weights"
+            told = limits if name == "limits" else limits[0]
+            raise QueryError(f"{name} is {told!r}; give {what}, more than 0, that fit into 32 bits")
+        return weights
+
+
+def unit_of(graph: Graph, metric: str) -> Unit:
+    """Return what the weights of a graph are when a metric is made least."""
+    if metric == "distance":
+        return Unit("distance", METRES_PER_WEIGHT)
+    seconds = duration(graph, 1)
+    return Unit("weight", 1.0) if seconds is None else Unit("duration", seconds)
 
 
 def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:

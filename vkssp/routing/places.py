@@ -52,6 +52,17 @@ def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
         raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
 
 
+def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str) -> list[LatLon]:
+    """Return places as pairs of floats, or raise `QueryError`, which calls each `name`, with its number from 0."""
+    if not isinstance(places, Sequence | np.ndarray):
+        raise QueryError(f"{name}s is {places!r}; give a list of pairs of latitude and longitude")
+    if len(places) == 0:
+        raise QueryError(f"there are no {name}s; give at least one")
+    for row, place in enumerate(places):
+        check_place(index, place, f"{name} {row}")
+    return [(float(lat), float(lon)) for lat, lon in places]
+
+
 def no_road(place: LatLon, name: str) -> QueryError:
     """Return the error for a place that is far from any road."""
     far = f"over {MAX_SNAP_M / 1000:.0f} km from any road of this map"
@@ -103,6 +114,19 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
         if snap is None:
             raise no_road(place, name)
         found.append(snap)
+    return found
+
+
+def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
+    """Return the points that places are snapped to from which one wants to get anywhere.
+
+    Those on streets that lead nowhere give way to the nearest on one from which the network can be reached.
+    """
+    found = snapped(index, places, names)
+    away = [i for i, snap in enumerate(found) if index.on_island(snap) or not index.leaves(snap)]
+    where = np.array([tuple(map(float, places[i])) for i in away], np.float64).reshape(-1, 2)
+    for i, other in zip(away, index.nearest_of_each(where, leaving=True), strict=True):
+        found[i] = other or found[i]
     return found
 
 

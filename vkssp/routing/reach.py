@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -11,12 +10,12 @@ import numpy as np
 
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.routing.along import begun_streets
 from vkssp.routing.ends import find_starts
-from vkssp.routing.isochrone import WIDTHS_M, Isochrone, begun_streets, isochrones
+from vkssp.routing.isochrone import WIDTHS_M, Isochrone, isochrones
 from vkssp.routing.lines import Snap
-from vkssp.routing.metric import METRES_PER_WEIGHT
-from vkssp.routing.places import LatLon, check_place, place_of, snapped
-from vkssp.routing.route import duration
+from vkssp.routing.metric import unit_of
+from vkssp.routing.places import LatLon, check_place, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.tables import Tables
@@ -52,14 +51,12 @@ def isochrones_around(
     """
     for origin, name in zip(origins, names, strict=True):
         check_place(index, origin, name)
-    metres = METRES_PER_WEIGHT if metric == "distance" else None
-    weights = _weights(limits, metres or duration(index.graph, 1) or 1.0, "metres" if metres else "seconds or weights")
+    unit = unit_of(index.graph, metric)
+    weights = unit.limits(limits)
+    metres = unit.per_weight if metric == "distance" else None
     if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
         raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-    starts = [
-        index.nearest(*origin, leaving=True) or start if index.on_island(start) or not index.leaves(start) else start
-        for origin, start in zip(origins, snapped(index, origins, names), strict=True)
-    ]
+    starts = starting_points(index, origins, names)
     seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
 
     def make() -> Iterator[list[Isochrone]]:
@@ -69,16 +66,6 @@ def isochrones_around(
             yield [_around(one, index, origin, start, metres) for one in found]
 
     return make()
-
-
-def _weights(limits: Sequence[float], unit: float, what: str) -> list[int]:
-    try:
-        weights = sorted({math.ceil(float(limit) / unit) for limit in limits})
-    except (TypeError, ValueError, OverflowError):
-        weights = []
-    if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
-        raise QueryError(f"limits is {limits!r}; give {what}, more than 0, that fit into 32 bits")
-    return weights
 
 
 def _distances(

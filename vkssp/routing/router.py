@@ -13,19 +13,18 @@ import numpy.typing as npt
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.gpu.several import Devices
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.pool import solver_on
 from vkssp.routing.areas import Areas, read_areas
-from vkssp.routing.course import course_of
+from vkssp.routing.assignment import Assignment, assign
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
-from vkssp.routing.legs import Way, find_ways
-from vkssp.routing.lines import Snap
-from vkssp.routing.metric import measured_by
-from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, place_of, text
+from vkssp.routing.join import joined, leg_of
+from vkssp.routing.legs import find_ways
+from vkssp.routing.metric import measured_by, unit_of
+from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, text
 from vkssp.routing.reach import isochrones_around
-from vkssp.routing.route import Leg, Place, Route, duration
+from vkssp.routing.route import Place, Route
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.steps import steps_of
 from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
@@ -174,10 +173,10 @@ class Router(Resource):
             if not isinstance(ways, int):
                 ends = pairwise(zip(places, snaps, strict=True))
                 legs = [
-                    _leg(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
+                    leg_of(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
                     for number, (pair, way) in enumerate(zip(ends, ways, strict=True), 1)
                 ]
-                return self._joined(legs, began)
+                return joined(legs, self.solver, began)
             failed = ways
         between = ", or an area to avoid lies between them" if index.avoided is not None else ""
         raise NoRouteError(
@@ -266,6 +265,38 @@ class Router(Resource):
         with self.solver.holding():
             return isochrones_around(self.solver, self.index, self.metric, origins, names, limits, width_m)
 
+    def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
+        """Return which of some places is the nearest to each node and each part of a street, all from one search.
+
+        Places are snapped as for isochrones; ways lead from them. Where several are equally near, it is the first.
+
+        Parameters
+        ----------
+        sources : sequence of (float, float)
+            Latitude and longitude in degrees, any number of them.
+        limit : float, optional
+            Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. What is
+            farther from all places belongs to none.
+
+        Returns
+        -------
+        Assignment
+            By node in `Assignment.source` and `Assignment.values`; streets by its `geojson`, or all by its `write`.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, in an area to avoid or far from any road, there are no places, or the limit is
+            not more than 0 or passes 32 bits.
+        DistanceOverflowError
+            If a shortest way does not fit into 32 bits, and there is no limit.
+        """
+        with self.solver.holding():
+            index = self.index
+            unit = unit_of(index.graph, self.metric)
+            most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+            return assign(self.solver, index, unit, sources, most)
+
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
     ) -> Table:
@@ -341,51 +372,3 @@ class Router(Resource):
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)
         return change
-
-    def _joined(self, legs: Sequence[Leg], began: float) -> Route:
-        """Return the route of some legs, each of which begins where the one before ends."""
-        durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
-        points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
-        return Route(
-            nodes=np.concatenate([leg.nodes for leg in legs]),
-            arcs=np.concatenate([leg.arcs for leg in legs]),
-            weight=sum(leg.weight for leg in legs),
-            points=np.concatenate(points),
-            distance_m=sum(leg.distance_m for leg in legs),
-            duration_s=sum(durations) if len(durations) == len(legs) else None,
-            origin=legs[0].origin,
-            destination=legs[-1].destination,
-            device=self.solver.device.info.name,
-            algorithm=self.solver.algorithm,
-            query_ms=1e3 * (time.perf_counter() - began),
-            parts=np.concatenate([leg.parts for leg in legs]),
-            legs=tuple(legs),
-        )
-
-
-def _leg(
-    index: StreetIndex,
-    graph: Graph,
-    begin: tuple[LatLon, Snap],
-    end: tuple[LatLon, Snap],
-    way: Way,
-    told: tuple[int, bool] | None,
-) -> Leg:
-    """Return the leg along a way between two places, each with the point that it was snapped to.
-
-    `told` is its number and whether it is the last one, where its steps are to be told.
-    """
-    course = course_of(index, graph, way, begin[1], end[1])
-    destination = place_of(index, *end)
-    return Leg(
-        nodes=course.nodes,
-        arcs=course.arcs,
-        parts=course.parts,
-        weight=way.weight,
-        points=course.points,
-        distance_m=float(course.metres.sum()),
-        duration_s=duration(graph, int(course.weights.sum())),
-        origin=place_of(index, *begin),
-        destination=destination,
-        steps=() if told is None else steps_of(index, graph, course, destination, *told),
-    )

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.lines import Snap
-from vkssp.routing.places import LatLon, check_place, snapped
+from vkssp.routing.places import LatLon, listed_places, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.sums import Figure, Floats
 from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
@@ -26,10 +25,8 @@ from vkssp.solvers.tables import Tables
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
     """Return places as an array, and the points that they are snapped to; errors name the row."""
-    for row, place in enumerate(places):
-        check_place(index, place, f"{name} {row}")
-    where = np.array([tuple(map(float, place)) for place in places], np.float64)
-    return where, snapped(index, where.tolist(), [f"{name} {row}" for row in range(len(where))])
+    where = listed_places(index, places, name)
+    return np.array(where), snapped(index, where, [f"{name} {row}" for row in range(len(where))])
 
 
 class _Snapped:
@@ -186,11 +183,6 @@ def table_of_places(
     sources, targets : sequence of (float, float)
         Latitude and longitude in degrees; by default targets are the sources.
     """
-    for places, name in ((sources, "sources"), (targets, "targets")):
-        if places is not None and not isinstance(places, Sequence | np.ndarray):
-            raise QueryError(f"{name} is {places!r}; give a list of pairs of latitude and longitude")
-        if places is not None and len(places) == 0:
-            raise QueryError(f"there are no {name}; give at least one")
     maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
     known = _snapped(index, sources, "source")
     here = _Snapped(index, *known, leaving=True)

@@ -15,7 +15,7 @@ from vkssp.graph import Uint32s
 
 #: A node and what it takes to get there from the place that is meant, or from there to it.
 Terminal = tuple[int, int]
-#: Seeds and targets that one search may have, each.
+#: Seeds and targets that one search for targets may have, each; one for all distances has as many seeds as it likes.
 MAX_TERMINALS = 64
 #: What a search may count: only its iterations, also its work in total, or that of every iteration.
 COUNTING = ("iterations", "totals", "trace")
@@ -181,6 +181,19 @@ class Reader(Protocol):
         """Give back what it holds."""
 
 
+class Labels(Protocol):
+    """Finds which seed of an algorithm's last search each node is nearest to."""
+
+    closed: bool
+    most_seeds: int
+
+    def find(self, seeds: Uint32s) -> Uint32s:
+        """Return the label of each node, given node, offset and label of each seed, no node twice."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
 class Algorithm(Protocol):
     """A search with buffers of its own, to be run any number of times by one thread at a time."""
 
@@ -211,6 +224,9 @@ class Algorithm(Protocol):
 
     def reader(self, nodes: Uint32s) -> Reader:
         """Return a reader of the distances of some nodes, by the numbers that they have in the prepared graph."""
+
+    def cells(self, most_seeds: int) -> Labels:
+        """Return what finds the nearest of so many seeds at most for all nodes."""
 
     def close(self) -> None:
         """Give back the buffers."""

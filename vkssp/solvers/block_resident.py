@@ -117,7 +117,7 @@ class BlockResident(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         _, block = self._sizes()
-        own = 24 * -(-self._num_nodes // block)
+        own = 28 * -(-self._num_nodes // block)
         return own + missing_bytes(self._graph, block, at_most=at_most)
 
     def _sizes(self) -> tuple[int, int]:
@@ -143,8 +143,8 @@ class BlockResident(DeviceAlgorithm):
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
         self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
         self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
-        most = 4 * (self.terminals.nbytes // 8)
-        self._seed_blocks = Buffer(self._device, most, mapped=True, name="the blocks of the seeds", owner=self)
+        blocks = 4 * self._num_blocks
+        self._seed_blocks = Buffer(self._device, blocks, mapped=True, name="the blocks of the seeds", owner=self)
         self._parts.append(self._seed_blocks)
         kernel = self._kernel(
             "block_resident",

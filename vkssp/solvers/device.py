@@ -16,10 +16,12 @@ from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, ROW, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.cells import Cells
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.loop import Loop
 from vkssp.solvers.path import PathWalker
+from vkssp.solvers.terminals import least_of_each
 
 #: The twin of Loop in shaders/include/loop.glsl, with which every state begins.
 LOOP = np.dtype(
@@ -159,6 +161,10 @@ class DeviceAlgorithm(Resource):
         self.distances = self._buffer("the distances", 4 * num_distances)
         most = 16 * MAX_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
+        self.seeds = self.terminals
+        # For more seeds than those have room for, made when they are first asked for.
+        self._many: tuple[Buffer, Bindings] | None = None
+        self._most_seeds = 0
         self.state = self._buffer("the state", self.STATE.itemsize)
         self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
         self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
@@ -258,8 +264,7 @@ class DeviceAlgorithm(Resource):
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`."""
-        places = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        self.terminals.view()[: len(places)] = places
+        seeds = self._place(seeds, targets)
         initial = self._first.view(self.STATE)
 
         def begin(recording: Recording) -> None:
@@ -269,9 +274,11 @@ class DeviceAlgorithm(Resource):
             if self._afterwards is not None:
                 self._afterwards.begin(recording)
             recording.barrier("transfer", "compute")
-            recording.bind(self._start)
-            recording.push(self._start, len(seeds))
-            recording.dispatch(-(-len(seeds) // self._start.kernel.workgroup_size))
+            start = self._start if self._many is None or self.seeds is self.terminals else self._many[1]
+            recording.bind(start)
+            recording.push(start, len(seeds))
+            groups = -(-len(seeds) // start.kernel.workgroup_size)
+            recording.dispatch(min(groups, self._device.limits.workgroups))
             recording.barrier()
 
         while True:
@@ -290,6 +297,35 @@ class DeviceAlgorithm(Resource):
             totals = np.ascontiguousarray(state["totals"]).view("<u8") + state["work"]
             counters.update(zip(TOTALS, totals.tolist(), strict=True))
         return Outcome(int(state["best"]), bool(state["overflow"]), milliseconds, counters)
+
+    def _place(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Sequence[Terminal]:
+        """Put seeds and targets where the device finds them, and return the seeds that are there.
+
+        Where they are many there are no targets, and nobody asks which of them a way begins at. So of each node only
+        the best is left.
+        """
+        places = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
+        self.seeds = self.terminals
+        if places.nbytes > self.terminals.nbytes:
+            places = places[least_of_each(*places.T)]
+            seeds = [(node, offset) for node, offset in places.tolist()]
+        if places.nbytes > self.terminals.nbytes:
+            if self._many is None or len(places) > self._most_seeds:
+                self._many = self._make_many(len(places))
+            self.seeds, _ = self._many
+        self.seeds.view()[: places.size] = places.reshape(-1)
+        return seeds
+
+    def _make_many(self, count: int) -> tuple[Buffer, Bindings]:
+        """Return room for so many seeds, and what begins a search from there; what there was before is closed."""
+        self._most_seeds = 1 << (count - 1).bit_length()
+        buffer = Buffer(self._device, 8 * self._most_seeds, mapped=True, name="the seeds", owner=self)
+        start = self._start.kernel.on(self.distances, buffer)
+        # Anew, so that it is younger, and closed before what was submitted with it goes; and has room for them itself.
+        self._make_loop()
+        for part in reversed(self._many or ()):
+            part.close()
+        return buffer, start
 
     def _spread(self) -> None:
         """Deal the work out to more workgroups, because the device ends the loops of its invocations too early."""
@@ -313,6 +349,10 @@ class DeviceAlgorithm(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def cells(self, most_seeds: int) -> Cells:
+        """Return what finds nearest seeds; see `Algorithm`."""
+        return Cells(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""

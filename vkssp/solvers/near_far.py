@@ -87,6 +87,11 @@ class NearFar(DeviceAlgorithm):
         self._capacity = dict.fromkeys(_QUEUES.values(), self._first_capacity)
         super()._make()
 
+    def _make_loop(self) -> None:
+        while self._capacity["near queue"] < self._most_seeds:  # which it begins with
+            self._lengthen("near queue")
+        super()._make_loop()
+
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
         many_arcs = self._has_many_arcs
@@ -124,7 +129,7 @@ class NearFar(DeviceAlgorithm):
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
-        recording.copy(self.terminals, self._queues[0], 8 * num_seeds)
+        recording.copy(self.seeds, self._queues[0], 8 * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         reached = 0
@@ -148,10 +153,13 @@ class NearFar(DeviceAlgorithm):
 
     def _grow(self, names: Sequence[str]) -> None:
         for name in names:
-            if self._capacity[name] >= self._most:
-                raise DeviceError(
-                    f"the {name} of near_far has more entries than the {self._most} that {self._device.info.name} "
-                    "can bind; choose another algorithm, such as delta_step"
-                )
-            self._capacity[name] = min(2 * self._capacity[name], self._most)
+            self._lengthen(name)
         self._make_loop()
+
+    def _lengthen(self, name: str) -> None:
+        if self._capacity[name] >= self._most:
+            raise DeviceError(
+                f"the {name} of near_far has more entries than the {self._most} that {self._device.info.name} "
+                "can bind; choose another algorithm, such as delta_step"
+            )
+        self._capacity[name] = min(2 * self._capacity[name], self._most)

@@ -32,6 +32,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.reduction import Reduction, with_components
 from vkssp.reduction.inside import Inside, Surroundings
 from vkssp.solvers.base import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.solvers.cells import Cells
 from vkssp.solvers.device import DeviceAlgorithm
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
@@ -175,7 +176,8 @@ class ReducedSearch(Resource):
         """Find distances; see `Algorithm`."""
         graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        self.terminals.view()[: len(places)] = places
+        if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
+            self.terminals.view()[: len(places)] = places
         found = graph.surroundings.search(seeds)
         best, through, overflow = self._targets(targets, found)
         near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
@@ -185,7 +187,7 @@ class ReducedSearch(Resource):
         self._near_words.view()[:2] = 0
         self._near_words.view()[: len(used)] = used
         # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
-        fits = len(found.exits) + len(through) <= inner.terminals.nbytes // 8
+        fits = not targets or len(found.exits) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
         if found.exits:
             outcome = inner.search(list(found.exits.items()), list(through.items()) if fits else [])
@@ -285,6 +287,10 @@ class ReducedSearch(Resource):
     def walker(self) -> PathWalker:
         """Return a walker along the distances of the whole graph; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
+
+    def cells(self, most_seeds: int) -> Cells:
+        """Return what finds nearest seeds, in the whole graph; see `Algorithm`."""
+        return Cells(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""

@@ -14,7 +14,7 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import Algorithm, Outcome, Reader, Terminal, Walker
+from vkssp.solvers.base import MAX_TERMINALS, Algorithm, Outcome, Reader, Terminal, Walker
 from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
@@ -258,7 +258,9 @@ class Session(Resource):
     def _terminals(
         self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
     ) -> tuple[list[Terminal], list[Terminal]]:
-        return terminals(self._prepared, seeds, "source"), terminals(self._prepared, targets, "target")
+        # Who looks for no target may have any number of seeds.
+        most = MAX_TERMINALS if len(targets) else None
+        return terminals(self._prepared, seeds, "source", most), terminals(self._prepared, targets, "target")
 
     def _check_open(self) -> None:
         if self.closed:

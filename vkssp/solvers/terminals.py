@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,9 @@ from vkssp.solvers.base import MAX_TERMINALS, Terminal
 from vkssp.solvers.prepare import PreparedGraph
 
 
-def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) -> list[Terminal]:
+def terminals(
+    prepared: PreparedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
+) -> list[Terminal]:
     """Return places by the ids of a prepared graph.
 
     Parameters
@@ -25,14 +28,17 @@ def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) ->
         Nodes, by the caller's ids, each with a weight.
     name : str
         What they are, ``"source"``, of which there has to be one, or ``"target"``.
+    most : int, optional
+        How many there may be; None for any number.
 
     Raises
     ------
     QueryError
         If there is no such node, a weight is out of range, or there are too many places, or no source.
     """
-    if len(places) > MAX_TERMINALS or (name == "source" and len(places) == 0):
-        raise QueryError(f"there are {len(places)} places named {name}; give 1 to {MAX_TERMINALS}")
+    if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
+        wanted = "at least 1" if most is None else f"1 to {most}"
+        raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
     result = []
     for place in places:
         try:
@@ -47,6 +53,14 @@ def terminals(prepared: PreparedGraph, places: Sequence[Terminal], name: str) ->
             raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
         result.append((_node(prepared, node, name), weight))
     return result
+
+
+def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return, for each node that is there, by rising nodes, the index of its least offset, the first of equal ones."""
+    order = np.lexsort((offsets, nodes))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = np.diff(nodes[order].astype(np.int64)) > 0
+    return order[first]
 
 
 def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:

@@ -1,0 +1,75 @@
+// Hooks nodes to others through which a shortest path to them leads. First each node to some one, which makes a forest of
+// shortest paths; later, where several such paths lead from different sources, to one with a lesser label. An arc (u, v)
+// is on a shortest path if dist[u] + weight = dist[v]. These arcs form no cycle but loops of weight zero, which are left
+// out (see vkssp/solvers/prepare.py), so hooking never closes one.
+//
+// An invocation takes a few arcs, not nodes, so that no large node holds up the others; the tail of the first of them is
+// looked for among those of the workgroup's arcs.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "cells_state.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer FirstOut { uint first_out[]; };
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
+layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 3) coherent buffer Labels { uint label[]; };
+layout(std430, binding = 4) coherent buffer Parents { uint parent[]; };
+layout(std430, binding = 5) coherent buffer StateBuffer { Cells state; };
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+    uint num_arcs;
+    uint is_first;
+};
+
+const uint ARCS_EACH = 8;
+shared uint outermost[2];  // tails of the first and the last of the workgroup's arcs
+shared bool changed;
+
+// The last of some nodes whose arcs begin at an arc or before it: its tail, if that is among them.
+uint tail_of(uint arc, uint low, uint high) {
+    while (low < high) {
+        uint middle = high - (high - low) / 2;
+        if (first_out[middle] <= arc) low = middle;
+        else high = middle - 1;
+    }
+    return low;
+}
+
+void main() {
+    uint lid = gl_LocalInvocationIndex, chunk = ARCS_EACH * gl_WorkGroupSize.x;
+    if (lid == 0) changed = false;
+    for (uint first = chunk * gl_WorkGroupID.x; first < num_arcs; first += chunk * gl_NumWorkGroups.x) {
+        uint end = min(num_arcs - first, chunk) + first;
+        barrier();
+        // A workgroup may have one invocation.
+        for (uint i = lid; i < 2; i += gl_WorkGroupSize.x) {
+            outermost[i] = tail_of(i == 0 ? first : end - 1, 0, num_nodes - 1);
+        }
+        barrier();
+        uint arc = first + ARCS_EACH * lid, last = min(arc + ARCS_EACH, end), high = outermost[1];
+        uint tail = arc < last ? tail_of(arc, outermost[0], high) : 0;
+        for (; arc < last; ++arc) {
+            // The same tail as before or the next one, unless nodes without arcs lie in between.
+            if (first_out[tail + 1] <= arc) ++tail;
+            if (first_out[tail + 1] <= arc) tail = tail_of(arc, tail + 1, high);
+            uvec2 head_weight = arcs[arc];
+            uint head = head_weight.x, distance = dist[head];
+            if (distance == UNREACHABLE || head == tail || extend(dist[tail], head_weight.y) != distance) continue;
+            if (is_first != 0) {
+                atomicMin(parent[head], tail);
+                continue;
+            }
+            uint lesser = label[tail];
+            if (lesser < label[head] && lesser < atomicMin(label[head], lesser)) {
+                // Whichever hooks it last: all of them are on shortest paths.
+                atomicExchange(parent[head], tail);
+                changed = true;
+            }
+        }
+    }
+    barrier();
+    if (lid == 0 && changed) atomicOr(state.changed, 1);
+}

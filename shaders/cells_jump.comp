@@ -1,0 +1,41 @@
+// Hands labels down a forest by pointer jumping: after k passes each node knows the least label of itself and the 2^k - 1
+// nodes before it on its path. Passes read pointers that the pass before wrote, and labels that may be newer, which know
+// of more nodes, not of less.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "cells_state.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer From { uint from[]; };
+layout(std430, binding = 1) writeonly restrict buffer To { uint to[]; };
+layout(std430, binding = 2) coherent buffer Labels { uint label[]; };
+layout(std430, binding = 3) coherent buffer StateBuffer { Cells state; };
+
+layout(push_constant) uniform Push {
+    uint num_nodes;
+    uint pass;
+};
+
+shared bool is_over, moves;
+
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+    if (lid == 0) {
+        is_over = pass > 0 && state.moves[pass - 1] == 0;
+        moves = false;
+    }
+    barrier();
+    if (is_over) return;
+    for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        uint before = from[node], next = UNREACHABLE;
+        if (before != UNREACHABLE) {
+            next = from[before];
+            atomicMin(label[node], label[before]);
+            if (next != UNREACHABLE) moves = true;
+        }
+        to[node] = next;
+    }
+    barrier();
+    if (lid == 0 && moves) atomicOr(state.moves[pass], 1);
+}

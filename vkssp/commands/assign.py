@@ -1,0 +1,114 @@
+"""The subcommand ``vkssp assign``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    add_solver,
+    check_outputs,
+    load,
+    solver_parameters,
+)
+from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE
+
+SUMMARY = "find which of many sources is the nearest to each node and street"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    add_graph(parser)
+    parser.add_argument(
+        "--sources",
+        required=True,
+        metavar="S.csv",
+        help="places or nodes, in a file as for 'vkssp table'; ways lead from them",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        metavar="N",
+        help="what is farther from all sources belongs to none: seconds, or metres with --metric distance, or weights "
+        "where those are no durations",
+    )
+    add_metric(parser)
+    add_avoid(parser)
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="write each node's source and how far it is (.csv, .npy), or streets by their sources (.geojson, places "
+        "only)",
+    )
+    add_solver(parser)
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Find the nearest source of each node, and write it."""
+    from vkssp.routing.assignment_file import check_assignment_ending, write_nodes
+    from vkssp.routing.metric import unit_of
+    from vkssp.routing.router import Router
+    from vkssp.routing.table_file import read_ends
+    from vkssp.solver import Solver
+
+    check_assignment_ending(args.output)
+    check_outputs(args)
+    parameters = solver_parameters(args)
+    ends = read_ends(args.sources)
+    if ends.places is None:
+        check_assignment_ending(args.output, streets=False)
+        if args.avoid is not None or args.metric != "duration":
+            raise QueryError("--avoid and --metric are for places, and these sources are nodes; leave them out")
+    graph = load(args)
+    choices = {} if ends.places is None else {"metric": args.metric, "avoid": args.avoid}
+    kind = Solver if ends.places is None else Router
+    began = time.perf_counter()
+    with kind(graph, args.algorithm, args.device, **choices, **parameters) as opened:
+        ready = time.perf_counter()
+        if isinstance(opened, Router):
+            assert ends.places is not None
+            solver, assignment = opened.solver, opened.assign(ends.places, args.limit)
+            nodes = assignment.nodes
+        else:
+            assert ends.nodes is not None
+            solver, unit = opened, unit_of(graph, args.metric)
+            limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
+            nodes = opened.nearest_sources(ends.nodes, limit=limit)
+        milliseconds = 1e3 * (time.perf_counter() - ready)
+        device, algorithm = solver.device.info.name, solver.algorithm
+    if isinstance(opened, Router):
+        assignment.write(args.output, ends.ids)
+    else:
+        write_nodes(args.output, graph, nodes, unit, ends.ids)
+    count = len(ends.ids)
+    per_source = np.bincount(nodes.source[nodes.source != UNREACHABLE], minlength=count)
+    result: dict[str, Any] = {
+        "sources": count,
+        "nodes": graph.num_nodes,
+        "reached": int(per_source.sum()),
+        "nodes_of_sources": per_source.tolist(),
+        "device": device,
+        "algorithm": algorithm,
+        "setup_ms": 1e3 * (ready - began),
+        "query_ms": milliseconds,
+        "output": args.output,
+    }
+    lines = [
+        f"{per_source.sum():,} of {graph.num_nodes:,} nodes reached from {count:,} sources, of which "
+        f"{np.count_nonzero(per_source):,} are the nearest to some",
+        f"most      {per_source.max():,} nodes are nearest to {ends.ids[int(per_source.argmax())]}",
+        f"device    {device}",
+        f"query     {milliseconds:.1f} ms with {algorithm}",
+        f"wrote     {args.output}",
+    ]
+    return result, lines

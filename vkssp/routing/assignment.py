@@ -1,0 +1,124 @@
+"""Facility assignment: which of some places serves each node and each street, because it is the nearest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.pool import SolverPool
+from vkssp.routing.along import Begun, begun_streets
+from vkssp.routing.ends import find_starts
+from vkssp.routing.metric import Unit
+from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
+from vkssp.routing.route import Place
+from vkssp.routing.served import Served, served_streets
+from vkssp.routing.snap import StreetIndex
+from vkssp.solver import Solver
+from vkssp.solvers.nearest import NearestSources
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Which place serves each node, and each part of each street.
+
+    Attributes
+    ----------
+    places : tuple of Place
+        The places, with the points on streets that they were snapped to.
+    nodes : NearestSources
+        For each node the weight of the way from the nearest place, and which one that is.
+    unit : Unit
+        What weights are.
+    limit : int
+        The largest weight of a way; 2**32 - 1 where there is no limit.
+    """
+
+    places: tuple[Place, ...]
+    nodes: NearestSources
+    unit: Unit
+    limit: int
+    _index: StreetIndex = field(repr=False)
+    _begun: tuple[tuple[int, Begun], ...] = field(repr=False)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that were made least."""
+        return self._index.graph
+
+    @property
+    def source(self) -> Uint32s:
+        """Which place serves each node, 2**32 - 1 where none does; shape (num_nodes,), uint32."""
+        return self.nodes.source
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """What it takes from there: seconds or metres, float32, NaN where none does; or weights; shape (num_nodes,)."""
+        return self.unit.values(self.nodes.distance)
+
+    @cached_property
+    def streets(self) -> Served:
+        """The parts of streets that each place serves."""
+        return served_streets(self._index, self.nodes, self._begun, self.limit)
+
+    def polyline(self, number: int) -> npt.NDArray[np.float64]:
+        """Return the points of a polyline of `streets`, latitude and longitude in degrees, shape (k, 2).
+
+        Beyond the 180th meridian longitudes go on.
+        """
+        return self._index.polyline_points(number)
+
+    def geojson(self, ids: Sequence[int] | Sequence[str] | None = None) -> dict[str, Any]:
+        """Return streets and places as a GeoJSON FeatureCollection; see `write`."""
+        from vkssp.routing.assignment_file import features
+
+        return {"type": "FeatureCollection", "features": list(features(self, ids))}
+
+    def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
+        """Write it to a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
+        from vkssp.routing.assignment_file import write_assignment
+
+        write_assignment(path, self, ids)
+
+
+def assign(
+    solver: Solver | SolverPool, index: StreetIndex, unit: Unit, places: Sequence[LatLon], limit: int
+) -> Assignment:
+    """Return which of some places serves each node and street; see `vkssp.Router.assign`.
+
+    Parameters
+    ----------
+    solver : Solver or SolverPool
+        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+    index : StreetIndex
+        The streets.
+    unit : Unit
+        What weights are.
+    places : sequence of (float, float)
+        Latitude and longitude in degrees.
+    limit : int
+        The largest weight of a way; UNREACHABLE for none.
+    """
+    where = listed_places(index, places, "source")
+    snaps = starting_points(index, where, [f"source {row}" for row in range(len(where))])
+    starts = [find_starts(index, snap) for snap in snaps]
+    ends = [end for some in starts for end in some]
+    if ends:
+        most = None if limit == UNREACHABLE else limit
+        found = solver.nearest_sources([end.node for end in ends], [end.weight for end in ends], most)
+        # Ends come in the order of the places, so that the first of equally near ends is of the first place.
+        owner = np.append(np.repeat(np.arange(len(starts)), [len(some) for some in starts]), UNREACHABLE)
+        source = owner[np.minimum(found.source, len(ends))].astype(np.uint32)
+        nodes = NearestSources(found.distance, source)
+    else:  # where areas to avoid shut all of them in
+        nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
+        nodes = NearestSources(nowhere, nowhere)
+    begun = tuple((number, one) for number, snap in enumerate(snaps) for one in begun_streets(index, snap))
+    told = tuple(place_of(index, place, snap) for place, snap in zip(where, snaps, strict=True))
+    return Assignment(told, nodes, unit, limit, index, begun)

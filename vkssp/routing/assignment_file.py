@@ -1,0 +1,145 @@
+"""Assignments in files: streets for a map, or a line for each node."""
+
+from __future__ import annotations
+
+import colorsys
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import FormatError, QueryError
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.routing.assignment import Assignment
+from vkssp.routing.geojson import line_of, point_of, write_features
+from vkssp.routing.metric import Unit
+from vkssp.routing.served import part_of_line
+from vkssp.routing.table_file import COLUMNS
+from vkssp.solvers.nearest import NearestSources
+from vkssp.storage import atomic_write
+
+#: Endings of files that assignments of nodes can be written to, and of those that show streets.
+NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
+Ids = Sequence[int] | Sequence[str]
+# Hues that follow each other by this part of the circle stay as far apart as can be, however many there are.
+_GOLDEN = 0.618034
+
+
+def check_assignment_ending(path: str | Path, *, streets: bool = True) -> None:
+    """Raise `FormatError` unless an assignment, with streets or of nodes alone, can be written to such a file."""
+    endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
+    if Path(path).suffix.lower() in endings:
+        return
+    if Path(path).suffix.lower() in STREET_ENDINGS:
+        raise FormatError(f"cannot write {path}: sources that are nodes have no streets; give places, or write .csv")
+    raise FormatError(f"cannot write an assignment to {path}: its name must end in one of {', '.join(endings)}")
+
+
+def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None = None) -> None:
+    """Write an assignment to a file, which appears only when it is complete.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name that ends in .geojson: the parts of streets as lines, with ``source`` and ``duration_s``, ``distance_m``
+        or ``weight`` (of the way from the source to the nearest point of the line), and a colour for each source,
+        ``stroke``; and the sources as points, with ``role`` "source". In .csv: a line for each node, with ``node``,
+        ``lat``, ``lon``, ``source`` and one of the three; empty where no way leads. In .npy: the last two by node, in
+        an array of a structured type; `source` is the source's number from 0, 2**32 - 1 where no way leads.
+    assignment : Assignment
+        The assignment.
+    ids : sequence of int or str, optional
+        What the sources are called; their numbers by default. NumPy arrays know no names.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or its ending is not known.
+    QueryError
+        If there are not as many names as sources.
+    """
+    check_assignment_ending(path)
+    if Path(path).suffix.lower() in STREET_ENDINGS:
+        write_features(path, features(assignment, ids))
+    else:
+        write_nodes(path, assignment.graph, assignment.nodes, assignment.unit, _names(ids, len(assignment.places)))
+
+
+def write_nodes(path: str | Path, graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
+    """Write the nearest source of each node to a .csv or .npy file; see `write_assignment`."""
+    values = unit.values(nodes.distance)
+    with atomic_write(path) as stream:
+        if Path(path).suffix.lower() == ".npy":
+            packed: Any = np.empty(len(values), [("source", np.uint32), (COLUMNS[unit.name], values.dtype)])
+            packed["source"], packed[COLUMNS[unit.name]] = nodes.source, values
+            np.save(stream, packed, allow_pickle=False)
+        else:
+            _write_csv(stream, graph, nodes, unit, ids)
+
+
+def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
+    text = io.TextIOWrapper(stream, "utf-8", newline="")
+    lines = csv.writer(text, lineterminator="\n")
+    missing = nodes.distance == UNREACHABLE
+    names = np.array([*ids, ""], object)[np.where(missing, len(ids), nodes.source)]
+    # Single precision has seven digits; what more a double shows of it is noise.
+    values = unit.values(nodes.distance)
+    told = (values.astype(np.float64).round(3) if values.dtype.kind == "f" else values).astype(object)
+    told[missing] = ""
+    columns: dict[str, Any] = {"node": range(graph.num_nodes)}
+    if graph.lat is not None and graph.lon is not None:
+        columns |= {"lat": graph.lat.round(7).tolist(), "lon": graph.lon.round(7).tolist()}
+    columns |= {"source": names, COLUMNS[unit.name]: told}
+    lines.writerow(columns)
+    try:
+        lines.writerows(zip(*columns.values(), strict=True))
+        text.flush()
+    finally:
+        text.detach()
+
+
+def features(assignment: Assignment, ids: Ids | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the features of an assignment: the parts of streets, and the sources; see `write_assignment`."""
+    names, unit, streets = _names(ids, len(assignment.places)), assignment.unit, assignment.streets
+    colours = [colour(number) for number in range(len(names))]
+    values = unit.values(streets.weight).astype(np.float64).round(3)
+    told = values if unit.name != "weight" else streets.weight
+    rows = (streets.polyline, streets.low, streets.high, streets.source, told)
+    for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
+        geometry = line_of(_wrapped(part_of_line(assignment.polyline(polyline), low, high)))
+        first, *others = geometry["coordinates"]
+        # Gates without length, and what is left where two ways meet next to a junction, cannot be seen.
+        if any(position != first for position in others):
+            yield {
+                "type": "Feature",
+                "properties": {"source": names[source], COLUMNS[unit.name]: value, "stroke": colours[source]},
+                "geometry": geometry,
+            }
+    for name, place, its in zip(names, assignment.places, colours, strict=True):
+        point = point_of(place, "source")
+        point["properties"] |= {"source": name, "marker-color": its}
+        yield point
+
+
+def _wrapped(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return points with longitudes from -180 to 180 degrees."""
+    if np.abs(points[:, 1]).max() <= 180.0:
+        return points
+    return np.stack([points[:, 0], (points[:, 1] + 180.0) % 360.0 - 180.0], axis=1)
+
+
+def colour(number: int) -> str:
+    """Return the colour of a source, as ``#rrggbb``."""
+    parts = colorsys.hls_to_rgb(number * _GOLDEN % 1.0, 0.42, 0.75)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+def _names(ids: Ids | None, count: int) -> Ids:
+    names = list(range(count)) if ids is None else ids
+    if len(names) != count:
+        raise QueryError(f"there are {len(names)} names for {count} sources; give one for each")
+    return names
