@@ -133,6 +133,7 @@ def test_a_lost_device_has_no_say_in_single_questions(
         pool.prepare_routes()
         assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0]) and pool.devices == [second]
         assert pool.route(int(SOURCES[0]), 9).weight == WHOLE[0, 9]
+        assert np.array_equal(pool.nearest_sources(SOURCES).distance, WHOLE.min(axis=0))
 
 
 def test_a_device_that_does_not_answer_is_left_alone(
