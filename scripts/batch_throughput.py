@@ -31,7 +31,6 @@ from vkssp.bench.evaluation import Line, draw_lines, exit_code, import_pyplot, s
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.result import number, table
-from vkssp.generate import from_expression, is_expression
 from vkssp.graph import UNREACHABLE
 from vkssp.reading import read_graph
 from vkssp.solvers.batch import Batch, most_searches
@@ -102,7 +101,7 @@ class Measured:
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
         graph = solver._shared.graph
         searches = min(at_once, len(sources))
-        with Batch(graph, node[columns], searches, UNREACHABLE, targets is None, solver._parameters) as batch:  # type: ignore[arg-type]
+        with Batch(graph, node[columns], searches, UNREACHABLE, solver._parameters) as batch:  # type: ignore[arg-type]
             groups = Groups.of_nodes(node[sources])
             self._run(
                 batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
@@ -143,14 +142,8 @@ class Measured:
                 raise SystemExit(f"wrong distances from {source}")
 
 
-def read(text: str) -> Graph:
-    """Return a graph from a file, or of an expression."""
-    return from_expression(text) if is_expression(text) else read_graph(text)
-
-
-def measure(args: argparse.Namespace) -> dict[str, Any]:
+def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     """Run everything and return the result."""
-    graph = read(args.graph)
     rng = np.random.default_rng(args.seed)
     sizes = [size for size in SIZES if size <= args.most]
     sources = rng.integers(0, graph.num_nodes, max([*sizes, *args.table, CHECKED]))
@@ -203,9 +196,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def measure_cores(args: argparse.Namespace, result: dict[str, Any]) -> None:
+def measure_cores(graph: Graph, args: argparse.Namespace, result: dict[str, Any]) -> None:
     """Add what all cores of the CPU do to a result."""
-    graph = read(args.graph)
     rng = np.random.default_rng(args.seed)
     sources = rng.integers(0, graph.num_nodes, args.cpu_sources).tolist()
     result["dijkstra_all_cores_ms"] = cores(dijkstra, (graph,), [sources])[0]
@@ -299,10 +291,11 @@ def main() -> int:
             if path:
                 check_writable(path)
         pyplot = import_pyplot() if args.figure else None
-        result = measure(args)
+        graph = read_graph(args.graph)
+        result = measure(graph, args)
         if args.cpu_sources:
             save(args.json_file, result)  # hierarchies for all cores take their time
-            measure_cores(args, result)
+            measure_cores(graph, args, result)
         save(args.json_file, result)
         print("\n".join(report(result)))
         if args.figure and pyplot is not None:

@@ -4,15 +4,12 @@
 #include "distance.glsl"
 #include "loop_state.glsl"
 #include "many_state.glsl"
+#include "block.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 2) const uint BLOCK = 1024;
 layout(constant_id = 7) const uint SEEDS = 64;  // of a row at most
-
-struct Block {
-    uint woken_for, waiting;
-};
 
 layout(std430, binding = 0) restrict buffer StateBuffer {
     Loop loop;

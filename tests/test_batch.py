@@ -98,11 +98,11 @@ def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: 
 
     with Solver(graph, "block_resident", device, reduction=reduction, order="natural", block=32) as solver:
         seed, on_device, parameters = source, solver._shared.graph, {**solver._parameters, "delta": 50}
-        with Batch(on_device, nodes, 1, UNREACHABLE, True, parameters) as batch:
+        with Batch(on_device, nodes, 1, UNREACHABLE, parameters) as batch:
             assert np.array_equal(run("whole", batch), expected)
-        with Batch(on_device, near, 1, UNREACHABLE, False, parameters) as batch:
+        with Batch(on_device, near, 1, UNREACHABLE, parameters) as batch:
             assert np.array_equal(run("targets", batch), expected[near])
-        with Batch(on_device, nodes, 1, radius, True, parameters) as batch:
+        with Batch(on_device, nodes, 1, radius, parameters) as batch:
             assert np.array_equal(run("limit", batch), np.where(expected <= radius, expected, UNREACHABLE))
     assert max(visits["targets"], visits["limit"]) < visits["whole"] / 3, visits
 

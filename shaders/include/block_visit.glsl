@@ -14,10 +14,7 @@
 // `near_length`, and defines reach() and wake(), see below; and has push constants num_nodes and heaviest, and the state's
 // field `claimed`.
 
-struct Block {
-    uint woken_for;  // iteration for whose near list it was last woken
-    uint waiting;    // no node with work at or beyond the threshold is nearer; UNREACHABLE if it is not in the far list
-};
+#include "block.glsl"
 
 // An arc that no record holds.
 struct Other {

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
+from vkssp.routing.metric import unit_of
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solvers.groups import Groups
@@ -221,9 +222,7 @@ class Maker:
         for weight in self.solver.rows(self.graph, Groups.of_nodes(sources), targets, limit=limit):
             values: Block = {"weight": weight}
             if "duration" in self.metrics:
-                values["duration"] = np.where(weight == UNREACHABLE, np.nan, weight * (self._unit or 1.0)).astype(
-                    np.float32
-                )
+                values["duration"] = unit_of(self.graph, "duration").values(weight)
             yield {name: values[name] for name in self.metrics}
 
     def block(self, weight: npt.NDArray[np.uint64], sums: Floats) -> Block:

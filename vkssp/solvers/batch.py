@@ -78,8 +78,6 @@ class Batch(Resource):
         How many searches there are at once, see `most_searches`.
     limit : int
         Distances beyond it count as unreachable.
-    is_whole : bool
-        Whether the nodes are all that there are.
     parameters : mapping of str to int or None
         Those of block_resident.
 
@@ -95,12 +93,11 @@ class Batch(Resource):
         nodes: Uint32s,
         searches: int,
         limit: int,
-        is_whole: bool,
         parameters: dict[str, int | None],
     ) -> None:
         self._searched, self._node = _searched(graph)
         self.many: ManySearches | None = None
-        self._graph, self._limit, self._is_whole, self._parameters = graph, limit, is_whole, parameters
+        self._graph, self._limit, self._parameters = graph, limit, parameters
         self._searches, self._more_groups = searches, 1
         self._ring = min(ROWS_EACH * searches, max(searches, graph.device.limits.buffer // (4 * len(nodes))))
         self._wanted = np.full((len(nodes), 5), UNREACHABLE, np.uint32)
@@ -150,7 +147,6 @@ class Batch(Resource):
                 self._searches,
                 self._ring,
                 self._limit,
-                self._is_whole,
                 self._delta,
                 self._parameters,
                 self._more_groups,

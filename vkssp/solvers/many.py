@@ -100,8 +100,6 @@ class ManySearches(Resource):
         Rows that are on the device at most, as many as there are searches or more.
     limit : int
         Distances beyond it count as unreachable, and are not looked for.
-    is_whole : bool
-        Whether all nodes are wanted, so that no search ends early.
     delta : int
         Width of a bucket.
     parameters : mapping of str to int or None
@@ -124,7 +122,6 @@ class ManySearches(Resource):
         searches: int,
         ring: int,
         limit: int,
-        is_whole: bool,
         delta: int,
         parameters: dict[str, int | None],
         more_groups: int = 1,
@@ -136,7 +133,7 @@ class ManySearches(Resource):
         self._num_nodes, self._num_wanted = graph.num_nodes, len(wanted)
         self._planned = graph.prepared.spread
         self.device_ms, self.counters = 0.0, dict.fromkeys(("iterations", "blocks", "buckets"), 0)
-        few = _FEW_TARGETS * len(wanted) <= graph.num_nodes and not is_whole
+        few = _FEW_TARGETS * len(wanted) <= graph.num_nodes
         try:
             self._make(wanted, len(wanted) if few else 0)
         except BaseException:
@@ -154,7 +151,7 @@ class ManySearches(Resource):
         at_once = parameters["rounds_at_once"] or (1 if software else ROUNDS_AT_ONCE)
         self.distances = self._buffer("the distances", 4 * self._num_nodes * searches)
         relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes * searches)
-        self._blocks = self._buffer("the blocks", 8 * num_blocks * searches)
+        blocks = self._buffer("the blocks", 8 * num_blocks * searches)
         lists = self._buffer("the lists of blocks", 16 * num_blocks * searches)
         self.state = self._buffer("the state", STATE.itemsize)
         self._slots = self._buffer("the slots", 4 * _SEARCH_WORDS * searches)
@@ -187,7 +184,7 @@ class ManySearches(Resource):
             owner=self,
         ).on(
             *(self.state, trace, self._slots, wants, self.distances, *graph.blocks(block)),
-            *(relaxed_with, self._blocks, lists, turnover),
+            *(relaxed_with, blocks, lists, turnover),
         )
         flat = min(256, self.device.limits.workgroup_size)
         constants = {BLOCK_CONSTANT: block, _SEEDS_CONSTANT: MAX_TERMINALS}
@@ -204,7 +201,7 @@ class ManySearches(Resource):
             shared_bytes=8 * MAX_TERMINALS,
             owner=self,
         ).on(
-            *(self.state, self.distances, self._slots, self._seeds, relaxed_with, self._blocks, lists, self.written),
+            *(self.state, self.distances, self._slots, self._seeds, relaxed_with, blocks, lists, self.written),
             turnover,
         )
         sizes = (self._num_nodes, num_blocks)
@@ -222,7 +219,7 @@ class ManySearches(Resource):
         self._begin = Recording(self.device, owner=self)
         with self._begin.record() as recording:
             recording.barrier("all", "all")
-            recording.fill(self._blocks, UNREACHABLE)
+            recording.fill(blocks, UNREACHABLE)
             recording.fill(self.written, 0)
             recording.barrier("all", "all")
 

@@ -157,18 +157,17 @@ class Session(Resource):
         with self.holding():
             node = self._prepared.node
             here = checked_groups(self._prepared, seeds).moved(node)
-            return self._blocks(graph, here, node[nodes], node if whole else node[nodes], whole, limit)
+            checked = node[nodes]
+            return self._blocks(graph, here, checked, node if whole else checked, limit)
 
-    def _blocks(
-        self, graph: Graph, seeds: Groups, checked: Uint32s, wanted: Uint32s, is_whole: bool, limit: int
-    ) -> Iterator[Uint32s]:
+    def _blocks(self, graph: Graph, seeds: Groups, checked: Uint32s, wanted: Uint32s, limit: int) -> Iterator[Uint32s]:
         reader: Reader | None = None
         # What is still with the device ends before its buffers go, whatever happens on the way.
         with ExitStack() as ending:
             ending.callback(lambda: None if reader is None else reader.close())
             with self.holding():
                 self._check_same(graph)
-                batch = self._batch(wanted, len(seeds), is_whole, limit)
+                batch = self._batch(wanted, len(seeds), limit)
             if batch is None:
                 size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
                 for first in range(0, len(seeds), size):
@@ -223,12 +222,12 @@ class Session(Resource):
         if self.graph is not graph:
             raise QueryError("weights changed while a table was made; ask for it again")
 
-    def _batch(self, wanted: Uint32s, rows: int, is_whole: bool, limit: int) -> Batch | None:
+    def _batch(self, wanted: Uint32s, rows: int, limit: int) -> Batch | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
         graph, searches = self._shared.graph, self.rows_at_once(rows, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
-        return Batch(graph, wanted, searches, limit, is_whole, self._parameters)
+        return Batch(graph, wanted, searches, limit, self._parameters)
 
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
