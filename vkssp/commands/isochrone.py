@@ -23,8 +23,9 @@ from vkssp.errors import QueryError
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.router import Router
     from vkssp.routing.table_file import Ends
 
@@ -124,12 +125,16 @@ def _write_each(
     from vkssp.routing.isochrone import write_isochrones_of_each
 
     made = router.isochrones_of_each(places.places or [], limits, args.width)
-    written = write_isochrones_of_each(args.output, made, places.ids)
     watched = {"unit": " places", "delay": 1.0, "disable": not is_watched(args), "leave": False}
-    return [
-        {"place": name, "isochrones": [one.figures for one in found]}
-        for name, found in zip(places.ids, tqdm(written, total=len(places.ids), **watched), strict=True)
-    ]
+    figures: list[dict[str, Any]] = []
+
+    def told() -> Iterator[Sequence[Isochrone]]:
+        for name, found in zip(places.ids, tqdm(made, total=len(places.ids), **watched), strict=True):
+            figures.append({"place": name, "isochrones": [one.figures for one in found]})
+            yield found
+
+    write_isochrones_of_each(args.output, told(), places.ids)
+    return figures
 
 
 def _places(args: argparse.Namespace) -> Ends:

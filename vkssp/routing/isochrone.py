@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +18,10 @@ import numpy.typing as npt
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import Uint32s
 from vkssp.routing.along import Begun, entered_at, open_parts
-from vkssp.routing.geojson import write_collection
+from vkssp.routing.geojson import write_collection, write_features
 from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.words import format_distance, format_duration
-from vkssp.storage import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -306,7 +305,7 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
 
 def write_isochrones_of_each(
     path: str | Path, found: Iterable[Sequence[Isochrone]], names: Sequence[int] | Sequence[str]
-) -> Iterator[Sequence[Isochrone]]:
+) -> None:
     """Write the isochrones of many places to a GeoJSON file, one place after the other.
 
     Parameters
@@ -317,19 +316,6 @@ def write_isochrones_of_each(
         The isochrones of each place.
     names : sequence of int or str
         What the places are called, the property ``place`` of their features.
-
-    Yields
-    ------
-    sequence of Isochrone
-        Those of a place, once they are written.
     """
-    with atomic_write(path) as stream:
-        stream.write(b'{"type":"FeatureCollection","features":[')
-        separator = b""
-        for isochrones_of_place, name in zip(found, names, strict=True):
-            for feature in _features(isochrones_of_place, place=name):
-                text = json.dumps(feature, allow_nan=False, separators=(",", ":"))
-                stream.write(separator + text.encode("ascii"))
-                separator = b",\n"
-            yield isochrones_of_place
-        stream.write(b"]}\n")
+    each = zip(found, names, strict=True)
+    write_features(path, (feature for of_place, name in each for feature in _features(of_place, place=name)))
