@@ -46,9 +46,10 @@ CHECKED, AT_A_TIME = 8, 4
 _of_process: Callable[[Any], Any] | None = None
 
 
-def _begin(make: Callable[..., Callable[[Any], Any]], *arguments: Any) -> None:
+def _begin(make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], *arguments: Any) -> None:
     global _of_process
     _of_process = make(*arguments)
+    _search(first_queries)  # compiled code is loaded, and memory is there
 
 
 def _ready(_: int) -> None:
@@ -78,11 +79,11 @@ def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequen
     workers = os.cpu_count() or 1
     found = []
     # Not forked: a device that is open does not survive it.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (make, *arguments)) as pool:
+    first = [queries[0] for queries in query_sets]
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (make, first, *arguments)) as pool:
         list(pool.map(_ready, range(4 * workers)))
         for queries in query_sets:
             parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]
-            list(pool.map(_search, parts[:workers]))
             began = time.perf_counter()
             list(pool.map(_search, parts))
             found.append(1e3 * (time.perf_counter() - began) / len(queries))
@@ -274,7 +275,7 @@ def main() -> int:
         "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
     )
     parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
-    parser.add_argument("--cpu-sources", type=int, default=64, metavar="N", help="for all cores; 0 for none")
+    parser.add_argument("--cpu-sources", type=int, default=512, metavar="N", help="for all cores; 0 for none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before those timed"

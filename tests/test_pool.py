@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,7 @@ from vkssp.gpu.ffi import VulkanError
 from vkssp.gpu.instance import DeviceInfo
 from vkssp.gpu.several import chosen
 from vkssp.reduction import reduce_graph
-from vkssp.solvers import reduced
-from vkssp.solvers import session as session_module
+from vkssp.solvers import reduced, row_maker
 from vkssp.solvers.shared import SharedGraph
 
 GRAPH = grid(20, seed=3)
@@ -98,7 +97,7 @@ def test_errors_come_in_order(device: Device, second: Device, algorithm: str) ->
             for block in rows:
                 found.extend(block[:, 0].tolist())
         assert found == np.tile(29 - good, 4).tolist()[: len(found)]
-        assert len(found) >= 4 * len(good) - session_module._MOST_ROWS
+        assert len(found) >= 4 * len(good) - row_maker._MOST_ROWS
         assert pool.devices == [device, second]
 
 
@@ -178,13 +177,13 @@ def test_a_pool_that_is_closed_stops_what_it_makes(device: Device, second: Devic
 def test_finished_rows_that_wait_take_bounded_memory(
     device: Device, second: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, made = session_module.Session.rows, []
+    rows, made = row_maker.RowMaker.rows, []
 
-    def counting(self: Any, graph: Graph, seeds: Any, *arguments: Any, **options: Any) -> Iterator[np.ndarray]:
+    def counting(self: Any, seeds: Any) -> Generator[np.ndarray, None, None]:
         made.append(len(seeds))
-        return rows(self, graph, seeds, *arguments, **options)
+        return rows(self, seeds)
 
-    monkeypatch.setattr(session_module.Session, "rows", counting)
+    monkeypatch.setattr(row_maker.RowMaker, "rows", counting)
     with SolverPool(GRAPH, "near_far", [device, second], waiting_bytes=10 * 4 * GRAPH.num_nodes) as pool:
         blocks = pool.distances(SOURCES)
         first = next(blocks)
@@ -192,6 +191,23 @@ def test_finished_rows_that_wait_take_bounded_memory(
         assert sum(made) <= 10 + len(first)
         assert np.array_equal(np.concatenate([first, *blocks]), WHOLE)
         assert sum(made) == len(SOURCES)
+
+
+def test_what_makes_many_rows_is_made_once_for_each_device(
+    device: Device, second: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+
+    class Counted(row_maker.Batch):
+        def __init__(self, graph: Any, *arguments: Any) -> None:
+            made.append(graph.device)
+            super().__init__(graph, *arguments)
+
+    monkeypatch.setattr(row_maker, "Batch", Counted)
+    with SolverPool(GRAPH, "block_resident", [device, second]) as pool:
+        sources = np.tile(SOURCES, 20)
+        assert np.array_equal(np.concatenate(list(pool.distances(sources))), np.tile(WHOLE, (20, 1)))
+    assert 1 <= len(made) == len(set(made))
 
 
 def test_devices_are_chosen_by_what_is_there(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

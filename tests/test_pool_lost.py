@@ -18,7 +18,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError
 from vkssp.gpu.recording import Recording
-from vkssp.solvers import session as session_module
+from vkssp.solvers import row_maker
 from vkssp.solvers.graph import DeviceGraph
 
 
@@ -80,17 +80,17 @@ def test_what_a_lost_device_leaves_the_other_makes(
     after: int,
 ) -> None:
     happened = threading.Event()
-    rows = session_module.Session.rows
+    rows = row_maker.RowMaker.rows
 
-    def waiting(self: Any, *arguments: Any, **options: Any) -> Iterator[np.ndarray]:
-        for block in rows(self, *arguments, **options):
+    def waiting(self: Any, seeds: Any) -> Iterator[np.ndarray]:
+        for block in rows(self, seeds):
             # The other device, without which nothing would ever be lost.
-            assert self.device is not device or happened.wait(60)
+            assert self._session.device is not device or happened.wait(60)
             yield block
 
     with SolverPool(GRAPH, algorithm, [device, second], reduction="full") as pool, monkeypatch.context() as patch:
         with caplog.at_level(logging.WARNING):
-            patch.setattr(session_module.Session, "rows", waiting)
+            patch.setattr(row_maker.RowMaker, "rows", waiting)
             lose(second, patch, stage, after, happened)
             assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
             assert pool.devices == [device]
@@ -107,7 +107,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
 def test_rows_that_were_handed_over_are_good_when_all_are_lost(
     device: Device, second: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, algorithm: str
 ) -> None:
-    monkeypatch.setattr(session_module, "_MOST_ROWS", 2)
+    monkeypatch.setattr(row_maker, "_MOST_ROWS", 2)
     found: list[np.ndarray] = []
     with SolverPool(GRAPH, algorithm, [device, second]) as pool, monkeypatch.context() as patch:
         left = [lose(each, patch, "wait", 10**9) for each in (device, second)]

@@ -191,14 +191,16 @@ class SolverPool(Resource, Tables):
         wanted = graph.num_nodes if whole else len(nodes)
 
         def hand(member: _Member) -> Hand:
-            def make(first: int, end: int) -> Generator[Uint32s, None, None]:
-                with self._using(member):
-                    yield from member.solver.rows(graph, seeds.between(first, end), nodes, whole=whole, limit=limit)
-
             with member.solver.holding():
                 at_once = member.solver.rows_at_once(len(seeds), wanted)
+                maker = member.solver.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
+
+            def make(first: int, end: int) -> Generator[Uint32s, None, None]:
+                with self._using(member):
+                    yield from maker.rows(seeds.between(first, end))
+
             batch = at_once if at_once > 1 else _FEW_ROWS
-            return Hand(batch, make, lambda error: self._is_lost(member, error))
+            return Hand(batch, make, lambda error: self._is_lost(member, error), maker.close)
 
         free = room.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)

@@ -17,7 +17,7 @@ from vkssp.solvers.base import COUNTING, Outcome, Terminal
 from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.nearest import Nearest
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.session import OVERFLOW
+from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
 from vkssp.solvers.terminals import terminals

@@ -21,7 +21,7 @@ from vkssp.routing.metric import unit_of
 from vkssp.routing.route import duration
 from vkssp.routing.sums import Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solvers.groups import Groups
-from vkssp.solvers.session import OVERFLOW
+from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.tables import Tables
 from vkssp.solvers.terminals import checked_limit, nodes_of
 

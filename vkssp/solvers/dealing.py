@@ -42,11 +42,14 @@ class Hand:
         Makes the rows from one number up to another, in blocks.
     is_lost : callable
         Whether an error means that it makes no more.
+    end : callable
+        Called once it makes no more rows, in the thread that made them.
     """
 
     batch: int
     make: Callable[[int, int], Generator[Uint32s, None, None]]
     is_lost: Callable[[DeviceError], bool]
+    end: Callable[[], None] = lambda: None
 
 
 class Dealing:
@@ -157,6 +160,13 @@ class Dealing:
         self._threads = []
 
     def _work(self, hand: Hand) -> None:
+        try:
+            self._make(hand)
+        finally:
+            with suppress(DeviceError):  # the device may be lost
+                hand.end()
+
+    def _make(self, hand: Hand) -> None:
         while (rows := self._take(hand)) is not None:
             first, end = rows
             began = time.perf_counter()

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from vkssp.errors import DistanceOverflowError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Uint32s, whole_numbers
 from vkssp.solvers.base import Labels
-from vkssp.solvers.session import OVERFLOW, Session
+from vkssp.solvers.row_maker import OVERFLOW
+from vkssp.solvers.session import Session
 from vkssp.solvers.terminals import checked_limit, least_of_each, nodes_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +14,16 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import MAX_TERMINALS, Algorithm, Outcome, Reader, Terminal, Walker
-from vkssp.solvers.batch import Batch, most_searches
+from vkssp.solvers.base import MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.batch import most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import AUTO, checked, choose
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups, checked_groups
 from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.row_maker import OVERFLOW, RowMaker
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.terminals import terminals
-
-OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
-# Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
-_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
 
 
 class Session(Resource):
@@ -155,79 +152,14 @@ class Session(Resource):
             While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
         """
         with self.holding():
-            node = self._prepared.node
-            here = checked_groups(self._prepared, seeds).moved(node)
-            checked = node[nodes]
-            return self._blocks(graph, here, checked, node if whole else checked, limit)
+            groups = checked_groups(self._prepared, seeds)
+        return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
 
-    def _blocks(self, graph: Graph, seeds: Groups, checked: Uint32s, wanted: Uint32s, limit: int) -> Iterator[Uint32s]:
-        reader: Reader | None = None
-        # What is still with the device ends before its buffers go, whatever happens on the way.
-        with ExitStack() as ending:
-            ending.callback(lambda: None if reader is None else reader.close())
-            with self.holding():
-                self._check_same(graph)
-                batch = self._batch(wanted, len(seeds), limit)
-            if batch is None:
-                size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
-                for first in range(0, len(seeds), size):
-                    groups = [seeds[row] for row in range(first, min(first + size, len(seeds)))]
-                    block, reader = self._one_by_one(graph, groups, checked, wanted, limit, reader)
-                    yield block
-                return
-            ending.enter_context(batch)
-            made, done = ending.enter_context(closing(batch.rows(seeds))), 0
-            while True:
-                with self.holding():
-                    self._check_same(graph)
-                    finished = next(made, None)
-                    if finished is None:
-                        return
-                    block = finished.read()
-                # Whether a sum that does not fit matters only a search of its own finds out.
-                again = finished.overflow & (limit == UNREACHABLE)
-                for row in np.flatnonzero(again):
-                    group = [seeds[done + int(row)]]
-                    block[row : row + 1], reader = self._one_by_one(graph, group, checked, wanted, limit, reader)
-                done += len(block)
-                yield block
-
-    def _one_by_one(
-        self,
-        graph: Graph,
-        groups: list[list[Terminal]],
-        checked: Uint32s,
-        wanted: Uint32s,
-        limit: int,
-        reader: Reader | None,
-    ) -> tuple[Uint32s, Reader | None]:
-        """Return rows, each from a search of its own, and what read them."""
-        block = np.full((len(groups), len(wanted)), UNREACHABLE, np.uint32)
-        for row, group in zip(block, groups, strict=True):
-            with self.holding():
-                self._check_same(graph)
-                if not group or not len(wanted):
-                    continue
-                outcome = self._run(group, [])
-                if reader is None or reader.closed:
-                    reader = self._algorithm().reader(wanted)
-                row[:] = reader.read()
-                if limit != UNREACHABLE:
-                    row[row > limit] = UNREACHABLE
-                elif outcome.overflow and self._prepared.beyond(self._algorithm().read())[checked].any():
-                    raise DistanceOverflowError(OVERFLOW)
-        return block, reader
-
-    def _check_same(self, graph: Graph) -> None:
-        if self.graph is not graph:
-            raise QueryError("weights changed while a table was made; ask for it again")
-
-    def _batch(self, wanted: Uint32s, rows: int, limit: int) -> Batch | None:
-        """Return what makes many rows at once, None where the algorithm makes one after the other."""
-        graph, searches = self._shared.graph, self.rows_at_once(rows, len(wanted))
-        if searches < 2 or not isinstance(graph, DeviceGraph):
-            return None
-        return Batch(graph, wanted, searches, limit, self._parameters)
+    def row_maker(
+        self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
+    ) -> RowMaker:
+        """Return what makes rows as `rows` does, some of `total` at a time; it is to be closed in the end."""
+        return RowMaker(self, graph, nodes, total, whole, limit)
 
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
