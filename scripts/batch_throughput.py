@@ -42,18 +42,19 @@ from vkssp.storage import atomic_write, check_writable
 SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
 #: Sources whose distances are compared, and sources of a process of the CPU's at a time.
 CHECKED, AT_A_TIME = 8, 4
+# Seconds that the processes of all cores may take until the last of them is ready.
+_READY_S = 300
 
 _of_process: Callable[[Any], Any] | None = None
 
 
-def _begin(make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], *arguments: Any) -> None:
+def _begin(
+    make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], all_ready: Any, *arguments: Any
+) -> None:
     global _of_process
     _of_process = make(*arguments)
     _search(first_queries)  # compiled code is loaded, and memory is there
-
-
-def _ready(_: int) -> None:
-    time.sleep(0.1)  # so that each process has one
+    all_ready.wait(_READY_S)
 
 
 def _search(queries: Sequence[Any]) -> None:
@@ -80,8 +81,10 @@ def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequen
     found = []
     # Not forked: a device that is open does not survive it.
     first = [queries[0] for queries in query_sets]
-    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (make, first, *arguments)) as pool:
-        list(pool.map(_ready, range(4 * workers)))
+    context = get_context("spawn")
+    given = (make, first, context.Barrier(workers), *arguments)
+    with ProcessPoolExecutor(workers, context, _begin, given) as pool:
+        list(pool.map(_search, [[]] * workers))
         for queries in query_sets:
             parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]
             began = time.perf_counter()
