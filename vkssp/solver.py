@@ -13,8 +13,8 @@ from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
-from vkssp.solvers.base import COUNTING, Outcome, Terminal
-from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.solvers.base import AUTO, COUNTING, Outcome, Terminal
+from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.nearest import Nearest
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW
@@ -105,7 +105,7 @@ class Solver(Nearest, Tables):
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
         if reduction is None:
             reduction = "auto" if algorithm == AUTO else "none"
-        shared = share(graph, order, where, device, reduction, counters == "trace")
+        shared = share(graph, algorithm, order, where, device, reduction, counters == "trace")
         self._begin(algorithm, shared, began, uploaded_s)
 
     def clone(self) -> Solver:

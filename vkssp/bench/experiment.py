@@ -13,7 +13,8 @@ from vkssp.graph import Graph
 from vkssp.reduction import REDUCTIONS
 from vkssp.solver import Solver
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.choice import AUTO, checked, runs_on
+from vkssp.solvers.base import AUTO
+from vkssp.solvers.choice import checked, runs_on
 from vkssp.solvers.prepare import PreparedGraph
 
 

@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """List the algorithms."""
     from vkssp.solvers import ALGORITHMS
-    from vkssp.solvers.choice import AUTO, DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.solvers.base import AUTO
+    from vkssp.solvers.choice import DEFAULT_ALGORITHM, algorithm_named
 
     if args.name == AUTO:
         raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")

@@ -150,9 +150,9 @@ class Recording(Resource):
         region = struct("VkBufferCopy", srcOffset=source_offset, dstOffset=target_offset, size=nbytes)
         lib.vkCmdCopyBuffer(self.handle, source.handle, target.handle, 1, region)
 
-    def fill(self, buffer: Buffer, value: int) -> None:
-        """Set every word of a buffer."""
-        lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes, value)
+    def fill(self, buffer: Buffer, value: int, nbytes: int | None = None) -> None:
+        """Set every word of a buffer, or those in so many bytes at its beginning."""
+        lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes if nbytes is None else nbytes, value)
 
     def timestamp(self, timestamps: Timestamps, slot: int) -> None:
         """Write the time at which everything recorded so far is done to a slot."""

@@ -23,9 +23,10 @@ from vkssp.solvers.dijkstra_gpu import DijkstraGpu
 from vkssp.solvers.martin import Martin
 from vkssp.solvers.martin_predecessors import MartinPredecessors
 from vkssp.solvers.near_far import NearFar
+from vkssp.solvers.phast import Phast
 
 _DEVICE: tuple[type[Algorithm], ...] = (
-    *(NearFar, BlockResident, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
+    *(NearFar, BlockResident, Phast, DeltaStep, DeltaStepArray, DeltaStepSubgroup),
     *(BellmanFord, BellmanFordSubgroup, BellmanFordEdge),
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraGpu),
 )

@@ -13,6 +13,8 @@ import numpy.typing as npt
 from vkssp.errors import QueryError
 from vkssp.graph import Uint32s
 
+#: The algorithm that stands for the one that fits the graph best.
+AUTO = "auto"
 #: A node and what it takes to get there from the place that is meant, or from there to it.
 Terminal = tuple[int, int]
 #: Seeds and targets that one search for targets may have, each; one for all distances has as many seeds as it likes.

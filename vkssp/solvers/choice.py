@@ -15,12 +15,10 @@ import numpy as np
 from vkssp.errors import QueryError
 from vkssp.landmarks import BLOCK, leaving_share
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import Algorithm, check_parameters
+from vkssp.solvers.base import AUTO, Algorithm, check_parameters
 from vkssp.solvers.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
 from vkssp.solvers.prepare import PreparedGraph
 
-#: The algorithm that stands for the one that fits the graph best.
-AUTO = "auto"
 DEFAULT_ALGORITHM = AUTO
 # Mean degree of a graph that is sparse: street maps have 2 to 3, with turns up to 4.
 _SPARSE = 6.0
@@ -80,6 +78,8 @@ def choose(prepared: PreparedGraph, largest_buffer: int) -> str:
     largest_buffer : int
         Bytes of the largest buffer of the device.
     """
+    if prepared.hierarchy is not None:
+        return "phast"
     first_out, num_arcs = prepared.first_out, prepared.num_arcs
     mean = num_arcs / max(1, prepared.num_nodes)
     if prepared.arcs.nbytes > largest_buffer:

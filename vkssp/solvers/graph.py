@@ -21,7 +21,7 @@ from vkssp.solvers.reweigh import Reweigher
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
 PIECE = 4096
 # What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming"}
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy"}
 
 
 class DeviceGraph(Resource):
@@ -47,6 +47,11 @@ class DeviceGraph(Resource):
         self._place_in: npt.NDArray[np.int64] | None = None
         self._to_pieces = prepared.arcs_to_pieces(PIECE)
         self.num_pieces = len(self._to_pieces)
+
+    @property
+    def arrays(self) -> Resource:
+        """What owns what is here for all searches; it is closed after them."""
+        return self._arrays
 
     @property
     def num_nodes(self) -> int:
@@ -157,6 +162,8 @@ class DeviceGraph(Resource):
                     if self._place_in is None:
                         self._place_in = places_of(arc_in, prepared.graph.num_arcs)
                     self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
+            if "hierarchy" in self._things:
+                self._things["hierarchy"].customize(prepared.graph)
             self.prepared = prepared
             return True
 

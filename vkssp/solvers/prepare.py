@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.hierarchy import Hierarchy
 from vkssp.landmarks import landmark_order, road_order
 from vkssp.order import Order, z_order
 from vkssp.rows import places_of, rows_of, sorted_rows, tails_of
 
-ORDERS = ("auto", "natural", "z", "landmarks")
+ORDERS = ("auto", "natural", "z", "landmarks", "hierarchy")
 
 
 class Spread(NamedTuple):
@@ -56,7 +57,8 @@ class PreparedGraph:
         `vkssp.landmarks.landmark_order`), ``"natural"`` keeps the caller's numbering. ``"auto"`` takes the first where
         there are coordinates, and the second where there are none, the graph looks like a road network, and many fewer
         arcs leave blocks of 1024 ids than before. The second takes about a second on the host for a million nodes,
-        also where it turns out not to be better.
+        also where it turns out not to be better. ``"hierarchy"`` numbers nodes by their positions in the graph's
+        hierarchy, which is made where it has none; see `vkssp.prepare`.
     keep : bool
         Whether what algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
 
@@ -66,6 +68,8 @@ class PreparedGraph:
         The caller's graph.
     order : str
         What was asked for.
+    hierarchy : Hierarchy or None
+        The hierarchy, where it gives the order.
     node : numpy.ndarray
         Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
     is_identity : bool
@@ -86,8 +90,12 @@ class PreparedGraph:
         self.graph, self.order = graph, order
         self._kept: dict[str, Any] | None = {} if keep else None
         self._making = threading.RLock()  # one makes what all solvers that begin at once wait for
-        numbering = _numbering(graph, order)
-        self._rank = None if numbering is None or numbering.is_identity else numbering.rank
+        self.hierarchy = _hierarchy(graph) if order == "hierarchy" else None
+        if self.hierarchy is not None:
+            self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.position
+        else:
+            numbering = _numbering(graph, order)
+            self._rank = None if numbering is None or numbering.is_identity else numbering.rank
         self._contract()
 
     def _contract(self) -> None:
@@ -318,6 +326,16 @@ class PreparedGraph:
     @cached_property
     def _zero_trees(self) -> _ZeroTrees:
         return _ZeroTrees(self.graph, self.node)
+
+
+def _hierarchy(graph: Graph) -> Hierarchy:
+    """Return the hierarchy of a graph, made where it carries none."""
+    if graph.hierarchy is not None:
+        return graph.hierarchy
+    # Which takes long, and needs compiled code.
+    from vkssp.hierarchy.build import build_hierarchy
+
+    return build_hierarchy(graph)
 
 
 def _numbering(graph: Graph, order: str) -> Order | None:

@@ -14,6 +14,8 @@ from vkssp.solvers.base import Reader, Terminal
 from vkssp.solvers.batch import Batch
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
+from vkssp.solvers.phast import Phast
+from vkssp.solvers.sweeps import Sweeps
 
 if TYPE_CHECKING:
     from vkssp.solvers.session import Session
@@ -52,7 +54,7 @@ class RowMaker:
         self._checked = self._node[nodes]
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
-        self._batch: Batch | None = None
+        self._batch: Batch | Sweeps | None = None
 
     def once(self, seeds: Groups) -> Iterator[Uint32s]:
         """Make the rows of some groups of seeds, and close this; see `rows`."""
@@ -101,12 +103,14 @@ class RowMaker:
                 done += len(block)
                 yield block
 
-    def _many_at_once(self) -> Batch | None:
+    def _many_at_once(self) -> Batch | Sweeps | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
         session, wanted = self._session, self._wanted
         graph, searches = session._shared.graph, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
+        if session.algorithm == Phast.NAME:
+            return Sweeps(graph, wanted, searches, self._limit)
         return Batch(graph, wanted, searches, self._limit, session._parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> Uint32s:

@@ -14,15 +14,17 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.base import AUTO, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
 from vkssp.solvers.batch import most_searches
 from vkssp.solvers.block_resident import BlockResident
-from vkssp.solvers.choice import AUTO, checked, choose
+from vkssp.solvers.choice import checked, choose
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups, checked_groups
+from vkssp.solvers.phast import Phast
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW, RowMaker
 from vkssp.solvers.shared import SharedGraph
+from vkssp.solvers.sweeps import sweeps_at_once
 from vkssp.solvers.terminals import terminals
 
 
@@ -164,6 +166,8 @@ class Session(Resource):
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self._shared.graph
+        if self.algorithm == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
+            return sweeps_at_once(graph, rows, wanted)
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
         return most_searches(graph, rows, wanted, self._parameters)

@@ -14,9 +14,10 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.reduction import REDUCTIONS, reduction_for
-from vkssp.solvers.base import Algorithm
+from vkssp.solvers.base import AUTO, Algorithm
 from vkssp.solvers.gate import Gate
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.phast import Phast
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.reduced import ReducedGraph, ReducedSearch
 
@@ -171,6 +172,7 @@ class SharedGraph:
 
 def share(
     graph: Graph | PreparedGraph,
+    algorithm: str,
     order: str,
     runs_on: str,
     device: Device | int | str | None,
@@ -180,14 +182,10 @@ def share(
     """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
     if reduction not in REDUCTIONS:
         raise QueryError(f"reduction is {reduction!r}; choose one of {', '.join(REDUCTIONS)}")
-    if isinstance(graph, PreparedGraph):
-        if order not in ("auto", graph.order):
-            raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
-        prepared = graph
-    elif isinstance(graph, Graph):
-        prepared = PreparedGraph(graph, order)
-    else:
-        raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
+    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and _is_asked_often(graph, order, reduction, is_traced))
+    if sweeps and reduction == "full":
+        raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
+    prepared = _prepared(graph, order, sweeps)
     if runs_on == "host":
         if reduction == "full":
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
@@ -200,6 +198,8 @@ def share(
     _ = opened.handle  # an error if it has been closed
 
     def make(graph: PreparedGraph) -> DeviceGraph:
+        if sweeps:
+            return DeviceGraph(opened, graph)
         # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
         reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
         # Where nobody asked for it, what has no room on the device is no reduction that pays.
@@ -213,3 +213,30 @@ def share(
         if opened is not device:
             opened.close()
         raise
+
+
+def _is_asked_often(graph: Graph | PreparedGraph, order: str, reduction: str, is_traced: bool) -> bool:
+    """Return whether somebody prepared a graph for sweeps, and nothing is asked for that they do not have."""
+    if isinstance(graph, PreparedGraph):
+        return graph.hierarchy is not None and reduction != "full"
+    if not isinstance(graph, Graph):
+        return False
+    return graph.hierarchy is not None and order in ("auto", "hierarchy") and reduction != "full" and not is_traced
+
+
+def _prepared(graph: Graph | PreparedGraph, order: str, sweeps: bool) -> PreparedGraph:
+    """Return a graph prepared in an order, in that of its hierarchy for sweeps."""
+    if sweeps and order not in ("auto", "hierarchy"):
+        raise QueryError(f"order is {order!r}, but phast numbers nodes by their hierarchy; leave it out")
+    if isinstance(graph, PreparedGraph):
+        if order not in ("auto", graph.order) and not (sweeps and order == "hierarchy"):
+            raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
+        if not sweeps or graph.hierarchy is not None:
+            return graph
+        other: PreparedGraph = graph.derived(
+            "for sweeps", lambda: PreparedGraph(graph.graph, "hierarchy", keep=graph.keeps)
+        )
+        return other
+    if isinstance(graph, Graph):
+        return PreparedGraph(graph, "hierarchy" if sweeps else order)
+    raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")

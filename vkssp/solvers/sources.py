@@ -19,3 +19,7 @@ ORTEGA = (
 CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED = f"{CRAUSER}; {ORTEGA}", f"{MARTIN}; {ORTEGA}"
 SONG_DU = "Y. Song, X. Du, Warp-centric CUDA programming for SSSP algorithms, 2021"
 THREAD_PER_EDGE = "GPU SSSP implementation, an article on RMAT graphs on a GTX Titan whose author is not named"
+DELLING = (
+    "D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-accelerated shortest path trees, 2011"
+)
+DIBBELT = "J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014"

@@ -1,0 +1,26 @@
+// Basic customization: no arc is heavier than the way through a node below both of its ends. A dispatch has all nodes of
+// one height, the lower ones before (J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014).
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+#include "triangles.glsl"
+
+void improve(uint word, uint one, uint other) {
+    if (one == UNREACHABLE || other == UNREACHABLE) return;
+    uint sum = extend(one, other);
+    if (sum == UNREACHABLE) {
+        atomicMax(status.overflow, 1);
+    } else if (sum < weight[word]) {
+        atomicMin(weight[word], sum);
+    }
+}
+
+void work_on(uint to_low, uint to_high, uint between) {
+    improve(between, weight[to_low + 1], weight[to_high]);
+    improve(between + 1, weight[to_high + 1], weight[to_low]);
+}
+
+void main() {
+    deal_out(true);
+}

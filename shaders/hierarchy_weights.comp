@@ -1,0 +1,19 @@
+// The first weight of each arc of a hierarchy: that of the lightest of the graph's arcs between its ends.
+#version 460
+
+layout(local_size_x_id = 0) in;
+layout(std430, binding = 0) readonly restrict buffer Given { uint given[]; };   // weights of the graph's arcs
+layout(std430, binding = 1) readonly restrict buffer Places { uint place[]; };  // the word in weight[] for each of them
+layout(std430, binding = 2) coherent buffer Weights { uint weight[]; };
+
+layout(push_constant) uniform Push {
+    uint count;
+};
+
+const uint NOWHERE = 0xFFFFFFFFu;  // a loop
+
+void main() {
+    for (uint i = gl_GlobalInvocationID.x; i < count; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
+        if (place[i] != NOWHERE) atomicMin(weight[place[i]], given[i]);
+    }
+}

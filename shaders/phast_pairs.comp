@@ -1,0 +1,56 @@
+// Distances of pairs of nodes, a workgroup for each: up from both ends, and the best of the nodes where they meet.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+#include "climb.glsl"
+layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };  // source, its offset, target, its offset
+layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };  // distance, whether a sum did not fit
+
+layout(push_constant) uniform Push {
+    uint num_pairs;
+};
+
+shared uvec2 forward[HEIGHT];  // node and distance on the way up from the source, by depth
+shared uint best, has_overflow;
+bool is_back;
+uint source_depth;
+
+void arrive(Supernode s, uint place, uint count, uint before) {
+    if (place >= count) return;
+    uint position = s.first_node + place, depth = s.depth + place;
+    if (!is_back) {
+        forward[depth] = uvec2(position, found[depth]);
+    } else if (depth <= source_depth && forward[depth].x == position && found[depth] != UNREACHABLE &&
+               forward[depth].y != UNREACHABLE) {
+        uint sum = extend(forward[depth].y, found[depth]);
+        if (sum == UNREACHABLE) {
+            sum_overflow = true;
+        } else {
+            atomicMin(best, sum);
+        }
+    }
+}
+
+void main() {
+    for (uint i = gl_WorkGroupID.x; i < num_pairs; i += gl_NumWorkGroups.x) {
+        uvec4 pair = pairs[i];
+        Supernode of_source = supernodes[supernode_of[pair.x]];
+        source_depth = of_source.depth + pair.x - of_source.first_node;
+        sum_overflow = false;
+        if (gl_LocalInvocationIndex == 0) best = UNREACHABLE;
+        if (gl_LocalInvocationIndex == 0) has_overflow = 0;
+        is_back = false;
+        climb(pair.x, pair.y, false);
+        is_back = true;
+        climb(pair.z, pair.w, true);
+        if (sum_overflow) atomicMax(has_overflow, 1);
+        barrier();
+        if (gl_LocalInvocationIndex == 0) answers[i] = uvec2(best, has_overflow);
+        barrier();
+    }
+    check_loops();
+}

@@ -1,0 +1,66 @@
+// A level of the sweep down for one search: each node looks at its arcs from ancestors, whose distances are known (D.
+// Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST, 2011).
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
+layout(std430, binding = 2) restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 3) coherent buffer StatusBuffer {
+    uint cut_short;
+    uint overflow;
+} status;
+
+layout(constant_id = 4) const uint COUNTING = 0;
+// Of each level, the searches up being the first of them: nodes, those of them that have arcs, arcs relaxed, improved.
+layout(std430, binding = 4) coherent buffer CountsBuffer { uint counts[]; };
+
+layout(push_constant) uniform Push {
+    uint level;
+    uint begin;  // its positions
+    uint end;
+    uint lanes;  // of a node, a power of two, WORKGROUP_SIZE at most
+};
+
+shared uint least_of[WORKGROUP_SIZE];
+
+void main() {
+    uint lid = gl_LocalInvocationIndex, lane = lid % lanes, slot = lid / lanes;
+    uint each = WORKGROUP_SIZE / lanes;
+    bool sum_overflow = false;
+    uint relaxed = 0, improved = 0;
+    for (uint base = begin + gl_WorkGroupID.x * each; base < end; base += gl_NumWorkGroups.x * each) {
+        uint i = base + slot, least = UNREACHABLE;
+        if (i < end) {
+            uvec2 row = rows[i];
+            uint last = row.x + row.y, own = lane == 0 ? dist[i] : UNREACHABLE;
+            for (uint k = row.x + lane; k < last; k += lanes) {
+                uvec2 arc = arcs[k];
+                uint from = dist[arc.x], sum = extend(from, arc.y);
+                sum_overflow = sum_overflow || (sum == UNREACHABLE && from != UNREACHABLE);
+                if (from != UNREACHABLE) ++relaxed;
+                if (sum < least) ++improved;
+                least = min(least, sum);
+            }
+            if (COUNTING != 0 && lane == 0) atomicAdd(counts[4 * level], 1);
+            if (COUNTING != 0 && lane == 0 && row.y != 0) atomicAdd(counts[4 * level + 1], 1);
+            least = min(least, own);
+        }
+        if (lanes == 1) {
+            if (i < end) dist[i] = least;
+            continue;
+        }
+        barrier();
+        if (lane == 0) least_of[slot] = least;
+        barrier();
+        if (lane != 0 && least != UNREACHABLE) atomicMin(least_of[slot], least);
+        barrier();
+        if (lane == 0 && i < end) dist[i] = least_of[slot];
+    }
+    if (sum_overflow) atomicMax(status.overflow, 1);
+    if (COUNTING != 0) atomicAdd(counts[4 * level + 2], relaxed);
+    if (COUNTING != 0) atomicAdd(counts[4 * level + 3], improved);
+}

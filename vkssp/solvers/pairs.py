@@ -1,0 +1,107 @@
+"""Distances of many pairs of nodes from a hierarchy: up from both ends, to the nodes where the ways meet."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import DeviceError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.gpu.resource import Resource
+from vkssp.graph import Uint32s
+from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy
+
+# Pairs of a submission at least and at most.
+_LEAST, _MOST = 64, 1 << 16
+
+
+class Pairs(Resource):
+    """Finds distances of pairs of nodes.
+
+    Parameters
+    ----------
+    device : Device
+        Where the hierarchy is.
+    customized : CustomizedHierarchy
+        The hierarchy.
+    owner : Resource
+        What closes it.
+    """
+
+    def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
+        super().__init__(owner)
+        self._device, self._customized, self._room = device, customized, 0
+        height = int(customized.hierarchy.depth.max(initial=0)) + 1
+        size = min(64, device.limits.workgroup_size)
+        self._parts: list[Resource] = []
+        try:
+            self._kernel = Kernel(
+                device,
+                "phast_pairs",
+                bindings=7,
+                push_constants=1,
+                workgroup_size=size,
+                constants={1: height},
+                shared_bytes=16 * height + 64,
+                owner=self,
+            )
+            self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
+            self._timestamps = Timestamps(device, 2, owner=self)
+            self._recording = Recording(device, owner=self)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_room(self, count: int) -> None:
+        for part in reversed(self._parts):
+            part.close()
+        self._parts = []
+        self._room = 1 << (count - 1).bit_length()
+        customized, device = self._customized, self._device
+        self._pairs = Buffer(device, 16 * self._room, mapped=True, name="the pairs", owner=self)
+        self._answers = Buffer(device, 8 * self._room, mapped=True, name="the distances of pairs", owner=self)
+        self._bound = self._kernel.on(
+            *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
+            *(customized.ancestor_depth, self._pairs, self._answers),
+        )
+        self._parts = [self._pairs, self._answers, self._bound]
+
+    def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
+        """Return distances, whether some sum on the way did not fit into 32 bits, and milliseconds on the device.
+
+        Parameters
+        ----------
+        pairs : numpy.ndarray
+            Positions of source and target, each with an offset behind it: shape (k, 4), uint32.
+        """
+        found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
+        milliseconds = 0.0
+        for first in range(0, len(pairs), _MOST):
+            part = pairs[first : first + _MOST]
+            if len(part) > self._room:
+                self._make_room(max(_LEAST, len(part)))
+            self._pairs.view()[: part.size] = part.reshape(-1)
+            self._status.view()[:] = 0
+            with self._recording.record() as recording:
+                recording.barrier("all", "all")
+                recording.timestamp(self._timestamps, 0)
+                recording.bind(self._bound)
+                recording.push(self._bound, len(part))
+                recording.dispatch(min(len(part), self._device.limits.workgroups))
+                recording.timestamp(self._timestamps, 1)
+                recording.barrier("all", "all")
+            self._recording.submit()
+            self._recording.wait()
+            if self._status.view()[0]:
+                raise DeviceError(
+                    f"{self._device.info.name} ends the long loops of phast before their time; use another device, or "
+                    "an algorithm that runs on the CPU, such as dijkstra"
+                )
+            answers = self._answers.view().reshape(-1, 2)[: len(part)]
+            found[first : first + len(part)] = answers[:, 0]
+            overflow[first : first + len(part)] = answers[:, 1] != 0
+            milliseconds += self._timestamps.read(1) - self._timestamps.read(0)
+        return found, overflow, milliseconds
