@@ -1,9 +1,9 @@
 """Hierarchies: a graph prepared once, whatever its weights, so that searches become sweeps over it.
 
 Nodes are eliminated one after the other, by a nested dissection; each elimination joins the neighbours that are left.
-What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt, B. Strasser,
-D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the factorization
-of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
+What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt,
+B. Strasser, D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the
+factorization of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
 
 Nodes have positions, from the top: what is eliminated last comes first. Levels count supernodes on the way from the
 top, so that all nodes of a level can be swept at once, as soon as all levels before it are done.
@@ -17,10 +17,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import GraphError
 from vkssp.graph import Graph, Uint32s
 
 Indices = npt.NDArray[np.int64]
+
+
+def _lengths(first: Uint32s) -> Indices:
+    offsets = first.astype(np.int64)
+    return offsets[1:] - offsets[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +79,12 @@ class Hierarchy:
     @cached_property
     def size(self) -> Indices:
         """Number of nodes of each supernode, shape (num_supernodes,), int64."""
-        return np.diff(self.first_node.astype(np.int64))
+        return _lengths(self.first_node)
 
     @cached_property
     def num_ancestors(self) -> Indices:
         """Number of ancestors in the list of each supernode, shape (num_supernodes,), int64."""
-        return np.diff(self.first_ancestor.astype(np.int64))
+        return _lengths(self.first_ancestor)
 
     @cached_property
     def first_arc(self) -> Indices:
