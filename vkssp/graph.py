@@ -367,7 +367,7 @@ class Graph:
         return graph, by_tail
 
     def save(self, path: str | Path) -> None:
-        """Write the graph, and all it knows of coordinates and streets, to one file.
+        """Write the graph, and all it knows of coordinates and streets, and its hierarchy, to one file.
 
         The file appears only when it is complete.
         """

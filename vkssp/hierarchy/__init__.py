@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,9 @@ class Hierarchy:
     first_ancestor: Uint32s
     ancestor: Uint32s
     first_of_level: Uint32s
+
+    #: The arrays, by name.
+    ARRAYS: ClassVar[tuple[str, ...]] = ("node", "first_node", "first_ancestor", "ancestor", "first_of_level")
 
     @property
     def num_nodes(self) -> int:
@@ -148,15 +152,31 @@ class Hierarchy:
         group = self.supernode[low].astype(np.int64)
         first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
         row = self.first_arc[group] + (low - first) * count + (low - first) * (low - first - 1) // 2
-        keys = np.repeat(np.arange(self.num_supernodes, dtype=np.int64), self.num_ancestors) << 32 | self.ancestor
-        wanted = group << 32 | high
-        place = np.searchsorted(keys, wanted)
-        is_there = place < len(keys)
-        is_there[is_there] = keys[place[is_there]] == wanted[is_there]
-        outside = np.where(is_there, place - self.first_ancestor[group].astype(np.int64), -1)
-        column = np.where(high >= first, count + high - first, outside)
+        is_outside = high < first
+        column = count + high - first
+        column[is_outside] = self.ancestors_at(group[is_outside], high[is_outside])
         return np.where((column >= 0) & (low != high), row + column, -1)
 
+    def ancestors_at(self, group: Indices, position: Indices) -> Indices:
+        """Return where in the lists of some supernodes some positions are, -1 where they are not, shape (k,), int64."""
+        first, count = self.first_ancestor[:-1].astype(np.int64)[group], self.num_ancestors[group]
+        low, high = first, first + count
+        # All of them are searched at once, by halving the part of each list that is left.
+        for _ in range(int(count.max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            # Where nothing is left, the end of a list may be that of all.
+            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < position)
+            low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
+        is_there = low < first + count
+        is_there[is_there] = self.ancestor[low[is_there]] == position[is_there]
+        return np.where(is_there, low - first, -1)
+
     def check(self, graph: Graph) -> None:
-        """Raise `GraphError` unless this is a hierarchy, and that of a graph."""
-        # Made whole by those who read files.
+        """Raise `GraphError` unless this is a hierarchy, and that of a graph; the message says what does not hold.
+
+        Any two neighbours that are left when a node is eliminated have to be joined, and the ends of the graph's arcs.
+        Weights do not matter.
+        """
+        from vkssp.hierarchy.checks import check
+
+        check(self, graph)

@@ -8,13 +8,9 @@ from tqdm import tqdm
 
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
+from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
 from vkssp.hierarchy.order import halving, nested_dissection, places, require_library
 
-#: Arcs of a hierarchy are numbered in 32 bits, with one left over for a sign.
-MOST_ARCS = 2**31 - 1
-#: Nodes on a way from the top, which a search keeps the distances of in fast memory. Those of a continent's roads
-#: are some 2 000.
-MOST_HEIGHT = 8192
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
 #: 2 to 8 of them, and 10 to 25 in the order that is made at once; graphs without small separators have thousands.
 MOST_ARCS_A_NODE = 100
