@@ -18,6 +18,9 @@ MOST_ARCS = 2**31 - 1
 #: have some hundreds of them, and ten million make no more than a few thousand.
 MOST_HEIGHT = 8192
 
+# So many arcs are looked for at once that what this takes stays in cache.
+_AT_ONCE = 2**15
+
 
 def check(hierarchy: Hierarchy, graph: Graph) -> None:
     """Raise `GraphError` unless this is a hierarchy, and that of a graph; see `Hierarchy.check`."""
@@ -133,9 +136,11 @@ def _check_graph(hierarchy: Hierarchy, graph: Graph) -> None:
     """Check that all arcs of a graph are there."""
     position = hierarchy.position.astype(np.int64)
     tail = np.repeat(position, np.diff(graph.first_out))
-    head = position[graph.head]
-    missing = np.flatnonzero((hierarchy.arcs_of(tail, head) < 0) & (tail != head))
-    if len(missing):
-        at = int(missing[0])
-        ends = f"{hierarchy.node[tail[at]]:,} and {hierarchy.node[head[at]]:,}"
-        _refuse(f"is of another graph: it does not join nodes {ends}, which arc {at:,} does")
+    for start in range(0, graph.num_arcs, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        head = position[graph.head[part]]
+        missing = np.flatnonzero((hierarchy.arcs_of(tail[part], head) < 0) & (tail[part] != head))
+        if len(missing):
+            at = start + int(missing[0])
+            ends = f"{hierarchy.node[tail[at]]:,} and {graph.head[at]:,}"
+            _refuse(f"is of another graph: it does not join nodes {ends}, which arc {at:,} does")
