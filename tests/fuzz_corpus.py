@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib.util
 import io
 import lzma
 import tarfile
@@ -14,7 +15,7 @@ import osmium
 from tests import formats
 from tests.graphs import grid
 from tests.osm_maps import Nodes, Relation, Way, import_extract, osm_xml
-from vkssp import Graph
+from vkssp import Graph, prepare
 
 _SIDE = 7
 
@@ -71,6 +72,8 @@ def write_graphs(folder: Path, extract: Path) -> list[Path]:
     graphs: dict[str, Graph] = {"plain": grid(12)}
     for turns in ("none", "restrictions", "costs"):
         graphs[turns] = import_extract(extract, turns=turns)[0]
+    if importlib.util.find_spec("numba") and importlib.util.find_spec("routingkit_cch"):
+        graphs["prepared"] = prepare(grid(12))
     for name, graph in graphs.items():
         graph.save(folder / f"{name}.saved")
     return [folder / f"{name}.saved" for name in graphs]

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.hierarchies import is_hierarchy
 from tests.mutations import mutations_for
 from vkssp import Graph, VksspError
 from vkssp.cli import main as vkssp
@@ -69,6 +70,7 @@ def check_graph(graph: Graph) -> None:
     if graph.lat is not None:
         assert graph.lon is not None and graph.lat.shape == graph.lon.shape == (graph.num_nodes,)
         assert (np.abs(graph.lat) <= 90).all() and (np.abs(graph.lon) <= 180).all()
+    assert graph.hierarchy is None or is_hierarchy(graph.hierarchy, graph)
     streets = graph.streets
     if streets is None:
         return
@@ -92,7 +94,9 @@ def same(one: Graph, other: Graph) -> bool:
 
     def arrays(graph: Graph) -> dict[str, Any]:
         values = vars(graph) | (vars(graph.streets) if graph.streets is not None else {})
-        return {name: value for name, value in values.items() if name not in ("streets", "tail")}
+        if graph.hierarchy is not None:
+            values |= {f"hierarchy_{name}": getattr(graph.hierarchy, name) for name in graph.hierarchy.ARRAYS}
+        return {name: value for name, value in values.items() if name not in ("streets", "hierarchy", "tail")}
 
     mine, its = arrays(one), arrays(other)
     return mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)

@@ -11,6 +11,7 @@ from vkssp.errors import (
     VksspError,
 )
 from vkssp.graph import UNREACHABLE, Graph
+from vkssp.hierarchy.prepare import prepare
 from vkssp.landmarks import landmark_order
 from vkssp.order import Order, z_order
 from vkssp.pool import SolverPool
@@ -51,6 +52,7 @@ __all__ = [
     "Table",
     "VksspError",
     "landmark_order",
+    "prepare",
     "read_graph",
     "z_order",
 ]

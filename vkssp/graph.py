@@ -16,6 +16,7 @@ from vkssp.rows import own, rows_of, tails_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from vkssp.hierarchy import Hierarchy
     from vkssp.order import Order
     from vkssp.streets import Streets
 
@@ -106,6 +107,8 @@ class Graph:
         Coordinates of the nodes in degrees, shape (num_nodes,), float64.
     streets : Streets or None
         Lengths, names and geometry of the arcs of an imported map.
+    hierarchy : Hierarchy or None
+        What `vkssp.prepare` made of the graph, whatever its weights.
     """
 
     first_out: Uint32s
@@ -114,6 +117,7 @@ class Graph:
     lat: Floats | None = None
     lon: Floats | None = None
     streets: Streets | None = None
+    hierarchy: Hierarchy | None = None
 
     @property
     def num_nodes(self) -> int:
@@ -137,7 +141,7 @@ class Graph:
 
     def __repr__(self) -> str:
         """Return the graph's size in one line."""
-        extras = "".join(f", {name}" for name in ("coordinates", "streets") if getattr(self, _EXTRA[name]) is not None)
+        extras = "".join(f", {name}" for name, at in _EXTRA.items() if getattr(self, at) is not None)
         return f"Graph({self.num_nodes} nodes, {self.num_arcs} arcs{extras})"
 
     @classmethod
@@ -340,14 +344,14 @@ class Graph:
         return graph
 
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with every arc turned round, and for each of its arcs the id it has here."""
+        """Return the graph with every arc turned round, not prepared, and for each of its arcs the id it has here."""
         first_out, by_head = rows_of(self.head, self.num_nodes)
         arrays = (own(array) for array in (first_out, self.tail[by_head], self.weight[by_head]))
         graph = Graph.from_csr(*arrays, lat=self.lat, lon=self.lon)
         return graph, by_head
 
     def renumbered(self, order: Order) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with nodes renumbered, and for each of its arcs the id it has here."""
+        """Return the graph with nodes renumbered, not prepared, and for each of its arcs the id it has here."""
         rank, node = order.rank, order.node
         if len(rank) != self.num_nodes:
             raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
@@ -363,7 +367,7 @@ class Graph:
         return graph, by_tail
 
     def save(self, path: str | Path) -> None:
-        """Write the graph, and all it knows of coordinates and streets, to one file.
+        """Write the graph, and all it knows of coordinates and streets, and its hierarchy, to one file.
 
         The file appears only when it is complete.
         """
@@ -385,4 +389,4 @@ class Graph:
         return load_graph(path)
 
 
-_EXTRA = {"coordinates": "lat", "streets": "streets"}
+_EXTRA = {"coordinates": "lat", "streets": "streets", "hierarchy": "hierarchy"}

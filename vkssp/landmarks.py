@@ -196,8 +196,38 @@ def _first_depth(hops: _Hops) -> Int32s:
     return hops.depth(hops.first(np.arange(len(hops.component))))
 
 
-def _order(hops: _Hops, first_depth: Int32s) -> Order:
-    """Return the numbering, given the hops from the first node of each component."""
+def landmark_places(
+    first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint32]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return a map of a graph made of hops from landmarks, on which nodes that are near each other have close places.
+
+    Parameters
+    ----------
+    first_out : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    head : numpy.ndarray
+        Node that each arc leads to, shape (num_arcs,), uint32.
+
+    Returns
+    -------
+    x, y : numpy.ndarray
+        Differences of hops from the two ends of either axis, see `landmark_order`, shape (num_nodes,) each, int32.
+        Each component has axes of its own, with the same middle.
+
+    Raises
+    ------
+    GraphError
+        If the graph has more nodes and arcs than indices of 32 bits can number.
+    """
+    if len(first_out) <= 1:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    hops = _Hops(first_out, head)
+    (from_start, from_end), (across, across_end) = _axes(hops, _first_depth(hops))
+    return from_start - from_end, across - across_end
+
+
+def _axes(hops: _Hops, first_depth: Int32s) -> tuple[tuple[Int32s, Int32s], tuple[Int32s, Int32s]]:
+    """Return the hops from both ends of both axes, given those from the first node of each component."""
     start = hops.top(first_depth)
     from_start = hops.depth(start)
     from_end = hops.depth(hops.top(from_start))
@@ -205,7 +235,13 @@ def _order(hops: _Hops, first_depth: Int32s) -> Order:
     across = hops.depth(hops.top(np.minimum(from_start, from_end)))
     # Balance counts half: where it counts more, the two ends of an axis get close to each other on narrow graphs.
     across_end = hops.depth(hops.top(2 * across - np.abs(x)))
-    y = across - across_end
+    return (from_start, from_end), (across, across_end)
+
+
+def _order(hops: _Hops, first_depth: Int32s) -> Order:
+    """Return the numbering, given the hops from the first node of each component."""
+    (from_start, from_end), (across, across_end) = _axes(hops, first_depth)
+    x, y = from_start - from_end, across - across_end
     # With the component first, cuts go between components where they can: none is in two places of the numbering.
     by_x = _sorted_by(hops.component, x, from_start.astype(np.int64) + from_end)
     by_y = _sorted_by(hops.component, y, across.astype(np.int64) + across_end)

@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +20,16 @@ import numpy.typing as npt
 
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
+from vkssp.hierarchy import Hierarchy
+from vkssp.rows import own
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
 #: Graphs that know of turns have the second, since those who do not know of them would find forbidden routes.
 _VERSION, _VERSION_WITH_TURNS = 1, 2
+# What a hierarchy makes faster comes out the same without it. Those who do not know of hierarchies pass over arrays
+# whose names they do not look for, and so there is no version for graphs that have one.
+_HIERARCHY = "hierarchy_"
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
@@ -181,6 +187,8 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
         header["seconds_per_weight"] = streets.seconds_per_weight
+    if graph.hierarchy is not None:
+        arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
     header["arrays"] = sorted(arrays)
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with atomic_write(path) as stream:
@@ -208,7 +216,12 @@ def load_graph(path: str | Path) -> Graph:
     try:
         streets = _streets_from(arrays, header) if "streets_length" in arrays else None
         core = [arrays[name] for name in _CORE]
-        return Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
+        graph = Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
+        if not any(name.startswith(_HIERARCHY) for name in arrays):
+            return graph
+        hierarchy = Hierarchy(*(own(arrays[f"{_HIERARCHY}{name}"]) for name in Hierarchy.ARRAYS))
+        hierarchy.check(graph)
+        return replace(graph, hierarchy=hierarchy)
     except (GraphError, KeyError, ValueError, TypeError) as error:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
 

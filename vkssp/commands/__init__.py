@@ -15,6 +15,7 @@ from vkssp.commands import (
     info,
     isochrone,
     nearest,
+    prepare,
     route,
     table,
 )
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Command] = {
     "algorithms": algorithms,
     "import": import_,
     "info": info,
+    "prepare": prepare,
     "route": route,
     "table": table,
     "assign": assign,

@@ -6,7 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from vkssp.errors import FormatError
 from vkssp.graph import Graph
+from vkssp.hierarchy import Hierarchy
 from vkssp.options import add_reading, reading
 from vkssp.reading import read_graph
 from vkssp.reduction import REDUCTIONS
@@ -125,10 +127,38 @@ def check_outputs(args: argparse.Namespace) -> None:
         check_writable(path, *read, *written[number + 1 :])
 
 
+def check_graph_output(args: argparse.Namespace) -> None:
+    """Raise `FormatError` unless the files that are wanted can be written, and the graph among them read again."""
+    from vkssp.osm import is_extract
+
+    check_outputs(args)
+    if is_extract(args.output):
+        raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
+
+
 def is_watched(args: argparse.Namespace) -> bool:
     """Return whether somebody looks at progress bars."""
     # A bar in a log file is a thousand lines.
     return not args.json and sys.stderr.isatty()
+
+
+def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:
+    """Return how large a hierarchy is."""
+    return {
+        "arcs": hierarchy.num_arcs,
+        "supernodes": hierarchy.num_supernodes,
+        "levels": hierarchy.num_levels,
+        "tree_height": int(hierarchy.depth.max(initial=0)) + 1 if hierarchy.num_nodes else 0,
+    }
+
+
+def hierarchy_line(hierarchy: Hierarchy) -> str:
+    """Return the same in a line."""
+    size = hierarchy_numbers(hierarchy)
+    return (
+        f"a hierarchy of {size['arcs']:,} arcs both ways, {size['supernodes']:,} supernodes in {size['levels']:,} "
+        f"levels, {size['tree_height']:,} nodes high"
+    )
 
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:

@@ -7,11 +7,10 @@ import argparse
 from vkssp.commands.common import (
     Result,
     add_json,
-    check_outputs,
+    check_graph_output,
     is_watched,
     load,
 )
-from vkssp.errors import FormatError
 from vkssp.options import add_reading
 
 SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
@@ -38,9 +37,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.osm import import_extract, is_extract
     from vkssp.reading import is_saved
 
-    check_outputs(args)
-    if is_extract(args.output):
-        raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
+    check_graph_output(args)
     if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
         graph = load(args, args.extract)
         graph.save(args.output)

@@ -12,6 +12,8 @@ from vkssp.commands.common import (
     Result,
     add_graph,
     add_json,
+    hierarchy_line,
+    hierarchy_numbers,
     load,
 )
 from vkssp.streets import Streets
@@ -36,6 +38,7 @@ def run(args: argparse.Namespace) -> Result:
         "weight": None,
         "bounds": None,
         "streets": None,
+        "hierarchy": None,
     }
     lines = [f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs, at most {result['largest_degree']:,} from one node"]
     if graph.num_arcs:
@@ -71,6 +74,9 @@ def run(args: argparse.Namespace) -> Result:
             places = len(np.unique(streets.junction))
             what = "obeys turn restrictions" if streets.turn is None else "obeys turn restrictions, and turns take time"
             lines.append(f"{what}: the nodes stand for {places:,} places")
+    if graph.hierarchy is not None:
+        result["hierarchy"] = hierarchy_numbers(graph.hierarchy)
+        lines.append(f"prepared: {hierarchy_line(graph.hierarchy)}")
     return result, lines
 
 

@@ -1,9 +1,9 @@
 """Hierarchies: a graph prepared once, whatever its weights, so that searches become sweeps over it.
 
 Nodes are eliminated one after the other, by a nested dissection; each elimination joins the neighbours that are left.
-What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt, B. Strasser,
-D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the factorization
-of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
+What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt,
+B. Strasser, D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the
+factorization of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
 
 Nodes have positions, from the top: what is eliminated last comes first. Levels count supernodes on the way from the
 top, so that all nodes of a level can be swept at once, as soon as all levels before it are done.
@@ -13,14 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import GraphError
 from vkssp.graph import Graph, Uint32s
 
 Indices = npt.NDArray[np.int64]
+
+
+def _lengths(first: Uint32s) -> Indices:
+    offsets = first.astype(np.int64)
+    return offsets[1:] - offsets[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,9 @@ class Hierarchy:
     ancestor: Uint32s
     first_of_level: Uint32s
 
+    #: The arrays, by name.
+    ARRAYS: ClassVar[tuple[str, ...]] = ("node", "first_node", "first_ancestor", "ancestor", "first_of_level")
+
     @property
     def num_nodes(self) -> int:
         """Number of nodes."""
@@ -75,12 +83,12 @@ class Hierarchy:
     @cached_property
     def size(self) -> Indices:
         """Number of nodes of each supernode, shape (num_supernodes,), int64."""
-        return np.diff(self.first_node.astype(np.int64))
+        return _lengths(self.first_node)
 
     @cached_property
     def num_ancestors(self) -> Indices:
         """Number of ancestors in the list of each supernode, shape (num_supernodes,), int64."""
-        return np.diff(self.first_ancestor.astype(np.int64))
+        return _lengths(self.first_ancestor)
 
     @cached_property
     def first_arc(self) -> Indices:
@@ -144,15 +152,31 @@ class Hierarchy:
         group = self.supernode[low].astype(np.int64)
         first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
         row = self.first_arc[group] + (low - first) * count + (low - first) * (low - first - 1) // 2
-        keys = np.repeat(np.arange(self.num_supernodes, dtype=np.int64), self.num_ancestors) << 32 | self.ancestor
-        wanted = group << 32 | high
-        place = np.searchsorted(keys, wanted)
-        is_there = place < len(keys)
-        is_there[is_there] = keys[place[is_there]] == wanted[is_there]
-        outside = np.where(is_there, place - self.first_ancestor[group].astype(np.int64), -1)
-        column = np.where(high >= first, count + high - first, outside)
+        is_outside = high < first
+        column = count + high - first
+        column[is_outside] = self.ancestors_at(group[is_outside], high[is_outside])
         return np.where((column >= 0) & (low != high), row + column, -1)
 
+    def ancestors_at(self, group: Indices, position: Indices) -> Indices:
+        """Return where in the lists of some supernodes some positions are, -1 where they are not, shape (k,), int64."""
+        first, count = self.first_ancestor[:-1].astype(np.int64)[group], self.num_ancestors[group]
+        low, high = first, first + count
+        # All of them are searched at once, by halving the part of each list that is left.
+        for _ in range(int(count.max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            # Where nothing is left, the end of a list may be that of all.
+            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < position)
+            low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
+        is_there = low < first + count
+        is_there[is_there] = self.ancestor[low[is_there]] == position[is_there]
+        return np.where(is_there, low - first, -1)
+
     def check(self, graph: Graph) -> None:
-        """Raise `GraphError` unless this is a hierarchy, and that of a graph."""
-        # Made whole by those who read files.
+        """Raise `GraphError` unless this is a hierarchy, and that of a graph; the message says what does not hold.
+
+        Any two neighbours that are left when a node is eliminated have to be joined, and the ends of the graph's arcs.
+        Weights do not matter.
+        """
+        from vkssp.hierarchy.checks import check
+
+        check(self, graph)

@@ -1,0 +1,48 @@
+"""The subcommand ``vkssp prepare``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    check_graph_output,
+    hierarchy_line,
+    hierarchy_numbers,
+    is_watched,
+    load,
+)
+
+SUMMARY = "make a hierarchy of a graph once, for faster searches with any weights, and save both"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    add_json(parser)
+    add_graph(parser)
+    parser.add_argument("output", metavar="OUT", help="the graph file to write")
+
+
+def run(args: argparse.Namespace) -> Result:
+    """Prepare a graph, and save it."""
+    from vkssp.hierarchy.order import require_library
+    from vkssp.hierarchy.prepare import prepare
+
+    check_graph_output(args)
+    require_library()  # before a graph is read, which may take long
+    graph = load(args)
+    began = time.perf_counter()
+    prepared = prepare(graph, progress=is_watched(args))
+    seconds = time.perf_counter() - began
+    hierarchy = prepared.hierarchy
+    assert hierarchy is not None
+    prepared.save(args.output)
+    size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs, "hierarchy": hierarchy_numbers(hierarchy)}
+    return {**size, "seconds": seconds, "output": args.output}, [
+        f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
+        f"{hierarchy_line(hierarchy)}, in {seconds:.1f} s",
+        f"wrote {args.output}",
+    ]

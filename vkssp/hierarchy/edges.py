@@ -1,0 +1,60 @@
+"""The edges of a graph as eliminations see them: without directions, weights, loops and parallels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import Graph, Uint32s
+from vkssp.rows import rows_of
+
+Int32s = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges between different nodes, each of them once.
+
+    Attributes
+    ----------
+    num_nodes : int
+        Number of nodes.
+    low, high : numpy.ndarray
+        The two nodes of each edge, shape (num_edges,), uint32; the first is the lower one.
+    """
+
+    num_nodes: int
+    low: Uint32s
+    high: Uint32s
+
+    @classmethod
+    def of(cls, graph: Graph) -> Edges:
+        """Return those of a graph."""
+        # Not by way of a graph's tails, which it would keep from then on.
+        tail = np.repeat(np.arange(graph.num_nodes, dtype=np.uint32), np.diff(graph.first_out))
+        differ = tail != graph.head
+        tail, head = tail[differ], graph.head[differ]
+        key = np.minimum(tail, head).astype(np.uint64) << np.uint64(32) | np.maximum(tail, head)
+        key.sort()
+        first = np.ones(len(key), np.bool_)
+        np.not_equal(key[1:], key[:-1], out=first[1:])
+        key = key[first]
+        return cls(graph.num_nodes, (key >> np.uint64(32)).astype(np.uint32), key.astype(np.uint32))
+
+    def renamed(self, rank: Uint32s) -> Edges:
+        """Return the same edges between nodes of other names, given the new name of each node."""
+        low, high = rank[self.low], rank[self.high]
+        return Edges(self.num_nodes, np.minimum(low, high), np.maximum(low, high))
+
+    def upward(self) -> tuple[Indices, Int32s]:
+        """Return for each node its upper neighbours: where they begin, and the nodes."""
+        first, order = rows_of(self.low, self.num_nodes)
+        return first.astype(np.int64), self.high[order].astype(np.int32)
+
+    def downward(self) -> tuple[Indices, Int32s]:
+        """Return for each node its lower neighbours: where they begin, and the nodes."""
+        first, order = rows_of(self.high, self.num_nodes)
+        return first.astype(np.int64), self.low[order].astype(np.int32)

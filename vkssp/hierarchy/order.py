@@ -1,0 +1,90 @@
+"""Orders to eliminate nodes in: a good one by nested dissection, and one that is made at once, to try a graph with."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from vkssp.errors import QueryError
+from vkssp.graph import Floats, Graph, Uint32s
+from vkssp.hierarchy.edges import Edges
+from vkssp.landmarks import landmark_places
+from vkssp.order import z_order
+
+
+def require_library() -> Any:
+    """Return the module routingkit_cch, which computes orders; numba is asked for, too, which compiles the rest.
+
+    Raises
+    ------
+    QueryError
+        If one of them is not installed.
+    """
+    try:
+        importlib.import_module("numba")
+        return importlib.import_module("routingkit_cch")
+    except ImportError as error:
+        raise QueryError(
+            f"preparing a graph needs numba and routingkit-cch ({error}); install them: pip install 'vkssp[hierarchy]'"
+        ) from None
+
+
+def places(graph: Graph) -> tuple[Floats, Floats]:
+    """Return coordinates by which nodes that are near each other are told: the graph's, or hops from landmarks.
+
+    Returns
+    -------
+    lat, lon : numpy.ndarray
+        Shape (num_nodes,) each, float64, in any one unit.
+    """
+    if graph.lat is not None and graph.lon is not None:
+        return graph.lat, graph.lon
+    x, y = landmark_places(graph.first_out, graph.head)
+    scale = 90.0 / max(1, int(np.abs(x).max(initial=0)), int(np.abs(y).max(initial=0)))
+    lat: Floats = y.astype(np.float64) * scale
+    lon: Floats = x.astype(np.float64) * scale
+    return lat, lon
+
+
+def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
+    """Return the nodes in a good order to eliminate them in, by nested dissection with inertial flow.
+
+    Separators are smallest cuts between nodes at two ends of the map (A. Schild and C. Sommer, "On balanced separators
+    in road networks", SEA 2015), as RoutingKit computes them.
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph's.
+    at : tuple of numpy.ndarray
+        Coordinates of the nodes, see `places`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (num_nodes,), uint32.
+    """
+    library = require_library()
+    if edges.num_nodes == 0:  # the library would crash
+        return np.zeros(0, np.uint32)
+    # The library takes sequences, for which views stand without a Python object for each number.
+    lat, lon = (np.ascontiguousarray(values, np.float32).data for values in at)
+    order = library.compute_order_inertial(edges.num_nodes, edges.low.data, edges.high.data, lat, lon)
+    return np.array(order, np.uint32)
+
+
+def halving(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
+    """Return the nodes in an order that is made at once, some times worse than that of `nested_dissection`.
+
+    Nodes are numbered along the Z-order curve and halved by these numbers again and again. Of the edges that a cut
+    passes, the lower ends separate both halves, and are eliminated after them.
+    """
+    numbers = z_order(*at)
+    low, high = numbers.rank[edges.low], numbers.rank[edges.high]
+    # The highest bit in which two numbers differ tells the cut that passes between them.
+    cut = np.frexp((low ^ high).astype(np.float64))[1].astype(np.uint8)
+    largest_cut = np.zeros(edges.num_nodes, np.uint8)
+    np.maximum.at(largest_cut, np.minimum(low, high), cut)
+    return numbers.node[np.argsort(largest_cut, kind="stable")]
