@@ -13,7 +13,7 @@ layout(std430, binding = 5) readonly restrict buffer Seeds {
     uint padding[3];
     uvec4 seeds[];  // position, offset, search, number in that
 };
-layout(std430, binding = 6) writeonly restrict buffer WaysUp { WayUp ways_up[]; };
+layout(std430, binding = 6) writeonly restrict buffer WaysUpBuffer { WaysUp ways_up[]; };
 layout(std430, binding = 7) writeonly restrict buffer Reached { uint reached[]; };
 layout(std430, binding = 8) coherent buffer Overflows { uint overflow[]; };  // of each search
 
@@ -29,7 +29,10 @@ void arrive(Supernode s, uint place, uint count, uint before) {
     uint first = (search * seeds_each + seed) * nodes_each + before;
     reached[first + place] = found[s.depth + place];
     if (place == 0) {
-        ways_up[way_up_of(s.level, seed, seeds_each, search, num_searches)] = WayUp(s.first_node, s.size, first, 0);
+        uint where = ways_up_of(s.level, seed, seeds_each, search, num_searches);
+        ways_up[where].first_node[search % 4] = s.first_node;
+        ways_up[where].size[search % 4] = s.size;
+        ways_up[where].first[search % 4] = first;
     }
 }
 

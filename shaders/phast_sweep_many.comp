@@ -1,5 +1,6 @@
-// A level of the sweep down for many searches: an invocation for each node and search, those of a node side by side, so
-// that its arcs are read once for all of them. Distances lie in tiles of some searches.
+// A level of the sweep down for many searches: an invocation for each node and four searches, those of a node side by
+// side, so that its arcs are read once for all of them. A node has few arcs, and what takes time is to get from its row
+// to them and to the distances, so each invocation does that for several searches. Distances lie in tiles.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -11,11 +12,11 @@ layout(constant_id = 3) const uint IS_PART = 0;  // whether only some nodes have
 const uint AT_ONCE = 4;                          // arcs that are looked at without waiting for each other
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
-layout(std430, binding = 2) restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
 layout(std430, binding = 3) coherent buffer Overflows { uint overflow[]; };            // of each search
 layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };         // of each position
 layout(std430, binding = 5) readonly restrict buffer Positions { uint positions[]; };  // of each row
-layout(std430, binding = 6) readonly restrict buffer WaysUp { WayUp ways_up[]; };
+layout(std430, binding = 6) readonly restrict buffer WaysUpBuffer { WaysUp ways_up[]; };
 layout(std430, binding = 7) readonly restrict buffer Reached { uint reached[]; };
 
 layout(push_constant) uniform Push {
@@ -28,42 +29,52 @@ layout(push_constant) uniform Push {
     uint seeds_each;
 };
 
-bool sum_overflow;
+bvec4 sum_overflow;
 
-uint lesser(uint least, uint from, uint arc_weight) {
-    uint sum = extend(from, arc_weight);
-    sum_overflow = sum_overflow || (sum == UNREACHABLE && from != UNREACHABLE);
+uvec4 lesser(uvec4 least, uvec4 from, uint arc_weight) {
+    uvec4 sum = from + arc_weight;
+    sum = mix(sum, uvec4(UNREACHABLE), lessThan(sum, from));
+    bvec4 is_lost = equal(sum, uvec4(UNREACHABLE)), is_there = notEqual(from, uvec4(UNREACHABLE));
+    for (uint i = 0; i < 4; ++i) sum_overflow[i] = sum_overflow[i] || (is_lost[i] && is_there[i]);
     return min(least, sum);
 }
 
 void main() {
-    uint each = WORKGROUP_SIZE / SEARCHES, parts = (end - begin + each - 1) / each;
+    const uint QUADS = SEARCHES / 4;
+    uint each = WORKGROUP_SIZE / QUADS, parts = (end - begin + each - 1) / each;
     for (uint part = gl_WorkGroupID.x; part < parts * num_tiles; part += gl_NumWorkGroups.x) {
-        uint row = begin + part % parts * each + gl_LocalInvocationIndex / SEARCHES;
+        uint row = begin + part % parts * each + gl_LocalInvocationIndex / QUADS;
         if (row >= end) continue;
-        uint tile = part / parts, search = tile * SEARCHES + gl_LocalInvocationIndex % SEARCHES;
-        uint base = tile * num_rows * SEARCHES + gl_LocalInvocationIndex % SEARCHES;
-        uint position = IS_PART != 0 ? positions[row] : row, least = UNREACHABLE;
-        for (uint seed = 0; seed < seeds_each; ++seed) {
-            WayUp way = ways_up[way_up_of(level, seed, seeds_each, search, num_searches)];
-            if (position - way.first_node < way.size) least = min(least, reached[way.first + position - way.first_node]);
-        }
-        sum_overflow = false;
+        uint tile = part / parts, quad = gl_LocalInvocationIndex % QUADS, search = tile * SEARCHES + 4 * quad;
+        uint base = tile * num_rows * QUADS + quad, position = IS_PART != 0 ? positions[row] : row;
         uvec2 range = rows[position];
+        uvec4 least = uvec4(UNREACHABLE);
+        for (uint seed = 0; seed < seeds_each; ++seed) {
+            uint where = ways_up_of(level, seed, seeds_each, search, num_searches);
+            uvec4 place = position - ways_up[where].first_node;
+            bvec4 is_on_way = lessThan(place, ways_up[where].size);
+            if (!any(is_on_way)) continue;
+            for (uint i = 0; i < 4; ++i) {
+                if (is_on_way[i]) least[i] = min(least[i], reached[ways_up[where].first[i] + place[i]]);
+            }
+        }
+        sum_overflow = bvec4(false);
         uint k = range.x, last = range.x + range.y;
         for (; k + AT_ONCE <= last; k += AT_ONCE) {
-            uint from[AT_ONCE];
+            uvec4 from[AT_ONCE];
             for (uint i = 0; i < AT_ONCE; ++i) {
                 uint head = arcs[k + i].x;
-                from[i] = dist[base + (IS_PART != 0 ? row_of[head] : head) * SEARCHES];
+                from[i] = dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS];
             }
             for (uint i = 0; i < AT_ONCE; ++i) least = lesser(least, from[i], arcs[k + i].y);
         }
         for (; k < last; ++k) {
             uint head = arcs[k].x;
-            least = lesser(least, dist[base + (IS_PART != 0 ? row_of[head] : head) * SEARCHES], arcs[k].y);
+            least = lesser(least, dist[base + (IS_PART != 0 ? row_of[head] : head) * QUADS], arcs[k].y);
         }
-        dist[base + row * SEARCHES] = least;
-        if (sum_overflow) atomicMax(overflow[search], 1);
+        dist[base + row * QUADS] = least;
+        for (uint i = 0; i < 4; ++i) {
+            if (sum_overflow[i]) atomicMax(overflow[search + i], 1);
+        }
     }
 }

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -128,6 +129,14 @@ class Hierarchy:
             above = np.where(parent >= 0, depth[parent] + 1, 0)
             depth[low:high] = np.repeat(above, self.size[first:end]) + inside[low:high]
         return depth.astype(np.uint32)
+
+    @cached_property
+    def nodes_on_way(self) -> Indices:
+        """Number of nodes of the supernodes on the way from each to the top, shape (num_supernodes,), int64."""
+        found = self.size.copy()
+        for first, end in pairwise(self.first_of_level[1:].tolist()):
+            found[first:end] += found[self.supernode[self.parent[first:end]]]
+        return found
 
     @cached_property
     def height(self) -> Uint32s:

@@ -1,7 +1,7 @@
 """A hierarchy on a device, with the weights that follow from a graph's: what sweeps and searches up it work on.
 
-Customization is basic, from below, and then perfect, from above (Dibbelt, Strasser and Wagner, 2014): a dispatch for all
-nodes of one height, and one for all of one depth. Then the arcs down that no sweep needs are left out.
+Customization is basic, from below, and then perfect, from above (Dibbelt, Strasser and Wagner, 2014): a dispatch for
+all nodes of one height, and one for all of one depth. Then the arcs down that no sweep needs are left out.
 """
 
 from __future__ import annotations
@@ -111,8 +111,7 @@ class CustomizedHierarchy(Resource):
         parent = hierarchy.supernode[hierarchy.parent[has_parent]]
         supernodes["parent"][has_parent] = parent
         supernodes["parent_place"][has_parent] = hierarchy.parent[has_parent] - first_node[parent]
-        levels = np.arange(hierarchy.num_levels)
-        supernodes["level"] = np.repeat(levels, np.diff(hierarchy.first_of_level.astype(np.int64)))
+        supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
         tail, head = (hierarchy.position[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         self._place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)

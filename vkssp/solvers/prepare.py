@@ -333,9 +333,11 @@ def _hierarchy(graph: Graph) -> Hierarchy:
     if graph.hierarchy is not None:
         return graph.hierarchy
     # Which takes long, and needs compiled code.
-    from vkssp.hierarchy.build import build_hierarchy
+    from vkssp.hierarchy.prepare import prepare
 
-    return build_hierarchy(graph)
+    made = prepare(graph).hierarchy
+    assert made is not None
+    return made
 
 
 def _numbering(graph: Graph, order: str) -> Order | None:

@@ -29,8 +29,8 @@ from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import Finished
 from vkssp.solvers.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, positions_of
 
-#: Searches of a tile, and searches at once at most, on a GPU and on a software device.
-TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 1024, 32
+#: Searches of a tile, of a few and of many at once, and searches at once at most, on a GPU and on a software device.
+TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
 #: The part of a device's free memory that is taken at most.
 MOST_MEMORY = 0.5
 # Where more nodes than this part of them are wanted, or above one that is, all are swept.
@@ -117,10 +117,11 @@ class Sweeps(Resource):
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
         bounds = hierarchy.first_node[hierarchy.first_of_level]
         self._bounds = np.searchsorted(needed, bounds).tolist()
-        self._num_tiles = -(-self.searches // TILE)
-        self._tiles = self._buffer("the distances", 4 * TILE * self._num_tiles * len(needed))
+        self._tile = tile = LARGE_TILE if self.searches >= LARGE_TILE else TILE
+        self._num_tiles = -(-self.searches // tile)
+        self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
         self._status = self._buffer("the status", 4 * STATUS_WORDS)
-        self._overflow = self._buffer("whether sums did not fit", 4 * TILE * self._num_tiles)
+        self._overflow = self._buffer("whether sums did not fit", 4 * tile * self._num_tiles)
         # For each seed the distances of all nodes in the supernodes on its way up.
         self._nodes_each = int(hierarchy.nodes_on_way.max(initial=1))
         self._seeds_each = 0
@@ -135,12 +136,12 @@ class Sweeps(Resource):
             self._finished.append(Buffer(device, row_bytes * self.searches, name=name, owner=self, shared=True))
             seeds = 4 * _SEED_WORDS * (MAX_TERMINALS * self.searches + 1)
             self._seeds.append(Buffer(device, seeds, mapped=True, name="the seeds", owner=self))
-            words = STATUS_WORDS + TILE * self._num_tiles
+            words = STATUS_WORDS + tile * self._num_tiles
             self._mapped.append(Buffer(device, 4 * words, mapped=True, name="the mapped status", owner=self))
         self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, row_bytes)))
         self._download = Download(device, row_bytes * self._most_rows, self)
         self._timestamps = Timestamps(device, 4, owner=self)
-        constants = {SEARCHES_CONSTANT: TILE, IS_PART_CONSTANT: int(is_part)}
+        constants = {SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)}
         height = int(hierarchy.depth.max(initial=0)) + 1
         size = min(128, device.limits.workgroup_size)
         self._climb = Kernel(
@@ -182,9 +183,9 @@ class Sweeps(Resource):
         for part in reversed([*self._ways, *self._recordings.values()]):
             part.close()
         self._ways, self._recordings, self._seeds_each = [], {}, seeds_each
-        customized, searches = self._customized, TILE * self._num_tiles
+        customized, searches = self._customized, self._tile * self._num_tiles
         num_levels = customized.hierarchy.num_levels
-        self._ways_up = self._buffer("the ways up", 16 * num_levels * seeds_each * searches)
+        self._ways_up = self._buffer("the ways up", 12 * num_levels * seeds_each * searches)
         reached = self._buffer("the distances on the ways up", 4 * self._nodes_each * seeds_each * searches)
         self._climbs = [
             self._climb.on(
@@ -207,7 +208,7 @@ class Sweeps(Resource):
 
     def _recording(self, parity: int, num_searches: int) -> Recording:
         """Return what sweeps for so many searches, or some more, recorded once."""
-        num_tiles = -(-num_searches // TILE)
+        num_tiles = -(-num_searches // self._tile)
         # As many tiles as there are, or half, a quarter, ..., so that few recordings are made.
         at_most = self._num_tiles
         while at_most > 1 and -(-at_most // 2) >= num_tiles:
@@ -219,7 +220,7 @@ class Sweeps(Resource):
 
     def _record(self, parity: int, num_tiles: int) -> Recording:
         device, num_rows, limits = self._device, self.num_swept, self._device.limits
-        searches = min(self.searches, TILE * num_tiles)
+        searches = min(self.searches, self._tile * num_tiles)
         recording = Recording(device, owner=self)
         with recording.record():
             recording.barrier("all", "all")
@@ -228,7 +229,7 @@ class Sweeps(Resource):
             recording.fill(self._status, 0)
             recording.fill(self._overflow, 0)
             recording.barrier("transfer", "compute")
-            climb, all_searches = self._climbs[parity], TILE * self._num_tiles
+            climb, all_searches = self._climbs[parity], self._tile * self._num_tiles
             recording.bind(climb)
             recording.push(climb, all_searches, self._seeds_each, self._nodes_each)
             recording.dispatch(min(searches * self._seeds_each, limits.workgroups))
@@ -238,7 +239,7 @@ class Sweeps(Resource):
                 if begin < end:
                     counts = (num_rows, num_tiles, all_searches, self._seeds_each)
                     recording.push(self._bound, level, begin, end, *counts)
-                    parts = -(-(end - begin) * TILE // self._flat) * num_tiles
+                    parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
             turn = self._turns[parity]
