@@ -10,7 +10,12 @@
 void improve(uint word, uint one, uint other) {
     if (one == UNREACHABLE || other == UNREACHABLE) return;
     uint sum = extend(one, other);
-    if (sum < weight[word]) atomicMin(weight[word], sum);
+    if (sum == UNREACHABLE) {
+        // Whoever goes a step inside a supernode would not see that there is a way at all.
+        atomicMax(status.overflow, 1);
+    } else if (sum < weight[word]) {
+        atomicMin(weight[word], sum);
+    }
 }
 
 void work_on(uint to_low, uint to_high, uint between) {

@@ -189,7 +189,7 @@ def test_traces_fit_the_totals_and_what_was_reached(device: Device, algorithm: s
             reached = solver._algorithm().read() != UNREACHABLE
             arcs = int((reached[tail] & (tail != prepared.arcs[:, 0])).sum())
             assert counters["improved"] >= reached.sum() - 1
-            if "predecessors" not in algorithm:
+            if "predecessors" not in algorithm and algorithm != "phast":  # whose arcs are others
                 assert counters["relaxed"] >= arcs, "all arcs out of what is reached"
             if algorithm in SETTLES:
                 assert counters["worked"] == reached.sum(), "each node is settled once"

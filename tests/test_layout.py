@@ -37,7 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     return result
 
 
-@pytest.mark.parametrize("algorithm", ON_DEVICE)
+@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if issubclass(ALGORITHMS[name], DeviceAlgorithm)])
 def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, made: Made, algorithm: str) -> None:
     state: Any = ALGORITHMS[algorithm].STATE  # type: ignore[attr-defined]
     make_solver(grid(4), algorithm, device).close()
@@ -92,8 +92,9 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(devi
             solver.route(0, 15)
     with Solver(grid(4), "near_far", device, reduction="full") as solver:
         next(solver.table([0]))
-    with Solver(grid(4), "block_resident", device) as solver:
-        next(solver.table([0, 1]))
+    for algorithm in ("block_resident", "phast"):
+        with Solver(grid(4), algorithm, device) as solver:
+            next(solver.table([0, 1]))
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)
         solver.nearest_sources([0, 1])

@@ -93,7 +93,7 @@ def test_many_seeds_and_targets_with_weights(device: Device, graph: Graph, data:
             assert nodes[-1] == targets[target][0] and graph.tail[arcs].tolist() == nodes[:-1]
 
 
-@pytest.mark.parametrize("algorithm", ON_DEVICE)
+@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if name != "phast"])  # which has no use for one
 def test_every_algorithm_searches_the_core(device: Device, algorithm: str) -> None:
     graph = road_grid(6, shape_nodes=2)
     with Solver(graph, algorithm, device, reduction="full") as solver:

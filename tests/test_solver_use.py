@@ -162,7 +162,7 @@ NEAR_FAR = {"algorithm": "near_far"}
         ({"algorithm": "delta_step", "light_heavy": 2}, "light_heavy is 2"),
         ({**NEAR_FAR, "gamma": 2}, "near_far has no parameter 'gamma'; it takes delta"),
         ({"order": "z"}, "the graph has no coordinates"),
-        ({"order": "random"}, "order is 'random'; choose one of auto, natural, z, landmarks$"),
+        ({"order": "random"}, "order is 'random'; choose one of auto, natural, z, landmarks, hierarchy$"),
     ],
 )
 def test_wrong_parameters(device: Device, arguments: dict[str, object], words: str) -> None:
@@ -220,7 +220,7 @@ def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -
     seeds = [(2 * length, 10**9), (0, 5), (length, 10**6), (0, 77), (length, 3 * 10**6)]
     with make_solver(graph, algorithm, device, delta=100) as solver:
         solver.search(seeds)
-        found = solver._algorithm().read()
+        found = solver._algorithm().read()[solver._prepared.node]
         expected = np.full(graph.num_nodes, UNREACHABLE)
         for part, offset in enumerate((5, 10**6, 10**9)):
             expected[part * length : part * length + linked] = offset + np.arange(linked)

@@ -222,6 +222,9 @@ class SolverPool(Resource, Tables):
         """Return the distance from one node to another, 2**32 - 1 where there is no path; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
+    def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        return self._ask(lambda solver: solver.pairs(sources, targets))
+
     def route(self, source: int, target: int) -> Route:
         """Return a shortest path from one node to another; see `Solver.route`."""
         return self._ask(lambda solver: solver.route(source, target))

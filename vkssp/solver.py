@@ -45,7 +45,8 @@ class Solver(Nearest, Tables):
         How nodes are numbered on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by
         hops from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes the
         first where there are coordinates, the second where it makes a road network's neighbours much closer (finding
-        that out takes about a second for a million nodes), or else the last. Results are in the graph's ids either way.
+        that out takes about a second for a million nodes), or else the last. ``"hierarchy"`` numbers them by their
+        hierarchy, as ``phast`` always does. Results are in the graph's ids either way.
     reduction : str, optional
         ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
         what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of

@@ -95,6 +95,7 @@ class Batch(Resource):
         limit: int,
         parameters: dict[str, int | None],
     ) -> None:
+        self.device, self._nodes = graph.device, nodes
         self._searched, self._node = _searched(graph)
         self.many: ManySearches | None = None
         self._graph, self._limit, self._parameters = graph, limit, parameters
@@ -112,6 +113,16 @@ class Batch(Resource):
             self._wanted[:, 0] = self._node[nodes]
         self._delta = parameters["delta"] or max(1, default_bucket(measured.prepared) // NARROWER)
         super().__init__(graph)
+
+    def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
+        """Return whether this makes rows of some nodes, so many at once, up to some distance."""
+        is_same = limit == self._limit and searches <= self._searches and np.array_equal(nodes, self._nodes)
+        return is_same and not self.closed
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that this holds on the device."""
+        return 0 if self.many is None else self.many.memory_bytes
 
     def rows(self, groups: Groups) -> Generator[Finished, None, None]:
         """Make rows of distances, see `ManySearches.rows`.

@@ -197,15 +197,26 @@ class Phast(Resource):
         self._seeds_of_last, self._is_swept = list(seeds), False
         if not targets:
             return self._run()
-        if self._pairs is None:
-            self._pairs = Pairs(self._device, self._hierarchy, self)
         both = [(*self._placed(seed), *self._placed(target)) for seed in seeds for target in targets]
-        found, overflow, milliseconds = self._pairs.find(np.array(both, np.uint32))
+        found, overflow, milliseconds = self._of_pairs().find(np.array(both, np.uint32))
         counters = {"iterations": 1}
         if self._counting:
             counters.update(dict.fromkeys(TOTALS, 0))
         has_overflow = bool(overflow.any()) or self._hierarchy.saturated
         return Outcome(int(found.min()), has_overflow, milliseconds, counters)
+
+    def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return distances of pairs, and whether sums that did not fit may be why one is unreachable, shape (k,)."""
+        pairs = np.zeros((len(sources), 4), np.uint32)
+        for column, nodes in ((0, sources), (2, targets)):
+            pairs[:, column] = nodes if self._position is None else self._position[nodes]
+        found, overflow, _ = self._of_pairs().find(pairs)
+        return found, overflow | self._hierarchy.saturated
+
+    def _of_pairs(self) -> Pairs:
+        if self._pairs is None:
+            self._pairs = Pairs(self._device, self._hierarchy, self)
+        return self._pairs
 
     def _placed(self, terminal: Terminal) -> Terminal:
         node, offset = terminal

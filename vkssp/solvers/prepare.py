@@ -200,7 +200,7 @@ class PreparedGraph:
             return self._kept[name]
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-        """Return the arcs by head.
+        """Return the arcs by head, those with the same head by the caller's ids, whatever the numbering of nodes is.
 
         Returns
         -------
@@ -214,7 +214,10 @@ class PreparedGraph:
 
         def make() -> Any:
             tails = tails_of(self.first_out)
-            first_in, by_head = rows_of(self.arcs[:, 0], self.num_nodes)
+            place = self._place if not self.is_identity else np.arange(self.num_arcs)
+            by_id = place[place >= 0]
+            first_in, by_head = rows_of(self.arcs[by_id, 0], self.num_nodes)
+            by_head = by_id[by_head]
             return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
 
         first_in, arcs_in, arc_in = self.derived("reverse", make)

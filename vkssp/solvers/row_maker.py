@@ -71,7 +71,7 @@ class RowMaker:
         """
         # What is still with the device ends before its buffers go, whatever happens on the way.
         with ExitStack() as on_error:
-            on_error.callback(self.close)
+            on_error.callback(self._discard)
             yield from self._blocks(seeds.moved(self._node))
             on_error.pop_all()
 
@@ -109,6 +109,12 @@ class RowMaker:
         graph, searches = session._shared.graph, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
+        kept = session.take_kept()
+        if kept is not None:
+            if kept.suits(wanted, searches, self._limit):
+                return kept
+            kept.close()
+            searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
         if session.algorithm == Phast.NAME:
             return Sweeps(graph, wanted, searches, self._limit)
         return Batch(graph, wanted, searches, self._limit, session._parameters)
@@ -137,7 +143,13 @@ class RowMaker:
             raise QueryError("weights changed while a table was made; ask for it again")
 
     def close(self) -> None:
-        """Give back what this keeps on the device; asked again, it makes it anew."""
+        """Give back what this has on the device, or leave it to those who ask for the same nodes next."""
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            self._session.keep(batch)
+        self._discard()
+
+    def _discard(self) -> None:
         batch, reader, self._batch, self._reader = self._batch, self._reader, None, None
         for part in (batch, reader):
             if part is not None:

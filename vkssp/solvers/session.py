@@ -15,7 +15,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import AUTO, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
-from vkssp.solvers.batch import most_searches
+from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import checked, choose
 from vkssp.solvers.graph import DeviceGraph
@@ -24,8 +24,11 @@ from vkssp.solvers.phast import Phast
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW, RowMaker
 from vkssp.solvers.shared import SharedGraph
-from vkssp.solvers.sweeps import sweeps_at_once
+from vkssp.solvers.sweeps import Sweeps, sweeps_at_once
 from vkssp.solvers.terminals import terminals
+
+# The part of a device's free memory up to which what makes many rows is kept for the next table.
+_MOST_KEPT = 0.125
 
 
 class Session(Resource):
@@ -42,6 +45,7 @@ class Session(Resource):
         self._lock = threading.RLock()
         self._search: Algorithm | None = None
         self._walker: Walker | None = None
+        self._kept: Batch | Sweeps | None = None
         super().__init__()
         try:
             with self.holding():
@@ -163,6 +167,28 @@ class Session(Resource):
         """Return what makes rows as `rows` does, some of `total` at a time; it is to be closed in the end."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
+    def take_kept(self) -> Batch | Sweeps | None:
+        """Return what `keep` kept, which is the caller's then; this session is held."""
+        kept, self._kept = self._kept, None
+        return kept
+
+    def keep(self, maker: Batch | Sweeps) -> None:
+        """Keep what makes many rows for the next table, if it is small, or else close it."""
+        closes: Batch | Sweeps | None = maker
+        # Whoever has the lock may be searching for long, or wait for this table to end.
+        if self._lock.acquire(blocking=False):
+            try:
+                if (
+                    not self.closed
+                    and not maker.closed
+                    and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes()
+                ):
+                    closes, self._kept = self._kept, maker
+            finally:
+                self._lock.release()
+        if closes is not None:
+            closes.close()
+
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self._shared.graph
@@ -171,6 +197,24 @@ class Session(Resource):
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
         return most_searches(graph, rows, wanted, self._parameters)
+
+    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of pairs of nodes, None where rows are as good; see `Tables.distances_between`."""
+        with self.holding():
+            return self._between(sources, targets)
+
+    def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        algorithm, node = self._algorithm(), self._prepared.node
+        if not isinstance(algorithm, Phast):
+            return None
+        try:
+            found, overflow = algorithm.between(node[sources], node[targets])
+        except BaseException:
+            self._discard()
+            raise
+        for pair in np.flatnonzero(overflow & (found == UNREACHABLE)):
+            self._best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
+        return found
 
     def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
         outcome = self._run(seeds, targets)
@@ -203,5 +247,8 @@ class Session(Resource):
         _ = self.device.handle  # an error if the device has been closed, or belongs to another process
 
     def _release(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
         self._discard()
         self._shared.release()

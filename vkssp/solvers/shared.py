@@ -18,7 +18,7 @@ from vkssp.solvers.base import AUTO, Algorithm
 from vkssp.solvers.gate import Gate
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.phast import Phast
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.prepare import ORDERS, PreparedGraph
 from vkssp.solvers.reduced import ReducedGraph, ReducedSearch
 
 if TYPE_CHECKING:
@@ -225,11 +225,11 @@ def _is_asked_often(graph: Graph | PreparedGraph, order: str, reduction: str, is
 
 
 def _prepared(graph: Graph | PreparedGraph, order: str, sweeps: bool) -> PreparedGraph:
-    """Return a graph prepared in an order, in that of its hierarchy for sweeps."""
-    if sweeps and order not in ("auto", "hierarchy"):
-        raise QueryError(f"order is {order!r}, but phast numbers nodes by their hierarchy; leave it out")
+    """Return a graph prepared in an order, for sweeps always in that of its hierarchy."""
+    if order not in ORDERS:
+        raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
     if isinstance(graph, PreparedGraph):
-        if order not in ("auto", graph.order) and not (sweeps and order == "hierarchy"):
+        if order not in ("auto", graph.order) and not sweeps:
             raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
         if not sweeps or graph.hierarchy is not None:
             return graph

@@ -93,7 +93,7 @@ class Sweeps(Resource):
 
     def __init__(self, graph: DeviceGraph, nodes: Uint32s, searches: int, limit: int) -> None:
         super().__init__(graph)
-        self._graph, self._device, self._limit = graph, graph.device, limit
+        self._graph, self.device, self._limit, self._nodes = graph, graph.device, limit, nodes
         self.searches, self._num_wanted = searches, len(nodes)
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         try:
@@ -103,7 +103,7 @@ class Sweeps(Resource):
             raise
 
     def _make(self, nodes: Uint32s) -> None:
-        device, customized = self._device, hierarchy_of(self._graph)
+        device, customized = self.device, hierarchy_of(self._graph)
         self._customized, hierarchy = customized, customized.hierarchy
         self._position = positions_of(self._graph.prepared)
         wanted = nodes if self._position is None else self._position[nodes]
@@ -198,7 +198,7 @@ class Sweeps(Resource):
         self._ways = [self._ways_up, reached, *self._climbs, self._bound]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
-        return Buffer(self._device, nbytes, name=name, owner=self)
+        return Buffer(self.device, nbytes, name=name, owner=self)
 
     def _upload(self, name: str, values: Uint32s) -> Buffer:
         buffer = self._buffer(name, values.nbytes)
@@ -219,7 +219,7 @@ class Sweeps(Resource):
         return self._recordings[key]
 
     def _record(self, parity: int, num_tiles: int) -> Recording:
-        device, num_rows, limits = self._device, self.num_swept, self._device.limits
+        device, num_rows, limits = self.device, self.num_swept, self.device.limits
         searches = min(self.searches, self._tile * num_tiles)
         recording = Recording(device, owner=self)
         with recording.record():
@@ -254,6 +254,11 @@ class Sweeps(Resource):
             recording.copy(self._overflow, mapped, self._overflow.nbytes, 0, 4 * STATUS_WORDS)
             recording.barrier("all", "all")
         return recording
+
+    def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
+        """Return whether this makes rows of some nodes, so many at once, up to some distance."""
+        is_same = limit == self._limit and searches <= self.searches and np.array_equal(nodes, self._nodes)
+        return is_same and not self.closed
 
     def rows(self, groups: Groups) -> Generator[Finished, None, None]:
         """Make rows of distances, in order.
@@ -302,7 +307,7 @@ class Sweeps(Resource):
         status = self._mapped[parity].view()
         if status[0]:
             raise DeviceError(
-                f"{self._device.info.name} ends the long loops of phast before their time; use another device, or an "
+                f"{self.device.info.name} ends the long loops of phast before their time; use another device, or an "
                 "algorithm that runs on the CPU, such as dijkstra"
             )
         begin, end = self._timestamps.read_all(2 * parity, 2)
