@@ -8,8 +8,12 @@ from tqdm import tqdm
 
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
+from vkssp.hierarchy.build import build
 from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
-from vkssp.hierarchy.order import halving, nested_dissection, places, require_library
+from vkssp.hierarchy.edges import Edges
+from vkssp.hierarchy.elimination import eliminate
+from vkssp.hierarchy.library import require_library
+from vkssp.hierarchy.order import halving, nested_dissection, places
 
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
 #: 2 to 8 of them, and 10 to 25 in the order that is made at once; graphs without small separators have thousands.
@@ -43,11 +47,6 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     QueryError
         If numba or routingkit-cch is not installed.
     """
-    # With what runs on the CPU come all solvers, which read graphs in their turn.
-    from vkssp.hierarchy.build import build
-    from vkssp.hierarchy.edges import Edges
-    from vkssp.hierarchy.elimination import eliminate
-
     require_library()
     with tqdm(total=4, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
         edges, at = Edges.of(graph), places(graph)
