@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.jit import kernels
 from vkssp.hierarchy import Hierarchy, Indices
 from vkssp.hierarchy.edges import Int32s
 from vkssp.hierarchy.elimination import Elimination
+from vkssp.hierarchy.library import kernels
 from vkssp.rows import own, rows_of
 
 #: How many arcs a node may have in its supernode's list beyond its own. Two of them make a fifth fewer levels of road
@@ -23,7 +23,7 @@ def build(elimination: Elimination) -> Hierarchy:
     influence of relaxed supernode partitions on the multifrontal method", 1989). Lists of ancestors are made for
     supernodes only, from those of the supernodes right below; their lengths are known before.
     """
-    kernel = kernels("elimination")
+    kernel = kernels()
     n, parent = len(elimination.node), elimination.parent
     group, inside, below, top, level = (np.empty(n, np.int32) for _ in range(5))
     made = int(

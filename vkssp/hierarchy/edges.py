@@ -35,14 +35,18 @@ class Edges:
         """Return those of a graph."""
         # Not by way of a graph's tails, which it would keep from then on.
         tail = np.repeat(np.arange(graph.num_nodes, dtype=np.uint32), np.diff(graph.first_out))
-        differ = tail != graph.head
-        tail, head = tail[differ], graph.head[differ]
-        key = np.minimum(tail, head).astype(np.uint64) << np.uint64(32) | np.maximum(tail, head)
+        return cls.between(graph.num_nodes, tail, graph.head)
+
+    @classmethod
+    def between(cls, num_nodes: int, one: Uint32s, other: Uint32s) -> Edges:
+        """Return those between pairs of nodes, among which there may be loops and parallels."""
+        key = np.minimum(one, other).astype(np.uint64) << np.uint64(32) | np.maximum(one, other)
+        key = key[one != other]
         key.sort()
-        first = np.ones(len(key), np.bool_)
-        np.not_equal(key[1:], key[:-1], out=first[1:])
-        key = key[first]
-        return cls(graph.num_nodes, (key >> np.uint64(32)).astype(np.uint32), key.astype(np.uint32))
+        is_first = np.ones(len(key), np.bool_)
+        np.not_equal(key[1:], key[:-1], out=is_first[1:])
+        key = key[is_first]
+        return cls(num_nodes, (key >> np.uint64(32)).astype(np.uint32), key.astype(np.uint32))
 
     def renamed(self, rank: Uint32s) -> Edges:
         """Return the same edges between nodes of other names, given the new name of each node."""
@@ -51,10 +55,16 @@ class Edges:
 
     def upward(self) -> tuple[Indices, Int32s]:
         """Return for each node its upper neighbours: where they begin, and the nodes."""
-        first, order = rows_of(self.low, self.num_nodes)
-        return first.astype(np.int64), self.high[order].astype(np.int32)
+        return self._rows(self.low, self.high)
 
     def downward(self) -> tuple[Indices, Int32s]:
         """Return for each node its lower neighbours: where they begin, and the nodes."""
-        first, order = rows_of(self.high, self.num_nodes)
-        return first.astype(np.int64), self.low[order].astype(np.int32)
+        return self._rows(self.high, self.low)
+
+    def both_ways(self) -> tuple[Indices, Int32s]:
+        """Return for each node all of its neighbours: where they begin, and the nodes."""
+        return self._rows(np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low]))
+
+    def _rows(self, node: Uint32s, neighbour: Uint32s) -> tuple[Indices, Int32s]:
+        first, order = rows_of(node, self.num_nodes)
+        return first.astype(np.int64), neighbour[order].astype(np.int32)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vkssp.cpu.jit import kernels
 from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges, Indices, Int32s
+from vkssp.hierarchy.library import kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def eliminate(edges: Edges, node: Uint32s) -> Elimination:
     node : numpy.ndarray
         The nodes in the order in which they are eliminated, shape (num_nodes,), uint32.
     """
-    kernel = kernels("elimination")
+    kernel = kernels()
     n = edges.num_nodes
     parent, size, place = (np.empty(n, np.int32) for _ in range(3))
     rank = np.empty(n, np.uint32)

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 import numpy as np
 
-from vkssp.errors import QueryError
 from vkssp.graph import Floats, Graph, Uint32s
+from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
+from vkssp.hierarchy.library import require_library
 from vkssp.landmarks import landmark_places
 from vkssp.order import z_order
-
-
-def require_library() -> Any:
-    """Return the module routingkit_cch, which computes orders; numba is asked for, too, which compiles the rest.
-
-    Raises
-    ------
-    QueryError
-        If one of them is not installed.
-    """
-    try:
-        importlib.import_module("numba")
-        return importlib.import_module("routingkit_cch")
-    except ImportError as error:
-        raise QueryError(
-            f"preparing a graph needs numba and routingkit-cch ({error}); install them: pip install 'vkssp[hierarchy]'"
-        ) from None
 
 
 def places(graph: Graph) -> tuple[Floats, Floats]:
@@ -52,7 +33,8 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
     """Return the nodes in a good order to eliminate them in, by nested dissection with inertial flow.
 
     Separators are smallest cuts between nodes at two ends of the map (A. Schild and C. Sommer, "On balanced separators
-    in road networks", SEA 2015), as RoutingKit computes them.
+    in road networks", SEA 2015), as RoutingKit computes them. They are those of the core only; see
+    `vkssp.hierarchy.core`.
 
     Parameters
     ----------
@@ -67,12 +49,13 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
         Shape (num_nodes,), uint32.
     """
     library = require_library()
-    if edges.num_nodes == 0:  # the library would crash
-        return np.zeros(0, np.uint32)
+    core = Core.of(edges)
+    if len(core.node) == 0:  # the library would crash
+        return core.outside
     # The library takes sequences, for which views stand without a Python object for each number.
-    lat, lon = (np.ascontiguousarray(values, np.float32).data for values in at)
-    order = library.compute_order_inertial(edges.num_nodes, edges.low.data, edges.high.data, lat, lon)
-    return np.array(order, np.uint32)
+    lat, lon = (values[core.node].astype(np.float32).data for values in at)
+    order = library.compute_order_inertial(len(core.node), core.edges.low.data, core.edges.high.data, lat, lon)
+    return np.concatenate([core.outside, core.node[np.array(order, np.int64)]])
 
 
 def halving(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:

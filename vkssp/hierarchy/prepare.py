@@ -8,8 +8,12 @@ from tqdm import tqdm
 
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
+from vkssp.hierarchy.build import build
 from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
-from vkssp.hierarchy.order import halving, nested_dissection, places, require_library
+from vkssp.hierarchy.edges import Edges
+from vkssp.hierarchy.elimination import eliminate
+from vkssp.hierarchy.library import require_library
+from vkssp.hierarchy.order import halving, nested_dissection, places
 
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
 #: 2 to 8 of them, and 10 to 25 in the order that is made at once; graphs without small separators have thousands.
@@ -43,21 +47,17 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     QueryError
         If numba or routingkit-cch is not installed.
     """
-    # With what runs on the CPU come all solvers, which read graphs in their turn.
-    from vkssp.hierarchy.build import build
-    from vkssp.hierarchy.edges import Edges
-    from vkssp.hierarchy.elimination import eliminate
-
     require_library()
+    enough = max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes)
     with tqdm(total=4, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
         edges, at = Edges.of(graph), places(graph)
         # The good order takes hours where a graph has no small separators, so another one has to tell these.
-        _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs)
+        _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
         bar.update()
         node = nested_dissection(edges, at)
         bar.update()
         elimination = eliminate(edges, node)
-        _check_arcs(graph, elimination.num_arcs)
+        _check_arcs(graph, elimination.num_arcs, min(enough, MOST_ARCS))
         if elimination.tree_height > MOST_HEIGHT:
             raise GraphError(
                 f"ways in the hierarchy of this graph would have {elimination.tree_height:,} nodes, and "
@@ -65,7 +65,7 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
             )
         bar.update()
         hierarchy = build(elimination)
-        _check_arcs(graph, hierarchy.num_arcs)
+        _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # of supernodes some more
         bar.update()
     return replace(graph, hierarchy=hierarchy)
 
@@ -73,9 +73,10 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
 _CURE = "search it without preparing it, such as by block_resident or near_far"
 
 
-def _check_arcs(graph: Graph, arcs: int) -> None:
-    """Raise `GraphError` if a hierarchy with so many arcs is none to search."""
-    if arcs <= MOST_ARCS and arcs <= max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes):
-        return
-    a_node = f"{arcs / max(1, graph.num_nodes):,.0f} for each of the {graph.num_nodes:,} nodes"
-    raise GraphError(f"the hierarchy of this graph would have {arcs:,} arcs, {a_node}, too many to be of use; {_CURE}")
+def _check_arcs(graph: Graph, arcs: int, most: int, about: str = "") -> None:
+    """Raise `GraphError` if a hierarchy would have more arcs than are of use, or can be numbered."""
+    if arcs > most:
+        a_node = f"{arcs / max(1, graph.num_nodes):,.0f} for each of the {graph.num_nodes:,} nodes"
+        raise GraphError(
+            f"the hierarchy of this graph would have {about}{arcs:,} arcs, {a_node}, too many to be of use; {_CURE}"
+        )

@@ -1,0 +1,52 @@
+"""The core of a graph: what is left without dead ends and chains, which need no dissection to be eliminated well.
+
+Of the nodes of a street map with the shapes of its streets it is a few percent. All else are trees that hang on one
+node of the core or link two of them, and so can be eliminated before it without joining others than these two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vkssp.graph import Uint32s
+from vkssp.hierarchy.edges import Edges
+from vkssp.hierarchy.library import kernels
+
+#: Nodes of trees up to this label are eliminated one after the other, from the outside in: pieces of chains of three
+#: nodes are one supernode then, where they would be two, and there are a quarter fewer of these, and of ancestors.
+_PIECE = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """The core of a graph, and an order for all nodes outside.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        The graph's node for each of the core's, shape (num_nodes,), uint32.
+    edges : Edges
+        The edges between these, by their places in `node`.
+    outside : numpy.ndarray
+        The graph's other nodes, in the order in which they are to be eliminated, before those of the core, uint32.
+    """
+
+    node: Uint32s
+    edges: Edges
+    outside: Uint32s
+
+    @classmethod
+    def of(cls, edges: Edges) -> Core:
+        """Return that of a graph with some edges."""
+        first, neighbour = edges.both_ways()
+        label, sequence = np.empty(edges.num_nodes, np.int8), np.empty(edges.num_nodes, np.int32)
+        low, high = np.empty(len(edges.low), np.uint32), np.empty(len(edges.low), np.uint32)
+        count, made = kernels().label_trees(first, neighbour, label, sequence, low, high)
+        node, outside = np.flatnonzero(label < 0), sequence[:count]
+        outside = outside[np.argsort(np.maximum(label[outside], _PIECE), kind="stable")]
+        place = np.zeros(edges.num_nodes, np.uint32)
+        place[node] = np.arange(len(node), dtype=np.uint32)
+        between = Edges.between(len(node), place[low[:made]], place[high[:made]])
+        return cls(node.astype(np.uint32), between, outside.astype(np.uint32))

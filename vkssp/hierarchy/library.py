@@ -1,0 +1,33 @@
+"""What preparing needs that need not be installed: the library that computes orders, and the compiler of kernels."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from vkssp.errors import QueryError
+
+
+def require_library() -> Any:
+    """Return the module routingkit_cch, which computes orders; numba is asked for, too, which compiles the rest.
+
+    Raises
+    ------
+    QueryError
+        If one of them is not installed.
+    """
+    try:
+        importlib.import_module("numba")
+        return importlib.import_module("routingkit_cch")
+    except ImportError as error:
+        raise QueryError(
+            f"preparing a graph needs numba and routingkit-cch ({error}); install them: pip install 'vkssp[hierarchy]'"
+        ) from None
+
+
+def kernels() -> Any:
+    """Return the module of compiled kernels."""
+    # Not before they are needed: with what runs on the CPU come all solvers, which read graphs in their turn.
+    from vkssp.cpu.jit import kernels
+
+    return kernels("elimination")
