@@ -15,7 +15,7 @@ from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS, cells, many, path
 from vkssp.solvers.base import ROW
-from vkssp.solvers.device import LOOP, TRACE_ROWS
+from vkssp.solvers.device import LOOP, TRACE_ROWS, DeviceAlgorithm
 
 SHADERS = Path(__file__).resolve().parent.parent / "shaders"
 #: Kernels that know nothing of a search's state.

@@ -12,7 +12,9 @@ from vkssp.gpu.device import Device
 from vkssp.solvers.device import DeviceAlgorithm
 
 # Without those that have no loop over iterations.
-ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device" and issubclass(kind, DeviceAlgorithm)]
+ON_DEVICE = [
+    name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device" and issubclass(kind, DeviceAlgorithm)
+]
 # Those that go over all nodes for each different distance or each node take too long on graphs of this size.
 QUICK = [name for name in ON_DEVICE if name != "dijkstra_gpu" and not name.startswith("martin")]
 

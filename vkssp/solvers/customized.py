@@ -18,7 +18,7 @@ from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.hierarchy import Hierarchy
+from vkssp.hierarchy import Hierarchy, Indices
 
 #: The twin of Supernode in shaders/include/hierarchy.glsl.
 SUPERNODE = np.dtype(
@@ -37,6 +37,21 @@ STATUS_WORDS = 2
 _SIZE, _SOFTWARE_SIZE, _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 128, 64, 4096, 1 << 18, 4
 # Rounds that the loops of an invocation may make on a software device, of the 65 535 after which some end them.
 _MOST_ROUNDS = 50_000
+
+
+def bytes_of(hierarchy: Hierarchy, num_arcs: int) -> int:
+    """Return the bytes that the hierarchy of a graph of so many arcs takes on a device."""
+    outside, length = _lengths(hierarchy)
+    triangles = 2 * int((length > 1).sum()) + int((outside > 1).sum())
+    of_nodes = 12 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
+    return 12 * hierarchy.num_arcs + 8 * int(outside.sum()) + 4 * triangles + of_nodes + 8 * num_arcs
+
+
+def _lengths(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
+    """Return how many ancestors outside its supernode each node has in its list, and how many in all."""
+    outside = np.repeat(hierarchy.num_ancestors, hierarchy.size)
+    first_node = hierarchy.first_node[:-1].astype(np.int64)
+    return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
 
 
 class CustomizedHierarchy(Resource):
@@ -70,7 +85,8 @@ class CustomizedHierarchy(Resource):
     Raises
     ------
     DeviceError
-        If the device has too little memory; nothing was allocated then. Or if it ends long loops before their time.
+        If a buffer would be too large, before anything is allocated; or if the device ends long loops before their
+        time.
     """
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
@@ -81,8 +97,6 @@ class CustomizedHierarchy(Resource):
         rows[:, 0] = np.cumsum(lengths) - lengths
         self._num_down = int(lengths.sum())
         num_arcs = hierarchy.num_arcs
-        needed = 12 * num_arcs + 8 * self._num_down + 36 * hierarchy.num_nodes + 8 * graph.num_arcs
-        device.require(needed, "the hierarchy of this graph")
         for count, size in ((num_arcs, 8), (self._num_down, 8)):
             if count * size > device.limits.buffer:
                 raise DeviceError(
@@ -131,8 +145,7 @@ class CustomizedHierarchy(Resource):
         parts = (self.supernodes, self.supernode_of, status, self.weights, ancestors)
         begin = self._kernel("hierarchy_weights", 3, 1).on(self._given, places, self.weights)
         pack = self._kernel("hierarchy_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
-        outside = np.repeat(hierarchy.num_ancestors, hierarchy.size)
-        length = outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
+        outside, length = _lengths(hierarchy)
         self._check_loops(outside)
         steps: list[tuple[str, npt.NDArray[np.integer[Any]], npt.NDArray[np.int64], tuple[Buffer, ...]]] = [
             ("hierarchy_lower", hierarchy.height, length, ()),

@@ -21,7 +21,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
 from vkssp.solvers.cells import Cells
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy
+from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of
 from vkssp.solvers.device import WORKGROUP_SIZE
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
@@ -83,10 +83,13 @@ class Phast(Resource):
         size = parameters["workgroup_size"]
         self._size = size or min(64 if self._device.info.kind == "cpu" else 128, self._device.limits.workgroup_size)
         try:
+            prepared = graph.prepared
+            assert prepared.hierarchy is not None
+            self._num_positions = prepared.hierarchy.num_nodes
+            needed = graph.missing("hierarchy", bytes_of(prepared.hierarchy, prepared.graph.num_arcs))
+            needed += 4 * self._num_positions + (8 * prepared.num_nodes if prepared.contracted else 0)
+            self._device.require(needed, f"{self.NAME} on this graph")
             self._hierarchy = hierarchy_of(graph)
-            hierarchy = self._hierarchy.hierarchy
-            self._num_positions = hierarchy.num_nodes
-            self._device.require(8 * self._num_positions, "a sweep over this hierarchy")
             self._make()
         except BaseException:
             self.close()

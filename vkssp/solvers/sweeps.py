@@ -150,7 +150,7 @@ class Sweeps(Resource):
             bindings=9,
             push_constants=3,
             workgroup_size=size,
-            constants={HEIGHT_CONSTANT: height, **constants},
+            constants={HEIGHT_CONSTANT: height, SEARCHES_CONSTANT: tile},
             shared_bytes=8 * height,
             owner=self,
         )
@@ -171,7 +171,7 @@ class Sweeps(Resource):
             bindings=3,
             push_constants=4,
             workgroup_size=self._flat,
-            constants=constants,
+            constants={SEARCHES_CONSTANT: tile},
             shared_bytes=4 * _SIDE * (_SIDE + 1),
             owner=self,
         )

@@ -1,0 +1,239 @@
+"""Sweeps over hierarchies: distances, tables, pairs and routes, with weights that change."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import DATA, EXAMPLES
+from tests.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from vkssp import (
+    UNREACHABLE,
+    DeviceError,
+    DistanceOverflowError,
+    Graph,
+    QueryError,
+    Solver,
+    SolverPool,
+    prepare,
+    read_graph,
+)
+from vkssp.gpu.device import Device
+from vkssp.solvers import sweeps
+from vkssp.solvers.customized import CustomizedHierarchy
+from vkssp.solvers.phast import Phast, hierarchy_of
+from vkssp.solvers.sweeps import Sweeps, needed_positions
+
+
+@cache
+def streets() -> Graph:
+    return prepare(read_graph(DATA / "andorra.osm.pbf"))
+
+
+def all_rows(blocks: Any) -> np.ndarray:
+    return np.concatenate(list(blocks))
+
+
+def exact_rows(graph: Graph, sources: Any) -> np.ndarray:
+    return np.stack([heap_dijkstra(graph, int(source)) for source in sources])
+
+
+@settings(max_examples=EXAMPLES)
+@given(graph=random_graphs(max_nodes=60), seed=st.integers(0, 2**32 - 1))
+def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = prepare(graph)
+    sources, targets = rng.integers(0, graph.num_nodes, 5), rng.integers(0, graph.num_nodes, 3)
+    with Solver(graph, device=device) as solver:
+        assert solver.algorithm == "phast"
+        for _ in range(3):
+            now = solver.graph
+            exact = exact_rows(now, sources)
+            assert np.array_equal(solver.distances(int(sources[0])), exact[0])
+            assert np.array_equal(all_rows(solver.distances(sources)), exact)
+            assert np.array_equal(all_rows(solver.table(sources, targets)), exact[:, targets])
+            ends = np.resize(targets, len(sources))
+            assert np.array_equal(solver.distances_between(sources, ends), exact[np.arange(len(sources)), ends])
+            for source, target, distance in zip(sources, ends, exact[np.arange(len(sources)), ends], strict=True):
+                assert solver.distance(int(source), int(target)) == distance
+                if distance != UNREACHABLE:
+                    route = solver.route(int(source), int(target))
+                    assert route.weight == distance == now.weight[route.arcs].sum(dtype=np.int64)
+            if not graph.num_arcs:
+                break
+            changed = np.unique(rng.integers(0, graph.num_arcs, 1 + graph.num_arcs // 3))
+            solver.set_weights(rng.integers(0, 9, len(changed)) ** rng.integers(0, 4), changed)
+
+
+@pytest.mark.parametrize("searches", [2, 31, 33, 128, 150])
+def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.MonkeyPatch, searches: int) -> None:
+    monkeypatch.setattr(sweeps, "MOST_ON_CPU", searches)
+    graph = streets()
+    rng = np.random.default_rng(searches)
+    sources = rng.integers(0, graph.num_nodes, 2 * searches + 7)
+    exact = {int(source): scipy_dijkstra(graph, int(source)) for source in np.unique(sources)}
+    with Solver(graph, device=device) as solver:
+        for targets in (np.arange(graph.num_nodes), rng.integers(0, graph.num_nodes, 40)):
+            rows = all_rows(solver.table(sources, targets))
+            assert all(np.array_equal(row, exact[int(s)][targets]) for s, row in zip(sources, rows, strict=True))
+
+
+def test_groups_of_seeds_and_limits(device: Device) -> None:
+    graph = streets()
+    rng = np.random.default_rng(5)
+    groups = [[(int(n), int(o)) for n, o in rng.integers(0, graph.num_nodes, (k, 2))] for k in (1, 2, 0, 3, 17, 1, 64)]
+    nodes = np.arange(0, graph.num_nodes, 7, dtype=np.uint32)
+    with Solver(graph, device=device) as solver, Solver(graph, "dijkstra") as reference:
+        for limit in (UNREACHABLE, 20_000):
+            rows = all_rows(solver.rows(solver.graph, groups, nodes, limit=limit))
+            for group, row in zip(groups, rows, strict=True):
+                exact = reference.distances_from(group)[nodes] if group else np.full(len(nodes), UNREACHABLE)
+                assert np.array_equal(row, np.where(exact > limit, UNREACHABLE, exact))
+        many = [(int(n), int(o)) for n, o in rng.integers(0, graph.num_nodes, (300, 2))]
+        assert np.array_equal(solver.distances_from(many), reference.distances_from(many))
+        nearest, other = (
+            solver.nearest_sources(range(0, graph.num_nodes, 11)),
+            reference.nearest_sources(range(0, graph.num_nodes, 11)),
+        )
+        assert np.array_equal(nearest.source, other.source) and np.array_equal(nearest.distance, other.distance)
+
+
+def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
+    graph = streets()
+    hierarchy = graph.hierarchy
+    assert hierarchy is not None
+    wanted = hierarchy.position[[5, 77]]
+    needed = needed_positions(hierarchy, wanted)
+    above: set[int] = set()
+    todo = wanted.tolist()
+    while todo:
+        position = int(todo.pop())
+        if position not in above:
+            above.add(position)
+            group = int(hierarchy.supernode[position])
+            todo += hierarchy.ancestor[hierarchy.first_ancestor[group] : hierarchy.first_ancestor[group + 1]].tolist()
+    assert needed.tolist() == sorted(above)
+    with Solver(graph, device=device) as solver:
+        made = Sweeps(solver._shared.graph, solver._prepared.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
+        assert made.num_swept == len(needed) < graph.num_nodes / 10
+        made.close()
+
+
+def test_customization_is_perfect(device: Device) -> None:
+    """Each arc of the hierarchy weighs what the shortest way between its ends does."""
+    graph = prepare(grid(9, high=40))
+    with Solver(graph, device=device) as solver:
+        customized = hierarchy_of(solver._shared.graph)  # type: ignore[arg-type]
+        hierarchy, weights = customized.hierarchy, customized.weights.read().reshape(-1, 2)
+        exact = exact_rows(graph, hierarchy.node)[:, hierarchy.node]
+        low, high = np.tril_indices(graph.num_nodes, -1)
+        arc = hierarchy.arcs_of(low, high)
+        joined = arc >= 0
+        assert joined.sum() == hierarchy.num_arcs
+        assert np.array_equal(weights[arc[joined], 0], exact[low[joined], high[joined]])
+        assert np.array_equal(weights[arc[joined], 1], exact[high[joined], low[joined]])
+        rows, arcs = customized.down()
+        kept = arcs[np.concatenate([np.arange(first, first + count) for first, count in rows.tolist()])]
+        assert 0 < len(kept) < customized._num_down, "some arcs are needless"
+
+
+def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    make = CustomizedHierarchy._make
+    monkeypatch.setattr(CustomizedHierarchy, "_make", lambda self, *given: (made.append(self), make(self, *given)))
+    graph = prepare(grid(12))
+    with Solver(graph, device=device) as solver, solver.clone() as clone:
+        for factor in (3, 5):
+            solver.set_weights(graph.weight * np.uint32(factor))
+            for one in (solver, clone):
+                assert np.array_equal(one.distances(7), heap_dijkstra(graph, 7) * factor)
+    assert len(made) == 1
+
+
+def test_tables_of_the_same_nodes_use_what_was_made(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    make = Sweeps._make
+    monkeypatch.setattr(Sweeps, "_make", lambda self, nodes: (made.append(self), make(self, nodes)))
+    graph = prepare(grid(12))
+    with Solver(graph, device=device) as solver:
+        exact = exact_rows(graph, range(6))
+        for targets in ([1, 9], [1, 9], [2, 9], [2, 9]):
+            assert np.array_equal(all_rows(solver.table(range(6), targets)), exact[:, targets])
+        solver.set_weights(graph.weight * np.uint32(2))
+        assert np.array_equal(all_rows(solver.table(range(6), [2, 9])), 2 * exact[:, [2, 9]])
+        both = [solver.table(range(6), [2, 9]) for _ in range(2)]
+        for first, second in zip(*both, strict=True):
+            assert np.array_equal(first, second)
+    assert len(made) == 3 and all(one.closed for one in made)
+
+
+def test_sums_that_do_not_fit(device: Device) -> None:
+    heavy = 2**31
+    graph = prepare(Graph.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 3, 4], [heavy, heavy, 1, 5, 1]))
+    with Solver(graph, device=device) as solver:
+        assert solver.distances(1).tolist() == [UNREACHABLE, 0, heavy, heavy + 1, heavy + 2]
+        with pytest.raises(DistanceOverflowError):
+            solver.distances(0)
+        with pytest.raises(DistanceOverflowError):
+            solver.distance(0, 2)
+        assert solver.distance(0, 4) == 6
+        assert solver.distances_between([0, 1], [4, 2]).tolist() == [6, heavy]
+        with pytest.raises(DistanceOverflowError):
+            solver.distances_between([1, 0], [2, 2])
+        assert all_rows(solver.table([0, 1], [1, 4])).tolist() == [[heavy, 6], [0, heavy + 2]]
+        with pytest.raises(DistanceOverflowError):
+            all_rows(solver.table([0, 1], [2, 4]))
+
+
+def test_pairs_by_any_algorithm_and_by_several_devices(device: Device) -> None:
+    graph = streets()
+    sources, targets = np.random.default_rng(2).integers(0, graph.num_nodes, (2, 200))
+    exact = {int(source): scipy_dijkstra(graph, int(source)) for source in np.unique(sources)}
+    expected = [exact[int(s)][t] for s, t in zip(sources, targets, strict=True)]
+    for algorithm in ("phast", "dijkstra", "block_resident"):
+        with Solver(graph, algorithm, None if algorithm == "dijkstra" else device) as solver:
+            assert solver.distances_between(sources, targets).tolist() == expected
+            with pytest.raises(QueryError, match="there are 2 sources and 1 targets"):
+                solver.distances_between([0, 1], [2])
+            with pytest.raises(QueryError, match=r"targets\[0\] is 99999"):
+                solver.distances_between([0], [99_999])
+    with SolverPool(graph, devices=[device]) as pool:
+        assert pool.algorithm == "phast"
+        assert pool.distances_between(sources, targets).tolist() == expected
+        assert np.array_equal(all_rows(pool.table(sources[:9], targets)), exact_rows(graph, sources[:9])[:, targets])
+
+
+def test_what_phast_does_not_have(device: Device) -> None:
+    graph = prepare(grid(5))
+    with pytest.raises(QueryError, match="phast sweeps over the hierarchy of the whole graph"):
+        Solver(graph, "phast", device, reduction="full")
+    for options in ({"reduction": "full"}, {"order": "natural"}, {"counters": "trace"}):
+        with Solver(graph, device=device, **options) as solver:
+            assert solver.algorithm != "phast", "whoever asks for these gets what has them"
+    with Solver(grid(5), "phast", device) as solver:  # prepared on the way
+        assert np.array_equal(solver.distances(3), heap_dijkstra(grid(5), 3))
+
+
+def test_loops_that_are_cut_short_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = prepare(grid(5))
+    with Solver(graph, device=device) as solver:
+        search = solver._algorithm()
+        assert isinstance(search, Phast)
+        solver.distances(0)
+        view = search._mapped.view()
+        wait = search._recording.wait
+
+        def cut() -> None:
+            wait()
+            view[0] = 1
+
+        monkeypatch.setattr(search._recording, "wait", cut)
+        with pytest.raises(DeviceError, match="ends the long loops of phast"):
+            solver.distances(0)
+        monkeypatch.undo()
+        assert np.array_equal(solver.distances(0), heap_dijkstra(graph, 0)), "with new buffers"
