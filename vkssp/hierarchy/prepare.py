@@ -51,7 +51,7 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     enough = max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes)
     with tqdm(total=4, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
         edges, at = Edges.of(graph), places(graph)
-        # The good order takes hours where a graph has no small separators, so another one has to tell these.
+        # The good order takes many minutes where a graph has no small separators; another one tells these before.
         _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
         bar.update()
         node = nested_dissection(edges, at)
