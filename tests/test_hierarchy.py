@@ -187,14 +187,14 @@ def test_graphs_keep_it_where_it_holds() -> None:
 
 def test_graphs_without_small_separators_are_refused_early(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
-        raise AssertionError("hours would be spent here")
+        raise AssertionError("much would be spent here")
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "nested_dissection", never)
         with pytest.raises(
-            GraphError, match=r"would have about [\d,]+ arcs, [\d,]+ for each of the 16,384 nodes.*near_far"
+            GraphError, match=r"would have about [\d,]+ arcs, [\d,]+ for each of the 32,768 nodes.*near_far"
         ):
-            prepare(read_graph("rmat:14"))
+            prepare(read_graph("rmat:15"))
     # What has few arcs in all is taken, as it is.
     assert of(read_graph("rmat:8")).num_arcs > 0
     graph = grid(30)

@@ -264,7 +264,7 @@ def test_the_command_refuses_before_it_works(
         assert captured.out == "" and captured.err.count("\n") == 1
         return captured.err
 
-    assert "too many to be of use; search it without preparing it" in refused("rmat:14", str(tmp_path / "out"))
+    assert "too many to be of use; search it without preparing it" in refused("rmat:15", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr("vkssp.commands.prepare.load", lambda *_: pytest.fail("read before it was known"))
     assert "no folder; make it first" in refused(source, str(tmp_path / "none" / "out"))

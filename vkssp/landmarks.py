@@ -196,10 +196,8 @@ def _first_depth(hops: _Hops) -> Int32s:
     return hops.depth(hops.first(np.arange(len(hops.component))))
 
 
-def landmark_places(
-    first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint32]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return a map of a graph made of hops from landmarks, on which nodes that are near each other have close places.
+def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
+    """Return a map made of hops from landmarks, on which nodes that are near each other have close places.
 
     Parameters
     ----------
@@ -211,8 +209,8 @@ def landmark_places(
     Returns
     -------
     x, y : numpy.ndarray
-        Differences of hops from the two ends of either axis, see `landmark_order`, shape (num_nodes,) each, int32.
-        Each component has axes of its own, with the same middle.
+        The number of each node along either axis of `landmark_order`, shape (num_nodes,) each, int32; those of each
+        component are consecutive. Numbers tell more than hops do, of which many nodes have the same.
 
     Raises
     ------
@@ -222,12 +220,21 @@ def landmark_places(
     if len(first_out) <= 1:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
     hops = _Hops(first_out, head)
-    (from_start, from_end), (across, across_end) = _axes(hops, _first_depth(hops))
-    return from_start - from_end, across - across_end
+    places = []
+    for along in _axes(hops, _first_depth(hops)):
+        place = np.empty(len(along), np.int32)
+        place[along] = np.arange(len(along), dtype=np.int32)
+        places.append(place)
+    return places[0], places[1]
 
 
-def _axes(hops: _Hops, first_depth: Int32s) -> tuple[tuple[Int32s, Int32s], tuple[Int32s, Int32s]]:
-    """Return the hops from both ends of both axes, given those from the first node of each component."""
+def _order(hops: _Hops, first_depth: Int32s) -> Order:
+    """Return the numbering, given the hops from the first node of each component."""
+    return Order.from_nodes(_cut(*_axes(hops, first_depth)))
+
+
+def _axes(hops: _Hops, first_depth: Int32s) -> tuple[Int32s, Int32s]:
+    """Return the nodes sorted along either axis, given the hops from the first node of each component."""
     start = hops.top(first_depth)
     from_start = hops.depth(start)
     from_end = hops.depth(hops.top(from_start))
@@ -235,17 +242,11 @@ def _axes(hops: _Hops, first_depth: Int32s) -> tuple[tuple[Int32s, Int32s], tupl
     across = hops.depth(hops.top(np.minimum(from_start, from_end)))
     # Balance counts half: where it counts more, the two ends of an axis get close to each other on narrow graphs.
     across_end = hops.depth(hops.top(2 * across - np.abs(x)))
-    return (from_start, from_end), (across, across_end)
-
-
-def _order(hops: _Hops, first_depth: Int32s) -> Order:
-    """Return the numbering, given the hops from the first node of each component."""
-    (from_start, from_end), (across, across_end) = _axes(hops, first_depth)
-    x, y = from_start - from_end, across - across_end
+    y = across - across_end
     # With the component first, cuts go between components where they can: none is in two places of the numbering.
     by_x = _sorted_by(hops.component, x, from_start.astype(np.int64) + from_end)
     by_y = _sorted_by(hops.component, y, across.astype(np.int64) + across_end)
-    return Order.from_nodes(_cut(by_x, by_y))
+    return by_x, by_y
 
 
 def _sorted_by(*keys: npt.NDArray[Any]) -> Int32s:

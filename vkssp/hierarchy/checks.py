@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Arcs of a hierarchy are numbered in 32 bits, with one left over for a sign.
 MOST_ARCS = 2**31 - 1
 #: Nodes on a way from the top, the distances of which a search keeps in fast memory. Road networks of a million nodes
-#: have some hundreds of them, and ten million make no more than a few thousand.
+#: have some hundreds of them.
 MOST_HEIGHT = 8192
 
 # So many arcs are looked for at once that what this takes stays in cache.

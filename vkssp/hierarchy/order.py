@@ -22,11 +22,10 @@ def places(graph: Graph) -> tuple[Floats, Floats]:
     """
     if graph.lat is not None and graph.lon is not None:
         return graph.lat, graph.lon
-    x, y = landmark_places(graph.first_out, graph.head)
-    scale = 90.0 / max(1, int(np.abs(x).max(initial=0)), int(np.abs(y).max(initial=0)))
-    lat: Floats = y.astype(np.float64) * scale
-    lon: Floats = x.astype(np.float64) * scale
-    return lat, lon
+    # Near the equator, where both directions count alike.
+    scale = 1.0 / max(1, graph.num_nodes)
+    x, y = (place.astype(np.float64) * scale for place in landmark_places(graph.first_out, graph.head))
+    return y, x
 
 
 def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
