@@ -33,7 +33,8 @@ void main() {
     bool sum_overflow = false;
     uint relaxed = 0, improved = 0;
     for (uint base = begin + gl_WorkGroupID.x * each; base < end; base += gl_NumWorkGroups.x * each) {
-        uint i = base + slot, least = UNREACHABLE;
+        // Lanes that are left over have nothing to do.
+        uint i = slot < each ? base + slot : end, least = UNREACHABLE;
         if (i < end) {
             uvec2 row = rows[i];
             uint last = row.x + row.y, own = lane == 0 ? dist[i] : UNREACHABLE;

@@ -21,13 +21,14 @@ from vkssp.gpu.several import Devices, are_several, chosen
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route
 from vkssp.solver import Solver
-from vkssp.solvers.base import Terminal
+from vkssp.solvers.base import AUTO, Terminal
 from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.dealing import Dealing, Hand
 from vkssp.solvers.gate import Gate
 from vkssp.solvers.groups import Groups, checked_groups
 from vkssp.solvers.nearest import NearestSources
 from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.shared import prepared_for
 from vkssp.solvers.tables import Tables
 from vkssp.traffic import changed_weights
 
@@ -120,7 +121,8 @@ class SolverPool(Resource, Tables):
         super().__init__()
         try:
             # Kept are a reduction and the like: what is made for one device serves all.
-            prepared = PreparedGraph(graph, order, keep=True) if isinstance(graph, Graph) else graph
+            wanted = reduction or ("auto" if algorithm == AUTO else "none")
+            prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
             trouble: DeviceError | None = None
             for device in selected:
                 try:

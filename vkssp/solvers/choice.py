@@ -78,8 +78,6 @@ def choose(prepared: PreparedGraph, largest_buffer: int) -> str:
     largest_buffer : int
         Bytes of the largest buffer of the device.
     """
-    if prepared.hierarchy is not None:
-        return "phast"
     first_out, num_arcs = prepared.first_out, prepared.num_arcs
     mean = num_arcs / max(1, prepared.num_nodes)
     if prepared.arcs.nbytes > largest_buffer:

@@ -204,7 +204,9 @@ class Phast(Resource):
         found, overflow, milliseconds = self._of_pairs().find(np.array(both, np.uint32))
         counters = {"iterations": 1}
         if self._counting:
-            counters.update(dict.fromkeys(TOTALS, 0))
+            # Whoever counts wants to see a sweep.
+            swept = self._run()
+            counters, milliseconds = swept.counters, milliseconds + swept.device_ms
         has_overflow = bool(overflow.any()) or self._hierarchy.saturated
         return Outcome(int(found.min()), has_overflow, milliseconds, counters)
 

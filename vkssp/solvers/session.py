@@ -50,7 +50,10 @@ class Session(Resource):
         try:
             with self.holding():
                 # In the whole graph, of which a core has the numbering, but not the degrees.
-                self.algorithm = choose(self._prepared, shared.largest_buffer) if algorithm == AUTO else algorithm
+                self.algorithm = algorithm
+                if algorithm == AUTO:
+                    sweeps = shared.sweeps
+                    self.algorithm = Phast.NAME if sweeps else choose(self._prepared, shared.largest_buffer)
                 self._parameters = self._parameters or checked(self.algorithm, {})
                 self._algorithm()
         except BaseException:

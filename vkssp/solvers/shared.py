@@ -62,6 +62,8 @@ class SharedGraph:
         Whether the device is closed after the graph.
     make : callable
         Returns a prepared graph on the device, perhaps reduced.
+    sweeps : bool
+        Whether it is there for sweeps over its hierarchy.
 
     Attributes
     ----------
@@ -79,7 +81,9 @@ class SharedGraph:
         device: Device | Host,
         is_owner: bool,
         make: Callable[[PreparedGraph], DeviceGraph | HostGraph],
+        sweeps: bool = False,
     ) -> None:
+        self.sweeps = sweeps
         self.prepared, self.device, self._is_owner, self._make = prepared, device, is_owner, make
         self.graph = make(prepared)
         self._lock, self._holders = threading.Lock(), 0
@@ -182,10 +186,7 @@ def share(
     """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
     if reduction not in REDUCTIONS:
         raise QueryError(f"reduction is {reduction!r}; choose one of {', '.join(REDUCTIONS)}")
-    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and _is_asked_often(graph, order, reduction, is_traced))
-    if sweeps and reduction == "full":
-        raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
-    prepared = _prepared(graph, order, sweeps)
+    prepared, sweeps = prepared_for(graph, algorithm, order, reduction, is_traced)
     if runs_on == "host":
         if reduction == "full":
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
@@ -208,35 +209,32 @@ def share(
         return DeviceGraph(opened, graph) if reduced is None else ReducedGraph(opened, graph, reduced)
 
     try:
-        return SharedGraph(prepared, opened, opened is not device, make)
+        return SharedGraph(prepared, opened, opened is not device, make, sweeps)
     except BaseException:
         if opened is not device:
             opened.close()
         raise
 
 
-def _is_asked_often(graph: Graph | PreparedGraph, order: str, reduction: str, is_traced: bool) -> bool:
-    """Return whether somebody prepared a graph for sweeps, and nothing is asked for that they do not have."""
-    if isinstance(graph, PreparedGraph):
-        return graph.hierarchy is not None and reduction != "full"
-    if not isinstance(graph, Graph):
-        return False
-    return graph.hierarchy is not None and order in ("auto", "hierarchy") and reduction != "full" and not is_traced
-
-
-def _prepared(graph: Graph | PreparedGraph, order: str, sweeps: bool) -> PreparedGraph:
-    """Return a graph prepared in an order, for sweeps always in that of its hierarchy."""
+def prepared_for(
+    graph: Graph | PreparedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
+) -> tuple[PreparedGraph, bool]:
+    """Return a graph prepared in an order, for sweeps always in that of its hierarchy, and whether it is for these."""
     if order not in ORDERS:
         raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
-    if isinstance(graph, PreparedGraph):
-        if order not in ("auto", graph.order) and not sweeps:
-            raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
-        if not sweeps or graph.hierarchy is not None:
-            return graph
-        other: PreparedGraph = graph.derived(
-            "for sweeps", lambda: PreparedGraph(graph.graph, "hierarchy", keep=graph.keeps)
-        )
-        return other
+    if not isinstance(graph, Graph | PreparedGraph):
+        raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
+    # Somebody prepared the graph for sweeps, and nothing is asked for that they do not have.
+    is_fit = graph.hierarchy is not None and reduction != "full" and not is_traced
+    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and order in ("auto", "hierarchy"))
+    if sweeps and reduction == "full":
+        raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
     if isinstance(graph, Graph):
-        return PreparedGraph(graph, "hierarchy" if sweeps else order)
-    raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
+        return PreparedGraph(graph, "hierarchy" if sweeps else order, keep=keep), sweeps
+    if not sweeps and order not in ("auto", graph.order):
+        raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
+    if sweeps and graph.hierarchy is None:
+        whole, keeps = graph.graph, graph.keeps
+        other: PreparedGraph = graph.derived("for sweeps", lambda: PreparedGraph(whole, "hierarchy", keep=keeps))
+        return other, sweeps
+    return graph, sweeps
