@@ -3,6 +3,10 @@
 
   scripts/batch_throughput.py USA-road-t.NY.gr.gz --reduction full --json ny.json --figure ny.png
   scripts/batch_throughput.py iceland.graph --table 1000
+  scripts/batch_throughput.py iceland.graph --algorithm phast --table 1000 10000
+
+With --algorithm phast the graph is prepared, unless it has been, and preparation, customization, changes of weights and
+pairs are timed, too.
 
 One-to-all is timed until the distances of all nodes lie finished on the device, and until they are in the memory of the
 host; tables always to there. Distances of some sources are compared with the compiled Dijkstra, which is timed on
@@ -26,16 +30,18 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from vkssp import Graph, QueryError, Solver, VksspError
+from vkssp import Graph, QueryError, Solver, VksspError, prepare
 from vkssp.bench.evaluation import Line, draw_lines, exit_code, import_pyplot, save_figure
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.result import number, table
 from vkssp.graph import UNREACHABLE
 from vkssp.reading import read_graph
-from vkssp.solvers.batch import Batch, most_searches
+from vkssp.solvers.batch import Batch
 from vkssp.solvers.groups import Groups
+from vkssp.solvers.phast import Phast, hierarchy_of
 from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solvers.sweeps import Sweeps
 from vkssp.storage import atomic_write, check_writable
 
 #: Sources of each row of the table, and how often each is timed.
@@ -93,6 +99,14 @@ def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequen
     return found
 
 
+def many(solver: Solver, nodes: np.ndarray, searches: int) -> Batch | Sweeps:
+    """Return what makes rows of the distances of some nodes of a graph."""
+    graph: Any = solver._shared.graph
+    if solver.algorithm == Phast.NAME:
+        return Sweeps(graph, nodes, searches, UNREACHABLE)
+    return Batch(graph, nodes, searches, UNREACHABLE, solver._parameters)
+
+
 class Measured:
     """A graph on a device, and the batches of searches that are timed."""
 
@@ -103,9 +117,7 @@ class Measured:
         """Time rows from some sources; medians of the repetitions, as the caller and the device see it."""
         solver, node = self.solver, self.solver._prepared.node
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
-        graph = solver._shared.graph
-        searches = min(at_once, len(sources))
-        with Batch(graph, node[columns], searches, UNREACHABLE, solver._parameters) as batch:  # type: ignore[arg-type]
+        with many(solver, node[columns], min(at_once, len(sources))) as batch:
             groups = Groups.of_nodes(node[sources])
             self._run(
                 batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
@@ -124,7 +136,7 @@ class Measured:
 
     @staticmethod
     def _run(
-        batch: Batch,
+        batch: Batch | Sweeps,
         groups: Groups,
         download: bool,
         check: Callable[[np.ndarray, int], None] | None = None,
@@ -137,8 +149,9 @@ class Measured:
                 if check is not None:
                     check(rows, first)
             first += len(finished.overflow)
-        assert batch.many is not None
-        return 1e3 * (time.perf_counter() - began), batch.many.device_ms, dict(batch.many.counters)
+        made = batch if isinstance(batch, Sweeps) else batch.many
+        assert made is not None
+        return 1e3 * (time.perf_counter() - began), made.device_ms, dict(made.counters)
 
     def _check(self, sources: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
         for source, row in zip(sources.tolist(), rows, strict=True):
@@ -146,8 +159,56 @@ class Measured:
                 raise SystemExit(f"wrong distances from {source}")
 
 
+def median_ms(act: Callable[[], Any], repetitions: int = 9) -> float:
+    """Return the median milliseconds of a call, after one that is not timed."""
+    act()
+    found = []
+    for _ in range(repetitions):
+        began = time.perf_counter()
+        act()
+        found.append(1e3 * (time.perf_counter() - began))
+    return float(np.median(found))
+
+
+def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dict[str, Any]:
+    """Return what only graphs that are prepared have: sizes, and the times of new weights and of pairs."""
+    graph, rng = solver.graph, np.random.default_rng(seed)
+    customized = hierarchy_of(solver._shared.graph)  # type: ignore[arg-type]
+    hierarchy, rows = customized.hierarchy, customized.down()[0]
+    some = np.sort(rng.choice(graph.num_arcs, min(graph.num_arcs, 10_000), replace=False))
+    pairs = rng.integers(0, graph.num_nodes, (2, 10_000))
+    found = solver.distances_between(*pairs)
+    with Solver(PreparedGraph(graph), "dijkstra") as reference:
+        for source, target, distance in list(zip(*pairs.tolist(), found.tolist(), strict=True))[:CHECKED]:
+            if reference.distance(source, target) != distance:
+                raise SystemExit(f"wrong distance from {source} to {target}")
+    one = iter(np.tile(pairs, 2).T.tolist())
+    reached = [pair for pair, distance in zip(pairs.T.tolist(), found.tolist(), strict=True) if distance != UNREACHABLE]
+    routes = iter(reached)
+    return {
+        "prepare_s": prepare_s,
+        "levels": hierarchy.num_levels,
+        "height": int(hierarchy.depth.max()) + 1,
+        "hierarchy_arcs": hierarchy.num_arcs,
+        "arcs_down": int(rows[:, 1].sum()),
+        "customize_call_ms": median_ms(lambda: customized.customize(graph)),
+        "customize_device_ms": customized.customize_ms,
+        "all_weights_ms": median_ms(lambda: solver.set_weights(graph.weight)),
+        "some_weights_ms": median_ms(lambda: solver.set_weights(graph.weight[some], some)),
+        "pairs_ms": median_ms(lambda: solver.distances_between(*pairs)),
+        "pair_ms": median_ms(lambda: solver.distance(*next(one)), 200),
+        "route_ms": median_ms(lambda: solver.route(*next(routes)), min(200, len(reached) - 1)),
+    }
+
+
 def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     """Run everything and return the result."""
+    prepare_s = None
+    if args.algorithm == Phast.NAME and graph.hierarchy is None:
+        prepare(Graph.from_edges([0], [1], [1]))  # compiled code is loaded
+        began = time.perf_counter()
+        graph = prepare(graph, progress=True)
+        prepare_s = time.perf_counter() - began
     rng = np.random.default_rng(args.seed)
     sizes = [size for size in SIZES if size <= args.most]
     sources = rng.integers(0, graph.num_nodes, max([*sizes, *args.table, CHECKED]))
@@ -160,8 +221,8 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             reference.search([(source, 0)])
         one_core = 1e3 * (time.perf_counter() - began) / len(checked)
     rows: list[dict[str, Any]] = []
-    with Solver(prepared, "block_resident", args.device, reduction=args.reduction) as solver:
-        fits = most_searches(solver._shared.graph, 2**31, graph.num_nodes, solver._parameters)  # type: ignore[arg-type]
+    with Solver(prepared, args.algorithm, args.device, reduction=args.reduction) as solver:
+        fits = solver.rows_at_once(2**31, graph.num_nodes)
         measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()
         while time.perf_counter() - began < args.warm_up:
@@ -179,7 +240,8 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             targets = rng.integers(0, graph.num_nodes, size)
             run = measured.run(sources[:size], targets, min(size, 1024, fits), True)
             rows.append({"sources": size, "targets": size, "download": True, **run})
-        head = where_and_when(solver.device)
+        hierarchy = measure_hierarchy(solver, prepare_s, args.seed) if args.algorithm == Phast.NAME else None
+        head = where_and_when(solver.device)  # type: ignore[arg-type]
         core_nodes = solver.core_nodes
     return {
         **head,
@@ -187,7 +249,9 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
         "digest": digest(graph),
         "nodes": graph.num_nodes,
         "arcs": graph.num_arcs,
+        "algorithm": args.algorithm,
         "reduction": args.reduction,
+        "hierarchy": hierarchy,
         "core_nodes": core_nodes,
         "searches_at_most": fits,
         "seed": args.seed,
@@ -216,10 +280,19 @@ def measure_cores(graph: Graph, args: argparse.Namespace, result: dict[str, Any]
         result["cch_error"] = str(error)
 
 
+def moved(result: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return the terabytes a second that a sweep over all nodes moves at least: distances read, written, and turned."""
+    if result["hierarchy"] is None or row["targets"] != result["nodes"]:
+        return ""
+    nbytes = 4 * (result["hierarchy"]["arcs_down"] + 3 * result["nodes"])
+    return f"{nbytes * row['sources'] / row['device_ms'] / 1e9:.2f}"
+
+
 def report(result: dict[str, Any]) -> list[str]:
     """Return the tables."""
     lines = [
-        f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, reduction {result['reduction']}",
+        f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs, {result['algorithm']}, reduction "
+        f"{result['reduction']}",
         f"{result['device']['name']}, {result['commit']}; milliseconds for a source, medians of {REPETITIONS}",
         f"one after the other: {number(result['single_device_ms'])}, by the call {number(result['single_call_ms'])}",
         f"compiled Dijkstra: {number(result['dijkstra_one_core_ms'])} on one core",
@@ -230,16 +303,19 @@ def report(result: dict[str, Any]) -> list[str]:
         lines.append(f"RoutingKit's CCH to {row['targets']:,} targets, the same cores: {number(row['ms'])}")
     if "cch_error" in result:
         lines.append(f"RoutingKit's CCH: {result['cch_error']}")
+    if result["hierarchy"] is not None:
+        lines += [f"{name}: {number(value)}" for name, value in result["hierarchy"].items() if value is not None]
     cells = [
         [
             *(f"{row['sources']:,}", f"{row['targets']:,}", "yes" if row["download"] else "no"),
             *(f"{row[name] / row['sources']:.5f}" for name in ("device_ms", "call_ms")),
             f"{row['call_ms']:.1f}",
-            *(f"{row['counters'][name]:,}" for name in ("iterations", "blocks")),
+            *(f"{row['counters'].get(name, 0):,}" for name in ("iterations", "blocks")),
+            moved(result, row),
         ]
         for row in result["rows"]
     ]
-    header = ("sources", "targets", "download", "device", "call", "call, all", "iterations", "visits")
+    header = ("sources", "targets", "download", "device", "call", "call, all", "iterations", "visits", "TB/s")
     return [*lines, "", *table(header, cells)]
 
 
@@ -273,6 +349,7 @@ def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", help="a file, or an expression such as road:1024")
+    parser.add_argument("--algorithm", default="block_resident", choices=("block_resident", "phast"))
     parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
     parser.add_argument(
         "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
