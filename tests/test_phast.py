@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -81,6 +82,21 @@ def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.Monke
         for targets in (np.arange(graph.num_nodes), rng.integers(0, graph.num_nodes, 40)):
             rows = all_rows(solver.table(sources, targets))
             assert all(np.array_equal(row, exact[int(s)][targets]) for s, row in zip(sources, rows, strict=True))
+
+
+@pytest.mark.parametrize("fitting", [3, 4, 6, 31, 100, 127, 200, 704])
+def test_whole_tiles_fit_into_a_buffer(device: Device, monkeypatch: pytest.MonkeyPatch, fitting: int) -> None:
+    graph = prepare(grid(12))
+    monkeypatch.setattr(sweeps, "MOST_ON_CPU", 1024)
+    with Solver(graph, device=device) as solver:
+        limits = replace(device.limits, allocation=4 * fitting * graph.num_nodes + 3)
+        monkeypatch.setattr(device, "limits", limits)
+        for rows in (2, 5, 33, 130, 1000):
+            searches = solver.rows_at_once(rows, graph.num_nodes)
+            assert searches <= rows and (searches >= min(rows, fitting // 2) or fitting < 4)
+            if searches:
+                tile = sweeps.tile_for(searches)
+                assert 4 * tile * -(-searches // tile) * graph.num_nodes <= limits.buffer
 
 
 def test_groups_of_seeds_and_limits(device: Device) -> None:

@@ -31,6 +31,8 @@ from vkssp.solvers.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONS
 
 #: Searches of a tile, of a few and of many at once, and searches at once at most, on a GPU and on a software device.
 TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
+#: Invocations look at so many searches.
+SMALLEST_TILE = 4
 #: The part of a device's free memory that is taken at most.
 MOST_MEMORY = 0.5
 # Where more nodes than this part of them are wanted, or above one that is, all are swept.
@@ -56,15 +58,26 @@ def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
     return np.flatnonzero(is_needed).astype(np.uint32)
 
 
+def tile_for(searches: int) -> int:
+    """Return how many searches a tile has, where there are so many at once."""
+    if searches >= TILE:
+        return LARGE_TILE if searches >= LARGE_TILE else TILE
+    return max(SMALLEST_TILE, 1 << (searches - 1).bit_length())
+
+
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
     """Return how many searches there are at once at most; where not even two are, one after the other needs less."""
     device, num_nodes = graph.device, max(1, graph.prepared.graph.num_nodes)
     each = 4 * num_nodes + 12 * max(1, wanted) + 16 * MAX_TERMINALS
     room = int(MOST_MEMORY * device.free_bytes()) // each
     words = min(device.limits.buffer // 4, 2**32 - 1)
-    most = min(rows, room, words // num_nodes, words // max(1, wanted))
-    most = min(most, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
-    return most // TILE * TILE if most > TILE else most
+    fitting = min(room, words // num_nodes, words // max(1, wanted))
+    if fitting < SMALLEST_TILE:
+        return 0
+    # Tiles are whole, whatever the number of searches.
+    whole = tile_for(fitting) if fitting >= TILE else 1 << fitting.bit_length() - 1
+    fitting = fitting // whole * whole
+    return min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
 
 
 class Sweeps(Resource):
@@ -117,7 +130,7 @@ class Sweeps(Resource):
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
         bounds = hierarchy.first_node[hierarchy.first_of_level]
         self._bounds = np.searchsorted(needed, bounds).tolist()
-        self._tile = tile = LARGE_TILE if self.searches >= LARGE_TILE else TILE
+        self._tile = tile = tile_for(self.searches)
         self._num_tiles = -(-self.searches // tile)
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
         self._status = self._buffer("the status", 4 * STATUS_WORDS)
