@@ -86,7 +86,7 @@ def test_a_search_takes_at_most_twice_what_its_graph_does(
         own = 4 * whole.num_nodes + 8 * whole.num_arcs
         assert solver.memory_bytes - _SMALL <= at_most * own
         solver.prepare_routes()
-        assert solver.memory_bytes - _SMALL <= 3 * own, "with the graph once more, by heads"
+        assert solver.memory_bytes - _SMALL <= 3.25 * own, "with the graph once more, by heads, and the walk"
 
 
 @pytest.mark.parametrize(("algorithm", "graph"), [*(("auto", name) for name in GRAPHS), *SUITED])

@@ -19,7 +19,7 @@ from vkssp.solvers.device import LOOP, TRACE_ROWS, DeviceAlgorithm
 
 SHADERS = Path(__file__).resolve().parent.parent / "shaders"
 #: Kernels that know nothing of a search's state.
-WITHOUT_STATE = {"start", "path"}
+WITHOUT_STATE = {"start", "path", "path_hang", "path_jump", "path_stride", "path_fill"}
 Made = list[tuple[str, dict[str, Any]]]
 
 
@@ -81,12 +81,19 @@ def test_the_state_of_cells_is_the_same_on_both_sides() -> None:
 
 
 def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:
-    *header, arcs = Module("path").struct("Path")
-    assert header == dtype_layout(path.HEADER)
-    assert arcs == ("path", path.HEADER.itemsize)
+    for shader in ("path", "path_stride", "path_fill"):
+        *header, arcs = Module(shader).struct("Path")
+        assert header == dtype_layout(path.HEADER)
+        assert arcs == ("path", path.HEADER.itemsize)
 
 
-def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(device: Device, made: Made) -> None:
+def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
+    device: Device, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(path, "MOST_ARCS", 0)  # as where nodes have many
+        with Solver(grid(4), "near_far", device) as solver:
+            solver.route(0, 15)
     for algorithm in ON_DEVICE:
         with make_solver(grid(4), algorithm, device) as solver:
             solver.route(0, 15)

@@ -1,0 +1,60 @@
+// Goes back from the best target in jumps, and keeps the nodes where it touches down. One workgroup, some jumps.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "prelude.glsl"
+
+layout(std430, binding = 0) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 1) readonly restrict buffer Jumps { uint jump[]; };
+layout(std430, binding = 2) writeonly restrict buffer Marks { uint marks[]; };
+layout(std430, binding = 3) coherent buffer Path {
+    uint started, done, node, target, seed, length;
+    uint path[];
+};
+#define TERMINALS_BINDING 4
+#include "terminals.glsl"
+
+layout(push_constant) uniform Push {
+    uint num_seeds;
+    uint num_targets;
+    uint most;   // marks that there may be
+    uint steps;  // of this dispatch
+};
+
+void main() {
+    if (gl_LocalInvocationIndex != 0 || done != 0) return;
+    if (started == 0) {
+        bool beyond;
+        uint best = best_target(num_seeds, num_targets, beyond);
+        for (uint i = num_targets; i-- > 0;) {
+            uvec2 place = terminals[num_seeds + i];
+            if (extend(dist[place.x], place.y) == best) target = i;
+        }
+        node = terminals[num_seeds + target].x;
+        length = 0;
+        started = 1;
+    }
+    uint at = node, count = length;
+    for (uint spent = 0; spent < steps; ++spent) {
+        uint next = jump[at];
+        if (next == at) {
+            // A seed, or else these are no shortest distances.
+            done = 2;
+            for (uint i = num_seeds; i-- > 0;) {
+                if (terminals[i].x == at && terminals[i].y == dist[at]) {
+                    seed = i;
+                    done = 1;
+                }
+            }
+            break;
+        }
+        if (count >= most) {
+            done = 2;  // in circles
+            break;
+        }
+        marks[count] = at;
+        count += 1;
+        at = next;
+    }
+    node = at;
+    length = count;
+}
