@@ -41,7 +41,7 @@ def test_a_street_becomes_two_arcs_on_one_polyline(tmp_path: Path) -> None:
     assert [streets.arc_name(arc) for arc in (0, 1)] == ["Broad Street"] * 2
     assert streets.seconds_per_weight == 0.1
     for arc in (0, 1):
-        points = streets.arc_points(arc)
+        points = streets.points_along(np.array([arc]))
         assert points[0].tolist() == [graph.lat[graph.tail[arc]], graph.lon[graph.tail[arc]]]
         assert points[-1].tolist() == [graph.lat[graph.head[arc]], graph.lon[graph.head[arc]]]
     assert (report.ways_read, report.ways_used, report.nodes, report.arcs, report.points) == (1, 1, 2, 2, 3)

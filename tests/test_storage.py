@@ -63,7 +63,7 @@ def test_streets_are_kept(tmp_path: Path) -> None:
     assert loaded.streets.seconds_per_weight == 0.1
     for name in Streets.PER_ARC + Streets.SHARED:
         assert np.array_equal(getattr(loaded.streets, name), getattr(graph.streets, name))
-    assert loaded.streets.arc_points(1).tolist() == [[0.0, 1.0], [0.0, 0.0]]
+    assert loaded.streets.points_along(np.array([1])).tolist() == [[0.0, 1.0], [0.0, 0.0]]
 
 
 def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
         way = int(streets.way[arc])
         places = {ref: town.nodes[ref] for ref in town.refs[way]}
         where = {(round(place[0] * 1e7), round(place[1] * 1e7)): ref for ref, place in places.items()}
-        refs = [where[lat, lon] for lat, lon in np.rint(streets.arc_points(arc) * 1e7).astype(int).tolist()]
+        refs = [
+            where[lat, lon] for lat, lon in np.rint(streets.points_along(np.array([arc])) * 1e7).astype(int).tolist()
+        ]
         pairs = {(u, v): (way, i, 1) for i, (u, v) in enumerate(itertools.pairwise(town.refs[way]))}
         pairs |= {(v, u): (way, i + 1, -1) for (u, v), (_, i, _) in pairs.items()}
         steps += [pairs[pair] for pair in itertools.pairwise(refs) if pair[0] != pair[1]]

@@ -214,10 +214,29 @@ class Streets:
         first = self.polyline_first
         return np.asarray(self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE, np.float64)
 
-    def arc_points(self, arc: int) -> npt.NDArray[np.float64]:
-        """Return the points that an arc passes from its tail to its head, in degrees, shape (k, 2)."""
-        points = self.polyline_points(int(self.polyline[arc]))
-        return points[::-1] if self.backward[arc] else points
+    def points_along(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the points that arcs pass from the tail of the first to the head of the last, in degrees.
+
+        Parameters
+        ----------
+        arcs : numpy.ndarray
+            Arcs that follow each other, at least one, shape (k,), int64.
+
+        Returns
+        -------
+        numpy.ndarray
+            Latitude and longitude, shape (p, 2); the point that two arcs share is there once.
+        """
+        line, backward = self.polyline[arcs].astype(np.int64), self.backward[arcs]
+        bounds = self.polyline_first.astype(np.int64)
+        first, end = bounds[line], bounds[line + 1]
+        step = np.where(backward, -1, 1)
+        begun = (np.arange(len(arcs)) > 0).astype(np.int64)
+        count = end - first - begun
+        start = np.where(backward, end - 1, first) + step * begun
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        places = np.repeat(start, count) + np.repeat(step, count) * within
+        return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
 
     def arc_name(self, arc: int) -> str:
         """Return the street name of an arc, empty where it has none."""

@@ -217,6 +217,4 @@ def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int6
         return None
     if graph.streets is None or len(arcs) == 0:
         return np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
-    # Consecutive arcs share a point; it is kept once.
-    pieces = [graph.streets.arc_points(int(arc)) for arc in arcs]
-    return np.concatenate([pieces[0], *(piece[1:] for piece in pieces[1:])])
+    return graph.streets.points_along(arcs)
