@@ -12,7 +12,7 @@ from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Uint32s
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy
+from vkssp.solvers.customized import PAIR_BYTES, PAIR_MORE_BYTES, STATUS_WORDS, CustomizedHierarchy, height_of
 
 # Pairs of a submission at least and at most.
 _LEAST, _MOST = 64, 1 << 16
@@ -34,7 +34,7 @@ class Pairs(Resource):
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
         super().__init__(owner)
         self._device, self._customized, self._room = device, customized, 0
-        height = int(customized.hierarchy.depth.max(initial=0)) + 1
+        height = height_of(customized.hierarchy)
         size = min(64, device.limits.workgroup_size)
         self._parts: list[Resource] = []
         try:
@@ -45,7 +45,7 @@ class Pairs(Resource):
                 push_constants=1,
                 workgroup_size=size,
                 constants={1: height},
-                shared_bytes=16 * height + 64,
+                shared_bytes=PAIR_BYTES * height + PAIR_MORE_BYTES,
                 owner=self,
             )
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
