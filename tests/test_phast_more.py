@@ -1,7 +1,9 @@
-"""Sweeps over hierarchies where devices have little: memory, buffers, shared memory."""
+"""Sweeps over hierarchies where devices have little, and where something comes between."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +11,16 @@ import numpy as np
 import pytest
 
 from tests.graphs import grid, heap_dijkstra
-from vkssp import DeviceError, Graph, Solver, prepare
+from vkssp import DeviceError, Graph, QueryError, Solver, prepare
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Bindings
+from vkssp.gpu.recording import Recording
+from vkssp.gpu.resource import Resource
 from vkssp.solvers import sweeps
 from vkssp.solvers.base import MAX_TERMINALS
 from vkssp.solvers.customized import height_of
+from vkssp.solvers.dealing import Dealing, Hand
 from vkssp.solvers.sweeps import LARGE_TILE, Sweeps, sweeps_at_once, tile_of
 
 
@@ -94,3 +101,59 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
         with Solver(given, device=device, order=order) as solver:
             assert solver.algorithm != "phast"
             assert np.array_equal(solver.distances(5), heap_dijkstra(given, 5))
+
+
+@pytest.mark.parametrize("question", ["distances_between", "set_weights"])
+def test_interrupted_while_the_device_is_at_work(
+    device: Device, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """What it works on is given back when it is through, and not before."""
+    graph = prepare(grid(30))
+    exact = heap_dijkstra(graph, 3)
+    with Solver(graph, device=device) as solver:
+        solver.route(3, 50)  # puts the incoming arcs there, which have weights, too
+        closed: list[Resource] = []
+        wait, releases = Recording.wait, {kind: kind._release for kind in (Buffer, Bindings)}
+
+        def interrupted(self: Recording) -> None:
+            if self.pending and self is running[0]:
+                monkeypatch.setattr(Recording, "wait", wait)
+                raise KeyboardInterrupt
+            wait(self)
+
+        def checked_release(self: Any) -> None:
+            if (self.name if isinstance(self, Buffer) else self.kernel.name) in ("the pairs", "reweigh"):
+                assert not running[0].pending, "the device is still at work with these"
+                closed.append(self)
+            releases[type(self)](self)
+
+        shared: Any = solver._shared.graph
+        if question == "distances_between":
+            running = [solver._algorithm()._pairs._recording]  # type: ignore[attr-defined]
+        else:
+            solver.set_weights(graph.weight)
+            running = [shared._reweigher._recording]
+        monkeypatch.setattr(Recording, "wait", interrupted)
+        for kind in releases:
+            monkeypatch.setattr(kind, "_release", checked_release)
+        with pytest.raises(KeyboardInterrupt):
+            if question == "distances_between":
+                solver.distances_between([1, 2], [3, 4])
+            else:
+                solver.set_weights(2 * graph.weight)
+        assert closed
+        monkeypatch.undo()
+        assert solver.distances_between([3], [50]).tolist() == [exact[50]]
+        assert np.array_equal(solver.distances(3), exact) and solver.route(3, 50).weight == exact[50]
+
+
+def test_a_hand_that_fails_once_its_rows_are_made() -> None:
+    """Such as when weights change right then; whoever has the rows after these may have handed them over already."""
+
+    def make(first: int, end: int) -> Generator[Any, None, None]:
+        for row in range(first, end):
+            yield np.array([[row]], np.uint32)
+        raise QueryError("too late to matter")
+
+    dealing = Dealing([Hand(4, make, lambda error: False)], 100, 50)
+    assert [int(block[0, 0]) for block in dealing.blocks(nullcontext)] == list(range(100))

@@ -50,7 +50,6 @@ class Pairs(Resource):
             )
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
-            self._recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
@@ -58,16 +57,19 @@ class Pairs(Resource):
     def _make_room(self, count: int) -> None:
         for part in reversed(self._parts):
             part.close()
-        self._parts = []
-        self._room = 1 << (count - 1).bit_length()
+        self._parts, self._room = [], 0
         customized, device = self._customized, self._device
-        self._pairs = Buffer(device, 16 * self._room, mapped=True, name="the pairs", owner=self)
-        self._answers = Buffer(device, 8 * self._room, mapped=True, name="the distances of pairs", owner=self)
+        room = 1 << (count - 1).bit_length()
+        self._pairs = Buffer(device, 16 * room, mapped=True, name="the pairs", owner=self)
+        self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._bound = self._kernel.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.ancestor_depth, self._pairs, self._answers),
         )
-        self._parts = [self._pairs, self._answers, self._bound]
+        # Younger than what it works on, and so closed, and waited for, before that.
+        self._recording = Recording(device, owner=self)
+        self._parts = [self._pairs, self._answers, self._bound, self._recording]
+        self._room = room
 
     def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return distances, whether some sum on the way did not fit into 32 bits, and milliseconds on the device.
