@@ -30,6 +30,8 @@ SUPERNODE = np.dtype(
         )
     ]
 )
+#: Shared memory of a search from both ends, which needs the most: for each node on a way to the top, and more.
+PAIR_BYTES, PAIR_MORE_BYTES = 16, 64
 # Words of a status: whether loops were cut short, and whether a sum did not fit.
 STATUS_WORDS = 2
 # Invocations of a workgroup of customization, on a GPU and on a software device, and of a node at most; of a dispatch
@@ -45,6 +47,32 @@ def bytes_of(hierarchy: Hierarchy, num_arcs: int) -> int:
     triangles = 2 * int((length > 1).sum()) + int((outside > 1).sum())
     of_nodes = 12 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
     return 12 * hierarchy.num_arcs + 8 * int(outside.sum()) + 4 * triangles + of_nodes + 8 * num_arcs
+
+
+def height_of(hierarchy: Hierarchy) -> int:
+    """Return how many nodes the longest way to the top has, 1 where there are no nodes."""
+    return int(hierarchy.depth.max(initial=0)) + 1
+
+
+def unfit(device: Device, hierarchy: Hierarchy) -> str:
+    """Return why a device cannot search in a hierarchy, and the cure; nothing where it can, if memory is free."""
+    name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
+    most, least = (
+        device.limits.buffer,
+        8 * max(hierarchy.num_arcs, int((hierarchy.size * hierarchy.num_ancestors).sum())),
+    )
+    if least > most:
+        return f"the arcs of the hierarchy need {least} bytes, {name} binds {most} at most; {cure}"
+    height, room = height_of(hierarchy), device.limits.shared_memory
+    if (least := PAIR_BYTES * height + PAIR_MORE_BYTES) > room:
+        return (
+            f"ways in the hierarchy have {height} nodes, for which searches need {least} bytes of shared memory, and "
+            f"{name} has {room}; {cure}"
+        )
+    longest = int(hierarchy.num_ancestors.max(initial=0))
+    if device.info.kind == "cpu" and longest > _MOST_ROUNDS:
+        return f"a node has {longest} ancestors, too many for the loops of {name}; {cure}"
+    return ""
 
 
 def _lengths(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
@@ -85,8 +113,8 @@ class CustomizedHierarchy(Resource):
     Raises
     ------
     DeviceError
-        If a buffer would be too large, before anything is allocated; or if the device ends long loops before their
-        time.
+        If the device's limits do not allow it, before anything is allocated; or if the device ends long loops before
+        their time.
     """
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
@@ -96,13 +124,8 @@ class CustomizedHierarchy(Resource):
         lengths = np.repeat(hierarchy.num_ancestors, hierarchy.size)
         rows[:, 0] = np.cumsum(lengths) - lengths
         self._num_down = int(lengths.sum())
-        num_arcs = hierarchy.num_arcs
-        for count, size in ((num_arcs, 8), (self._num_down, 8)):
-            if count * size > device.limits.buffer:
-                raise DeviceError(
-                    f"the arcs of the hierarchy need {count * size} bytes, {device.info.name} binds "
-                    f"{device.limits.buffer} at most; use another device, or another algorithm"
-                )
+        if reason := unfit(device, hierarchy):
+            raise DeviceError(reason)
         super().__init__(owner)
         try:
             self._make(graph, rows)
@@ -146,7 +169,6 @@ class CustomizedHierarchy(Resource):
         begin = self._kernel("hierarchy_weights", 3, 1).on(self._given, places, self.weights)
         pack = self._kernel("hierarchy_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
         outside, length = _lengths(hierarchy)
-        self._check_loops(outside)
         steps: list[tuple[str, npt.NDArray[np.integer[Any]], npt.NDArray[np.int64], tuple[Buffer, ...]]] = [
             ("hierarchy_lower", hierarchy.height, length, ()),
             ("hierarchy_perfect", hierarchy.depth, length, ()),
@@ -206,15 +228,6 @@ class CustomizedHierarchy(Resource):
         return nodes.astype(np.uint32), list(
             zip(bounds[:-1].tolist(), bounds[1:].tolist(), lanes.tolist(), strict=True)
         )
-
-    def _check_loops(self, length: npt.NDArray[np.int64]) -> None:
-        """Refuse, on a software device, what loops would have to be too long for."""
-        longest = int(length.max(initial=0))
-        if self._is_software and longest > _MOST_ROUNDS:
-            raise DeviceError(
-                f"a node has {longest} ancestors, too many for the loops of {self.device.info.name}; use a GPU, or "
-                "another algorithm"
-            )
 
     @property
     def _is_software(self) -> bool:

@@ -183,9 +183,9 @@ class Dealing:
                 if hand.is_lost(error):
                     self._lose(hand, first, end, error)
                     return
-                self._fail(first, error)
+                self._fail(first, end, error)
             except BaseException as error:
-                self._fail(first, error)
+                self._fail(first, end, error)
             finally:
                 with suppress(DeviceError):  # the device may be lost
                     made.close()
@@ -248,9 +248,11 @@ class Dealing:
             if first < end:
                 self._todo = sorted([*self._todo, (first, end)])
 
-    def _fail(self, row: int, error: BaseException) -> None:
+    def _fail(self, row: int, end: int, error: BaseException) -> None:
         """Keep the error of a row until all rows before it have been handed over."""
         with self._changed:
+            if row == end:
+                return  # all rows were made; the one after them is another hand's, and may be there
             if row < self._end or self._error is None:
                 self._end, self._error = row, error
 

@@ -141,7 +141,7 @@ class DeviceGraph(Resource):
             blocks = {name for name in self._things if isinstance(name, int)}
             if prepared.arc is not self.prepared.arc or not self._things.keys() - blocks <= _REWEIGHTED:
                 return False
-            if self._reweigher is None:
+            if self._reweigher is None or self._reweigher.closed:
                 self._reweigher = Reweigher(self.device, self._arrays)
             weight = prepared.graph.weight
             if changed is not None:

@@ -12,7 +12,7 @@ from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Uint32s
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy
+from vkssp.solvers.customized import PAIR_BYTES, PAIR_MORE_BYTES, STATUS_WORDS, CustomizedHierarchy, height_of
 
 # Pairs of a submission at least and at most.
 _LEAST, _MOST = 64, 1 << 16
@@ -34,7 +34,7 @@ class Pairs(Resource):
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
         super().__init__(owner)
         self._device, self._customized, self._room = device, customized, 0
-        height = int(customized.hierarchy.depth.max(initial=0)) + 1
+        height = height_of(customized.hierarchy)
         size = min(64, device.limits.workgroup_size)
         self._parts: list[Resource] = []
         try:
@@ -45,12 +45,11 @@ class Pairs(Resource):
                 push_constants=1,
                 workgroup_size=size,
                 constants={1: height},
-                shared_bytes=16 * height + 64,
+                shared_bytes=PAIR_BYTES * height + PAIR_MORE_BYTES,
                 owner=self,
             )
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
-            self._recording = Recording(device, owner=self)
         except BaseException:
             self.close()
             raise
@@ -58,16 +57,19 @@ class Pairs(Resource):
     def _make_room(self, count: int) -> None:
         for part in reversed(self._parts):
             part.close()
-        self._parts = []
-        self._room = 1 << (count - 1).bit_length()
+        self._parts, self._room = [], 0
         customized, device = self._customized, self._device
-        self._pairs = Buffer(device, 16 * self._room, mapped=True, name="the pairs", owner=self)
-        self._answers = Buffer(device, 8 * self._room, mapped=True, name="the distances of pairs", owner=self)
+        room = 1 << (count - 1).bit_length()
+        self._pairs = Buffer(device, 16 * room, mapped=True, name="the pairs", owner=self)
+        self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._bound = self._kernel.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.ancestor_depth, self._pairs, self._answers),
         )
-        self._parts = [self._pairs, self._answers, self._bound]
+        # Younger than what it works on, and so closed, and waited for, before that.
+        self._recording = Recording(device, owner=self)
+        self._parts = [self._pairs, self._answers, self._bound, self._recording]
+        self._room = room
 
     def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
         """Return distances, whether some sum on the way did not fit into 32 bits, and milliseconds on the device.

@@ -21,7 +21,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
 from vkssp.solvers.cells import Cells
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of
+from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, height_of, unfit
 from vkssp.solvers.device import WORKGROUP_SIZE
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
@@ -86,6 +86,8 @@ class Phast(Resource):
             prepared = graph.prepared
             assert prepared.hierarchy is not None
             self._num_positions = prepared.hierarchy.num_nodes
+            if reason := unfit(self._device, prepared.hierarchy):
+                raise DeviceError(reason)
             needed = graph.missing("hierarchy", bytes_of(prepared.hierarchy, prepared.graph.num_arcs))
             needed += 4 * self._num_positions + (8 * prepared.num_nodes if prepared.contracted else 0)
             self._device.require(needed, f"{self.NAME} on this graph")
@@ -112,7 +114,7 @@ class Phast(Resource):
         self._mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._counts = Buffer(device, 16 * (hierarchy.num_levels + 1), name="the counts", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
-        height = int(hierarchy.depth.max(initial=0)) + 1
+        height = height_of(hierarchy)
         counting = {COUNTING_CONSTANT: int(self._counting > 0)}
         self._climb = Kernel(
             device,

@@ -66,5 +66,9 @@ class Reweigher(Resource):
                     groups = -(-count // self._kernel.workgroup_size)
                     recording.dispatch(min(groups, self._device.limits.workgroups))
                     recording.barrier("all", "all")
-                recording.submit()
-                recording.wait()
+                try:
+                    recording.submit()
+                    recording.wait()
+                except BaseException:
+                    self.close()  # which waits for the device, before what it works with goes
+                    raise

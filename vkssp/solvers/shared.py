@@ -15,6 +15,7 @@ from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.reduction import REDUCTIONS, reduction_for
 from vkssp.solvers.base import AUTO, Algorithm
+from vkssp.solvers.customized import unfit
 from vkssp.solvers.gate import Gate
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.phast import Phast
@@ -197,6 +198,10 @@ def share(
         return SharedGraph(prepared, host, True, lambda graph: HostGraph(graph, host))
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
+    if sweeps and algorithm == AUTO and prepared.hierarchy is not None and unfit(opened, prepared.hierarchy):
+        sweeps = False
+        if isinstance(graph, Graph):
+            prepared = PreparedGraph(graph, order)
 
     def make(graph: PreparedGraph) -> DeviceGraph:
         if sweeps:

@@ -23,7 +23,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.hierarchy import Hierarchy
 from vkssp.solvers.base import MAX_TERMINALS
-from vkssp.solvers.customized import STATUS_WORDS
+from vkssp.solvers.customized import STATUS_WORDS, height_of
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import Finished
@@ -31,8 +31,8 @@ from vkssp.solvers.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONS
 
 #: Searches of a tile, of a few and of many at once, and searches at once at most, on a GPU and on a software device.
 TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
-#: Invocations look at so many searches.
-SMALLEST_TILE = 4
+#: Storage buffers of a kernel at most.
+BINDINGS = 9
 #: The part of a device's free memory that is taken at most.
 MOST_MEMORY = 0.5
 # Where more nodes than this part of them are wanted, or above one that is, all are swept.
@@ -40,6 +40,8 @@ _MOST_PART = 0.7
 # The side of the squares that phast_rows.comp turns round, and bytes of rows that are handed over at a time.
 _SIDE, _MOST_BYTES = 32, 64 << 20
 _SEED_WORDS = 4
+# Searches of a tile at least: an invocation looks at so many.
+_LEAST_TILE = 4
 
 
 def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
@@ -58,26 +60,38 @@ def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
     return np.flatnonzero(is_needed).astype(np.uint32)
 
 
-def tile_for(searches: int) -> int:
-    """Return how many searches a tile has, where there are so many at once."""
-    if searches >= TILE:
-        return LARGE_TILE if searches >= LARGE_TILE else TILE
-    return max(SMALLEST_TILE, 1 << (searches - 1).bit_length())
+def tile_of(searches: int) -> int:
+    """Return how many searches a tile has where there are so many at once: no more than few need."""
+    if searches >= LARGE_TILE:
+        return LARGE_TILE
+    return min(TILE, max(_LEAST_TILE, 1 << max(0, searches - 1).bit_length()))
 
 
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
     """Return how many searches there are at once at most; where not even two are, one after the other needs less."""
-    device, num_nodes = graph.device, max(1, graph.prepared.graph.num_nodes)
-    each = 4 * num_nodes + 12 * max(1, wanted) + 16 * MAX_TERMINALS
-    room = int(MOST_MEMORY * device.free_bytes()) // each
-    words = min(device.limits.buffer // 4, 2**32 - 1)
-    fitting = min(room, words // num_nodes, words // max(1, wanted))
-    if fitting < SMALLEST_TILE:
+    device, prepared = graph.device, graph.prepared
+    num_nodes, hierarchy = max(1, prepared.graph.num_nodes), prepared.hierarchy
+    if hierarchy is None or BINDINGS > device.limits.storage_buffers:
         return 0
-    # Tiles are whole, whatever the number of searches.
-    whole = tile_for(fitting) if fitting >= TILE else 1 << fitting.bit_length() - 1
-    fitting = fitting // whole * whole
-    return min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
+    # What searches up leave, of as many seeds as there may be.
+    reached, ways = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
+    seeds = 4 * _SEED_WORDS * MAX_TERMINALS
+    each = 4 * num_nodes + 8 * max(1, wanted) + 2 * seeds + reached + ways
+    largest = max(4 * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, reached, ways)
+    fitting = min(int(MOST_MEMORY * device.free_bytes()) // each, device.limits.buffer // largest)
+    most = min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
+    if most > TILE:
+        # Whole tiles: memory is taken for these.
+        whole = LARGE_TILE if most >= LARGE_TILE else TILE
+        return most // whole * whole
+    while most > 1 and tile_of(most) > fitting:
+        most = tile_of(most) // 2 if tile_of(most) > _LEAST_TILE else 0
+    return most
+
+
+def nodes_each(hierarchy: Hierarchy) -> int:
+    """Return how many distances a search up leaves at most."""
+    return int(hierarchy.nodes_on_way.max(initial=1))
 
 
 class Sweeps(Resource):
@@ -130,13 +144,13 @@ class Sweeps(Resource):
             row_of[needed] = np.arange(len(needed), dtype=np.uint32)
         bounds = hierarchy.first_node[hierarchy.first_of_level]
         self._bounds = np.searchsorted(needed, bounds).tolist()
-        self._tile = tile = tile_for(self.searches)
+        self._tile = tile = tile_of(self.searches)
         self._num_tiles = -(-self.searches // tile)
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
         self._status = self._buffer("the status", 4 * STATUS_WORDS)
         self._overflow = self._buffer("whether sums did not fit", 4 * tile * self._num_tiles)
         # For each seed the distances of all nodes in the supernodes on its way up.
-        self._nodes_each = int(hierarchy.nodes_on_way.max(initial=1))
+        self._nodes_each = nodes_each(hierarchy)
         self._seeds_each = 0
         self._ways: list[Resource] = []
         rows_of = self._upload("the rows of positions", row_of)
@@ -155,12 +169,12 @@ class Sweeps(Resource):
         self._download = Download(device, row_bytes * self._most_rows, self)
         self._timestamps = Timestamps(device, 4, owner=self)
         constants = {SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)}
-        height = int(hierarchy.depth.max(initial=0)) + 1
+        height = height_of(hierarchy)
         size = min(128, device.limits.workgroup_size)
         self._climb = Kernel(
             device,
             "phast_climb_many",
-            bindings=9,
+            bindings=BINDINGS,
             push_constants=3,
             workgroup_size=size,
             constants={HEIGHT_CONSTANT: height, SEARCHES_CONSTANT: tile},
