@@ -1,0 +1,77 @@
+"""Cycles whose arcs all weigh nothing: which nodes are on the same one, and ways of weight zero between them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import Graph
+
+
+def zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.bool_] | None]:
+    """Return the group of each node and which arcs lie between groups; nothing where all groups are single nodes."""
+    zero = graph.weight == 0
+    if not zero.any():
+        return None, None
+    tail, head = graph.tail, graph.head
+    zero &= tail != head
+    if not zero.any():
+        return None, None
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    ones = np.ones(int(zero.sum()), np.bool_)
+    links = sparse.csr_array((ones, (tail[zero], head[zero])), shape=(graph.num_nodes, graph.num_nodes))
+    count, group = csgraph.connected_components(links, directed=True, connection="strong")
+    if count == graph.num_nodes:
+        return None, None
+    group = group.astype(np.int64)
+    return group, group[tail] != group[head]
+
+
+class ZeroTrees:
+    """Ways of weight zero inside each group, through the group's root: one tree towards it and one away from it."""
+
+    def __init__(self, graph: Graph, group: npt.NDArray[np.uint32]) -> None:
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
+        self._graph = graph
+        n, tail, head = graph.num_nodes, graph.tail, graph.head
+        inside = (graph.weight == 0) & (group[tail] == group[head]) & (tail != head)
+        _, roots = np.unique(group, return_index=True)
+        # One more node, linked to all roots, makes one search of what would be thousands.
+        hub = np.full(len(roots), n)
+        ones = np.ones(int(inside.sum()) + len(roots), np.bool_)
+
+        def tree(tails: Any, heads: Any) -> Any:
+            ends = (np.concatenate([tails[inside], hub]), np.concatenate([heads[inside], roots]))
+            links = sparse.csr_array((ones, ends), shape=(n + 1, n + 1))
+            return csgraph.breadth_first_order(links, n, return_predecessors=True)[1]
+
+        self._before = tree(tail, head)  # on the way from the root to a node, the node before it
+        self._after = tree(head, tail)  # on the way from a node to the root, the node after it
+
+    def walk(self, start: int, end: int) -> list[int]:
+        """Return the arcs of a way of weight zero between two nodes of one group."""
+        if start == end:
+            return []
+        hub = self._graph.num_nodes
+        up, down = [start], [end]
+        while self._after[up[-1]] != hub:
+            up.append(int(self._after[up[-1]]))
+        while self._before[down[-1]] != hub:
+            down.append(int(self._before[down[-1]]))
+        # Where the two meet before the root, the rest of both is a detour.
+        place = {node: i for i, node in enumerate(up)}
+        meet = next(i for i, node in enumerate(down) if node in place)
+        nodes = up[: place[down[meet]] + 1] + down[:meet][::-1]
+        return [self._arc(u, v) for u, v in pairwise(nodes)]
+
+    def _arc(self, tail: int, head: int) -> int:
+        first, end = int(self._graph.first_out[tail]), int(self._graph.first_out[tail + 1])
+        fits = (self._graph.head[first:end] == head) & (self._graph.weight[first:end] == 0)
+        return first + int(np.argmax(fits))
