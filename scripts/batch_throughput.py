@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -58,9 +59,16 @@ def _begin(
     make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], all_ready: Any, *arguments: Any
 ) -> None:
     global _of_process
-    _of_process = make(*arguments)
-    _search(first_queries)  # compiled code is loaded, and memory is there
+    try:
+        _of_process = make(*arguments)
+        _search(first_queries)  # compiled code is loaded, and memory is there
+    except VksspError as error:
+        _of_process = partial(_fail, str(error))
     all_ready.wait(_READY_S)
+
+
+def _fail(why: str, _: Any) -> None:
+    raise QueryError(why)
 
 
 def _search(queries: Sequence[Any]) -> None:
