@@ -41,6 +41,15 @@ _SIZE, _SOFTWARE_SIZE, _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 128, 64, 4096, 1
 _MOST_ROUNDS = 50_000
 
 
+def check_loops(device: Device, cut_short: int) -> None:
+    """Raise `DeviceError` if a status says that loops were cut short, so that what came of them would be wrong."""
+    if cut_short:
+        raise DeviceError(
+            f"{device.info.name} ends the long loops of phast before their time; use another device, or an algorithm "
+            "that runs on the CPU, such as dijkstra"
+        )
+
+
 def bytes_of(hierarchy: Hierarchy, num_arcs: int) -> int:
     """Return the bytes that the hierarchy of a graph of so many arcs takes on a device."""
     outside, length = _lengths(hierarchy)
@@ -273,11 +282,7 @@ class CustomizedHierarchy(Resource):
         self._recording.submit()
         self._recording.wait()
         cut_short, overflow = self._status.view().tolist()
-        if cut_short:
-            raise DeviceError(
-                f"{self.device.info.name} ends the long loops of customization before their time; use another device, "
-                "or another algorithm"
-            )
+        check_loops(self.device, cut_short)
         self.saturated = bool(overflow)
         self.customize_ms = self._timestamps.read(1) - self._timestamps.read(0)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Uint32s
-from vkssp.solvers.customized import PAIR_BYTES, PAIR_MORE_BYTES, STATUS_WORDS, CustomizedHierarchy, height_of
+from vkssp.solvers.customized import (
+    PAIR_BYTES,
+    PAIR_MORE_BYTES,
+    STATUS_WORDS,
+    CustomizedHierarchy,
+    check_loops,
+    height_of,
+)
 
 # Pairs of a submission at least and at most.
 _LEAST, _MOST = 64, 1 << 16
@@ -97,11 +103,7 @@ class Pairs(Resource):
                 recording.barrier("all", "all")
             self._recording.submit()
             self._recording.wait()
-            if self._status.view()[0]:
-                raise DeviceError(
-                    f"{self._device.info.name} ends the long loops of phast before their time; use another device, or "
-                    "an algorithm that runs on the CPU, such as dijkstra"
-                )
+            check_loops(self._device, self._status.view()[0])
             answers = self._answers.view().reshape(-1, 2)[: len(part)]
             found[first : first + len(part)] = answers[:, 0]
             overflow[first : first + len(part)] = answers[:, 1] != 0

@@ -21,7 +21,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import MAX_TERMINALS, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
 from vkssp.solvers.cells import Cells
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, height_of, unfit
+from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
 from vkssp.solvers.device import WORKGROUP_SIZE
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
@@ -243,11 +243,7 @@ class Phast(Resource):
         self._recording.submit()
         self._recording.wait()
         cut_short, overflow = self._mapped.view().tolist()
-        if cut_short:
-            raise DeviceError(
-                f"{self._device.info.name} ends the long loops of phast before their time; use another device, or an "
-                "algorithm that runs on the CPU, such as dijkstra"
-            )
+        check_loops(self._device, cut_short)
         self._is_swept = True
         counters = {"iterations": self._hierarchy.hierarchy.num_levels}
         if self._counting:

@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.download import Download
 from vkssp.gpu.kernel import Kernel
@@ -23,7 +22,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.hierarchy import Hierarchy
 from vkssp.solvers.base import MAX_TERMINALS
-from vkssp.solvers.customized import STATUS_WORDS, height_of
+from vkssp.solvers.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups
 from vkssp.solvers.many import Finished
@@ -332,11 +331,7 @@ class Sweeps(Resource):
     def _hand_over(self, recording: Recording, parity: int, count: int) -> Generator[Finished, None, None]:
         recording.wait()
         status = self._mapped[parity].view()
-        if status[0]:
-            raise DeviceError(
-                f"{self.device.info.name} ends the long loops of phast before their time; use another device, or an "
-                "algorithm that runs on the CPU, such as dijkstra"
-            )
+        check_loops(self.device, status[0])
         begin, end = self._timestamps.read_all(2 * parity, 2)
         self.device_ms += end - begin
         self.counters["iterations"] += len(self._bounds) - 2
