@@ -230,8 +230,9 @@ def prepared_for(
     if not isinstance(graph, Graph | PreparedGraph):
         raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
     # Somebody prepared the graph for sweeps, and nothing is asked for that they do not have.
-    is_fit = graph.hierarchy is not None and reduction != "full" and not is_traced
-    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and order in ("auto", "hierarchy"))
+    whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
+    is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced
+    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and {*orders} <= {"auto", "hierarchy"})
     if sweeps and reduction == "full":
         raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
     if isinstance(graph, Graph):
@@ -239,7 +240,7 @@ def prepared_for(
     if not sweeps and order not in ("auto", graph.order):
         raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
     if sweeps and graph.hierarchy is None:
-        whole, keeps = graph.graph, graph.keeps
+        keeps = graph.keeps
         other: PreparedGraph = graph.derived("for sweeps", lambda: PreparedGraph(whole, "hierarchy", keep=keeps))
         return other, sweeps
     return graph, sweeps
