@@ -17,7 +17,7 @@ from vkssp.solvers import path
 WALKS = [(1, 0), (1, 64), (4, 64), (64, 64)]
 
 
-@settings(max_examples=max(4, EXAMPLES // 2))
+@settings(max_examples=max(4, EXAMPLES // 4))
 @given(graph=random_graphs(max_nodes=70), seed=st.integers(0, 2**32 - 1))
 def test_all_walks_find_the_same_routes(device: Device, graph: Graph, seed: int) -> None:
     rng = np.random.default_rng(seed)

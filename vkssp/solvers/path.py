@@ -50,11 +50,12 @@ class PathWalker(Resource):
         # A shortest path visits no node twice.
         self._path = self._buffer("the path", HEADER.itemsize + 4 * graph.num_nodes)
         self._mapped = Buffer(device, HEADER.itemsize + 4, mapped=True, name="the mapped path", owner=self)
-        self._recording = Recording(device, owner=self)
         self._jumping = _Jumping(self, distances, terminals) if jumps else None
         if not jumps:
             kernel = self.kernel("path", 5, 4)
             self._walk = kernel.on(self._first_in, self._arcs_in, distances, self._path, terminals)
+        # Made last and so closed first: what was submitted must have ended before what it works on goes.
+        self._recording = Recording(device, owner=self)
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self._device, nbytes, name=name, owner=self)
