@@ -120,8 +120,8 @@ class Batch(Resource):
         return is_same and not self.closed
 
     @property
-    def memory_bytes(self) -> int:
-        """Bytes that this holds on the device."""
+    def held_bytes(self) -> int:
+        """Bytes that are held for this, by the searches."""
         return 0 if self.many is None else self.many.memory_bytes
 
     def rows(self, groups: Groups) -> Generator[Finished, None, None]:

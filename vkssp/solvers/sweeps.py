@@ -281,6 +281,11 @@ class Sweeps(Resource):
             recording.barrier("all", "all")
         return recording
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that are held for this."""
+        return self.memory_bytes
+
     def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
         """Return whether this makes rows of some nodes, so many at once, up to some distance."""
         is_same = limit == self._limit and searches <= self.searches and np.array_equal(nodes, self._nodes)
