@@ -196,7 +196,7 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
     return {
         "prepare_s": prepare_s,
         "levels": hierarchy.num_levels,
-        "height": int(hierarchy.depth.max()) + 1,
+        "height": hierarchy.tree_height,
         "hierarchy_arcs": hierarchy.num_arcs,
         "arcs_down": int(rows[:, 1].sum()),
         "customize_call_ms": median_ms(lambda: customized.customize(graph)),

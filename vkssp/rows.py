@@ -76,6 +76,13 @@ def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
     return place
 
 
+def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the place of each item in its group, where groups of `count` items follow each other, int64."""
+    counts: npt.NDArray[np.int64] = count.astype(np.int64)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    return np.arange(len(first), dtype=np.int64) - first
+
+
 def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
     degree = first_out[1:] - first_out[:-1]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import GraphError
+from vkssp.rows import within
 
 #: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
 COORDINATE_SCALE = 1e-7
@@ -206,7 +207,7 @@ class Streets:
         wanted = given.astype(np.int64)
         first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
         count = end - first
-        places = np.repeat(first - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+        places = np.repeat(first, count) + within(count)
         return order[places], np.repeat(np.arange(len(wanted)), count)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
@@ -234,8 +235,7 @@ class Streets:
         begun = (np.arange(len(arcs)) > 0).astype(np.int64)
         count = end - first - begun
         start = np.where(backward, end - 1, first) + step * begun
-        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        places = np.repeat(start, count) + np.repeat(step, count) * within
+        places = np.repeat(start, count) + np.repeat(step, count) * within(count)
         return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
 
     def arc_name(self, arc: int) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph, Uint32s
 from vkssp.routing.snap import StreetIndex
+from vkssp.rows import within
 
 Floats = npt.NDArray[np.float64]
 #: Behind all streets.
@@ -196,7 +197,7 @@ class StreetMap:
         for some in np.array_split(pieces, -(-len(pieces) // _PIECES) or 1):
             count = np.maximum(np.ceil(length[some] / _STEP), 1).astype(np.int64)
             piece = np.repeat(some, count)
-            along = (np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count) + 0.5) / np.repeat(count, count)
+            along = (within(count) + 0.5) / np.repeat(count, count)
             amount = np.repeat(length[some] / count, count)
             here, to = at[piece], at[piece] + 1
             # Measured from the middle of the first pixel.

@@ -148,7 +148,7 @@ def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:
         "arcs": hierarchy.num_arcs,
         "supernodes": hierarchy.num_supernodes,
         "levels": hierarchy.num_levels,
-        "tree_height": int(hierarchy.depth.max(initial=0)) + 1 if hierarchy.num_nodes else 0,
+        "tree_height": hierarchy.tree_height,
     }
 
 

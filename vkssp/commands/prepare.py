@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Prepare a graph, and save it."""
-    from vkssp.hierarchy.library import require_library
+    from vkssp.hierarchy.extra import require_library
     from vkssp.hierarchy.prepare import prepare
 
     check_graph_output(args)

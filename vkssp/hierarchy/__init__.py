@@ -130,6 +130,11 @@ class Hierarchy:
             depth[low:high] = np.repeat(above, self.size[first:end]) + inside[low:high]
         return depth.astype(np.uint32)
 
+    @property
+    def tree_height(self) -> int:
+        """Number of nodes on the longest way to the top."""
+        return int(self.depth.max()) + 1 if self.num_nodes else 0
+
     @cached_property
     def nodes_on_way(self) -> Indices:
         """Number of nodes of the supernodes on the way from each to the top, shape (num_supernodes,), int64."""

@@ -7,7 +7,7 @@ import numpy as np
 from vkssp.hierarchy import Hierarchy, Indices
 from vkssp.hierarchy.edges import Int32s
 from vkssp.hierarchy.elimination import Elimination
-from vkssp.hierarchy.library import kernels
+from vkssp.hierarchy.extra import kernels
 from vkssp.rows import own, rows_of
 
 #: How many arcs a node may have in its supernode's list beyond its own. Two of them make a quarter fewer levels of road

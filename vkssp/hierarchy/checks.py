@@ -32,9 +32,8 @@ def check(hierarchy: Hierarchy, graph: Graph) -> None:
     _check_levels(hierarchy)
     if hierarchy.num_arcs > MOST_ARCS:
         _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {MOST_ARCS:,}")
-    height = int(hierarchy.depth.max(initial=0)) + 1
-    if height > MOST_HEIGHT:
-        _refuse(f"has ways of {height:,} nodes, more than {MOST_HEIGHT:,}")
+    if hierarchy.tree_height > MOST_HEIGHT:
+        _refuse(f"has ways of {hierarchy.tree_height:,} nodes, more than {MOST_HEIGHT:,}")
     _check_closure(hierarchy)
     _check_graph(hierarchy, graph)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.library import kernels
+from vkssp.hierarchy.extra import kernels
 
 #: Nodes of trees up to this label are eliminated one after the other, from the outside in: pieces of chains of three
 #: nodes are one supernode then, where they would be two, and there are a quarter fewer of these, and of ancestors.

@@ -8,7 +8,7 @@ import numpy as np
 
 from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges, Indices, Int32s
-from vkssp.hierarchy.library import kernels
+from vkssp.hierarchy.extra import kernels
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from vkssp.graph import Floats, Graph, Uint32s
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.library import require_library
+from vkssp.hierarchy.extra import require_library
 from vkssp.landmarks import landmark_places
 from vkssp.order import z_order
 

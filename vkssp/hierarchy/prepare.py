@@ -12,7 +12,7 @@ from vkssp.hierarchy.build import build
 from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
-from vkssp.hierarchy.library import require_library
+from vkssp.hierarchy.extra import require_library
 from vkssp.hierarchy.order import halving, nested_dissection, places
 
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have

@@ -14,7 +14,7 @@ from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.graph import Graph
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
-from vkssp.rows import own
+from vkssp.rows import own, within
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
@@ -345,7 +345,7 @@ class StreetIndex(StreetLines):
         place, found = place[order], found[order]
         # The pieces of all candidates, each from point `at` to the next one.
         pieces = self.first[found + 1] - self.first[found] - 1
-        piece = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        piece = within(pieces)
         at = np.repeat(self.first[found], pieces) + piece
         street = np.repeat(np.arange(len(found)), pieces)
         place, found = place[street], found[street]
@@ -364,7 +364,7 @@ class StreetIndex(StreetLines):
             points = self.points[at] + along[:, None] * step_degrees
             nearest = nearest[~self.avoided.covers(*points[nearest].T)]
         nearest = nearest[np.lexsort((metres[nearest], place[nearest]))]
-        return _Pieces(*(array[nearest] for array in (place, found, piece, along, metres)))
+        return _Pieces(place[nearest], found[nearest], piece[nearest], along[nearest], metres[nearest])
 
     def _snap(self, lat: float, lon: float, polyline: int, at_piece: int, along: float) -> Snap:
         """Return the point at a part of a piece of a polyline, for a place."""

@@ -59,8 +59,8 @@ def bytes_of(hierarchy: Hierarchy, num_arcs: int) -> int:
 
 
 def height_of(hierarchy: Hierarchy) -> int:
-    """Return how many nodes the longest way to the top has, 1 where there are no nodes."""
-    return int(hierarchy.depth.max(initial=0)) + 1
+    """Return for how many nodes of a way to the top a search has room, one where there are no nodes."""
+    return max(1, hierarchy.tree_height)
 
 
 def unfit(device: Device, hierarchy: Hierarchy) -> str:
@@ -130,7 +130,7 @@ class CustomizedHierarchy(Resource):
         self.device, self.hierarchy = device, hierarchy
         self.saturated, self.customize_ms = False, 0.0
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
-        lengths = np.repeat(hierarchy.num_ancestors, hierarchy.size)
+        lengths, _ = _lengths(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
         self._num_down = int(lengths.sum())
         if reason := unfit(device, hierarchy):
@@ -160,13 +160,13 @@ class CustomizedHierarchy(Resource):
         supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
         tail, head = (hierarchy.position[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
-        self._place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
+        place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
         self.supernodes = self._upload("the supernodes", supernodes.view(np.uint32))
         self.supernode_of = self._upload("the supernode of each node", hierarchy.supernode)
         ancestors = self._upload("the ancestors", hierarchy.ancestor)
         self.ancestor_depth = self._upload("the depths of ancestors", hierarchy.depth[hierarchy.ancestor])
         self.rows = self._upload("the rows of arcs down", rows)
-        places = self._upload("the places of weights", self._place)
+        places = self._upload("the places of weights", place)
         self._given = self._buffer("the weights of the graph", 4 * graph.num_arcs)
         self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
         marks = self._buffer("the marks of arcs", 4 * num_arcs)

@@ -239,7 +239,6 @@ class Phast(Resource):
         there = np.array(seeds, np.uint32).reshape(-1, 2)
         words[1 : len(seeds) + 1, 0] = there[:, 0] if self._position is None else self._position[there[:, 0]]
         words[1 : len(seeds) + 1, 1] = there[:, 1]
-        words[1 : len(seeds) + 1, 2] = 0
         self._recording.submit()
         self._recording.wait()
         cut_short, overflow = self._mapped.view().tolist()
