@@ -253,6 +253,19 @@ def test_searches_among_removed_nodes(graph: Graph, data: st.DataObject) -> None
     assert all(found.distance(node) == near.get(node, UNREACHABLE) for node in range(prepared.num_nodes))
 
 
+def test_a_way_that_does_not_fit_beside_one_that_does_is_no_overflow() -> None:
+    most = 2**32 - 2
+    chains = [(0, 4, 1), (4, 1, 1), (0, 5, 1), (5, 1, most)]
+    core = [(0, 1, 9), (0, 2, 1), (0, 3, 1), (1, 2, 1), (1, 3, 1), (2, 3, 1)]
+    prepared = PreparedGraph(Graph.from_edges(*zip(*chains, *core, strict=True), undirected=True), "natural")
+    reduction = reduce_graph(prepared)
+    assert reduction.core.num_nodes == 4
+    surroundings = Surroundings(reduction, prepared)
+    both = surroundings.search([(4, 0), (5, 9)])
+    assert both.exits[int(reduction.records[1, 0])] == 1 and not both.overflow
+    assert surroundings.search([(5, 9)]).overflow
+
+
 @pytest.mark.parametrize("teeth", [1, 3])
 def test_long_dead_ends_take_few_turns(teeth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from vkssp.reduction.rest import Rest

@@ -95,7 +95,8 @@ class Surroundings:
         near, far, left, distances = self._search(nodes[removed], offsets[removed], part[removed])
         fits, leaves = far < UNREACHABLE, distances < UNREACHABLE
         _put_least(exits, left[leaves], distances[leaves])
-        overflow = not (fits.all() and leaves.all())
+        # Another component around a core node may lead there by a way that fits.
+        overflow = not (fits.all() and exits.keys() >= set(left[~leaves].tolist()))
         return Inside(near[fits], far[fits].astype(np.uint32), exits, overflow)
 
     def _search(self, nodes: Int64s, offsets: Int64s, part: Uint32s) -> tuple[Uint32s, Int64s, Uint32s, Int64s]:
