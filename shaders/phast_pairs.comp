@@ -10,18 +10,25 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };  // source, its offset, target, its offset
 layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };  // distance, whether a sum did not fit
 
+// For whoever unpacks the ways, both ways of the first pairs: position, distance, nodes of its supernode on the way.
+layout(std430, binding = 7) writeonly restrict buffer Ways { uvec4 ways[]; };
+
 layout(push_constant) uniform Push {
     uint num_pairs;
+    uint num_kept;
 };
 
 shared uvec2 forward[HEIGHT];  // node and distance on the way up from the source, by depth
 shared uint best, has_overflow;
 bool is_back;
-uint source_depth;
+uint source_depth, pair_number;
 
 void arrive(Supernode s, uint place, uint count, uint before) {
     if (place >= count) return;
     uint position = s.first_node + place, depth = s.depth + place;
+    if (pair_number < num_kept) {
+        ways[(2 * pair_number + uint(is_back)) * HEIGHT + depth] = uvec4(position, found[depth], count, 0);
+    }
     if (!is_back) {
         forward[depth] = uvec2(position, found[depth]);
     } else if (depth <= source_depth && forward[depth].x == position && found[depth] != UNREACHABLE &&
@@ -40,6 +47,7 @@ void main() {
         uvec4 pair = pairs[i];
         Supernode of_source = supernodes[supernode_of[pair.x]];
         source_depth = of_source.depth + pair.x - of_source.first_node;
+        pair_number = i;
         sum_overflow = false;
         if (gl_LocalInvocationIndex == 0) best = UNREACHABLE;
         if (gl_LocalInvocationIndex == 0) has_overflow = 0;

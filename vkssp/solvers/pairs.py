@@ -22,6 +22,8 @@ from vkssp.solvers.customized import (
 
 # Pairs of a submission at least and at most.
 _LEAST, _MOST = 64, 1 << 16
+#: So many pairs leave their ways up to be unpacked; words of a node on them.
+KEPT, WAY_WORDS = 16, 4
 
 
 class Pairs(Resource):
@@ -35,6 +37,11 @@ class Pairs(Resource):
         The hierarchy.
     owner : Resource
         What closes it.
+
+    Attributes
+    ----------
+    ways : Buffer
+        Where no more than `KEPT` pairs were asked for: of each the nodes on both ways to the top, by depth.
     """
 
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
@@ -47,8 +54,8 @@ class Pairs(Resource):
             self._kernel = Kernel(
                 device,
                 "phast_pairs",
-                bindings=7,
-                push_constants=1,
+                bindings=8,
+                push_constants=2,
                 workgroup_size=size,
                 constants={1: height},
                 shared_bytes=PAIR_BYTES * height + PAIR_MORE_BYTES,
@@ -56,6 +63,7 @@ class Pairs(Resource):
             )
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
+            self.ways = Buffer(device, 8 * WAY_WORDS * KEPT * height, name="the ways of pairs", owner=self)
         except BaseException:
             self.close()
             raise
@@ -70,7 +78,7 @@ class Pairs(Resource):
         self._answers = Buffer(device, 8 * room, mapped=True, name="the distances of pairs", owner=self)
         self._bound = self._kernel.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-            *(customized.ancestor_depth, self._pairs, self._answers),
+            *(customized.ancestor_depth, self._pairs, self._answers, self.ways),
         )
         # Younger than what it works on, and so closed, and waited for, before that.
         self._recording = Recording(device, owner=self)
@@ -97,7 +105,7 @@ class Pairs(Resource):
                 recording.barrier("all", "all")
                 recording.timestamp(self._timestamps, 0)
                 recording.bind(self._bound)
-                recording.push(self._bound, len(part))
+                recording.push(self._bound, len(part), len(part) if len(pairs) <= KEPT else 0)
                 recording.dispatch(min(len(part), self._device.limits.workgroups))
                 recording.timestamp(self._timestamps, 1)
                 recording.barrier("all", "all")

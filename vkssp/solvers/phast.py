@@ -25,10 +25,11 @@ from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of
 from vkssp.solvers.device import WORKGROUP_SIZE
 from vkssp.solvers.gather import Gather
 from vkssp.solvers.graph import DeviceGraph
-from vkssp.solvers.pairs import Pairs
+from vkssp.solvers.pairs import KEPT, Pairs
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sources import DELLING, DIBBELT
+from vkssp.solvers.unpack import Unpacker, can_unpack
 
 #: Specialization constants of the shaders.
 HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, COUNTING_CONSTANT = 1, 2, 3, 4
@@ -141,6 +142,7 @@ class Phast(Resource):
         self._seeds_of_last: list[Terminal] = []
         self._is_swept = False
         self._pairs: Pairs | None = None
+        self._last_pairs: tuple[Uint32s, Uint32s] | None = None
         self._make_room(MAX_TERMINALS)
 
     def _make_room(self, count: int) -> None:
@@ -199,11 +201,14 @@ class Phast(Resource):
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
         if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
             self.terminals.view()[: len(places)] = places
-        self._seeds_of_last, self._is_swept = list(seeds), False
+        self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
             return self._run()
         both = [(*self._placed(seed), *self._placed(target)) for seed in seeds for target in targets]
-        found, overflow, milliseconds = self._of_pairs().find(np.array(both, np.uint32))
+        pairs = np.array(both, np.uint32)
+        found, overflow, milliseconds = self._of_pairs().find(pairs)
+        if len(pairs) <= KEPT:
+            self._last_pairs = pairs, found
         counters = {"iterations": 1}
         if self._counting:
             # Whoever counts wants to see a sweep.
@@ -217,6 +222,7 @@ class Phast(Resource):
         pairs = np.zeros((len(sources), 4), np.uint32)
         for column, nodes in ((0, sources), (2, targets)):
             pairs[:, column] = nodes if self._position is None else self._position[nodes]
+        self._last_pairs = None
         found, overflow, _ = self._of_pairs().find(pairs)
         return found, overflow | self._hierarchy.saturated
 
@@ -228,6 +234,10 @@ class Phast(Resource):
     def _placed(self, terminal: Terminal) -> Terminal:
         node, offset = terminal
         return (node if self._position is None else int(self._position[node])), offset
+
+    def _seed_at(self, position: int, distance: int) -> int:
+        """Return the first of the last search's seeds that is at a position, with a distance."""
+        return [self._placed(seed) for seed in self._seeds_of_last].index((position, distance))
 
     def _run(self) -> Outcome:
         """Sweep from the seeds of the last search."""
@@ -283,7 +293,7 @@ class Phast(Resource):
         return timed(rows, np.nan)
 
     def walker(self) -> PhastWalker:
-        """Return a walker along the distances; see `Algorithm`."""
+        """Return what finds routes; see `Algorithm`."""
         return PhastWalker(self)
 
     def cells(self, most_seeds: int) -> Cells:
@@ -295,14 +305,42 @@ class Phast(Resource):
         return Gather(self._device, self.distances, nodes, self)
 
 
-class PhastWalker(PathWalker):
-    """Walks back along the distances of a sweep, which there are once somebody wants to."""
+class PhastWalker(Resource):
+    """Unpacks routes from the hierarchy; where it cannot, walks back along the distances of a sweep."""
 
     def __init__(self, search: Phast) -> None:
+        graph = search._graph
+        super().__init__(graph)
         self._search = search
-        super().__init__(search._graph, search.distances, search.terminals)
+        self._unpacker: Unpacker | None = None
+        self._walker: PathWalker | None = None
+        try:
+            if can_unpack(graph, search._hierarchy.hierarchy):
+                ways = search._of_pairs().ways
+                self._unpacker = Unpacker(graph, search._hierarchy, ways, search.terminals, self)
+            else:
+                self._along_distances()
+        except BaseException:
+            self.close()
+            raise
+
+    def _along_distances(self) -> PathWalker:
+        if self._walker is None:
+            self._walker = PathWalker(self._search._graph, self._search.distances, self._search.terminals)
+        return self._walker
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
-        self._search._sweep_once()
-        return super().walk(num_seeds, num_targets)
+        search = self._search
+        if self._unpacker is not None and search._last_pairs is not None and not search._hierarchy.saturated:
+            pairs, found = search._last_pairs
+            lengths = found.reshape(num_seeds, num_targets)
+            best = int(lengths.min())
+            # The first of equally near targets, and all seeds that it is so far from.
+            target = int(np.argmax(lengths.min(axis=0) == best))
+            numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
+            if (unpacked := self._unpacker.route(pairs, numbers, best, num_seeds)) is not None:
+                seed, arcs = unpacked
+                return search._seed_at(*seed), target, arcs
+        search._sweep_once()
+        return self._along_distances().walk(num_seeds, num_targets)

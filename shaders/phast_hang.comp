@@ -1,0 +1,54 @@
+// Hangs the nodes of shortest ways on the one before them, by the first of their incoming arcs that fits, as path_hang.comp
+// does with all nodes; and leaves nothing behind in marks[]. One workgroup, once all arcs have been replaced.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#define WORK_BINDING 3
+#define MARKS_BINDING 4
+#include "unpack.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
+layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
+layout(std430, binding = 2) readonly restrict buffer Terminals { uvec2 terminals[]; };  // seeds: node, offset
+
+layout(push_constant) uniform Push {
+    uint most;
+    uint num_positions;
+    uint num_seeds;
+};
+
+void main() {
+    if (next_item < num_items && has_no_room == 0) return;
+    uint lid = gl_LocalInvocationIndex, rounds = 0;
+    barrier();
+    if (has_no_room != 0) {
+        if (lid == 0) done = 2;
+        return;
+    }
+    for (uint place = lid; place < num_found; place += WORKGROUP_SIZE) {
+        uint position = list[place].x, distance = list[place].y;
+        bool is_seed = false;
+        for (uint i = 0; i < num_seeds; ++i) {
+            is_seed = is_seed || (terminals[i].x == position && terminals[i].y == distance);
+        }
+        uint end = is_seed ? 0 : first_in[position + 1];
+        for (uint k = first_in[position]; k < end; ++k) {
+            uint tail = arcs_in[k].x, before = tail == position ? 0 : marks[tail];
+            if (before != 0 && extend(list[before - 1].y, arcs_in[k].y) == distance) {
+                list[place].z = k;
+                list[place].w = before - 1;
+                break;
+            }
+        }
+    }
+    memoryBarrierBuffer();
+    barrier();
+    for (uint place = lid; place < num_found; place += WORKGROUP_SIZE) marks[list[place].x] = 0;
+    for (uint i = lid; i < num_items; i += WORKGROUP_SIZE) marks[num_positions + list[most + i].z / 32] = 0;
+    // Where loops are ended before their time, see check_loops in loop.glsl, nothing that was done here is sure.
+    for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
+    if (rounds < 2) atomicMax(done, 2);
+    if (lid == 0) atomicMax(done, 1);
+}
