@@ -1,5 +1,5 @@
-// Hangs the nodes of shortest ways on the one before them, by the first of their incoming arcs that fits, as path_hang.comp
-// does with all nodes; and leaves nothing behind in marks[]. One workgroup, once all arcs have been replaced.
+// Once all arcs have been replaced: hangs the nodes of shortest ways on the one before them, by the first of their
+// incoming arcs that fits, as path_hang.comp does with all nodes; and leaves nothing behind in marks[]. One workgroup.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -19,15 +19,31 @@ layout(push_constant) uniform Push {
     uint num_seeds;
 };
 
+shared uint found;
+
 void main() {
-    if (next_item < num_items && has_no_room == 0) return;
-    uint lid = gl_LocalInvocationIndex, rounds = 0;
+    uint lid = gl_LocalInvocationIndex, rounds = 0, num_arcs = num_items;
+    if (num_arcs <= most && next_item < num_arcs) return;
+    if (lid == 0) found = num_found;
     barrier();
-    if (has_no_room != 0) {
+    if (num_arcs <= most) {
+        for (uint i = lid; i < num_arcs; i += WORKGROUP_SIZE) {
+            uvec4 arc = list[most + 2 * i];
+            uint head = arc.z % 2 == 0 ? arc.y : arc.x;
+            if (marks[head] != 0 || atomicCompSwap(marks[head], 0, NONE) != 0) continue;
+            uint place = atomicAdd(found, 1);
+            if (place >= most) break;
+            list[place] = uvec4(head, arc.w + list[most + 2 * i + 1].z, NONE, place);
+            atomicExchange(marks[head], place + 1);
+        }
+    }
+    memoryBarrierBuffer();
+    barrier();
+    if (num_arcs > most || found > most) {
         if (lid == 0) done = 2;
         return;
     }
-    for (uint place = lid; place < num_found; place += WORKGROUP_SIZE) {
+    for (uint place = lid; place < found; place += WORKGROUP_SIZE) {
         uint position = list[place].x, distance = list[place].y;
         bool is_seed = false;
         for (uint i = 0; i < num_seeds; ++i) {
@@ -45,10 +61,13 @@ void main() {
     }
     memoryBarrierBuffer();
     barrier();
-    for (uint place = lid; place < num_found; place += WORKGROUP_SIZE) marks[list[place].x] = 0;
-    for (uint i = lid; i < num_items; i += WORKGROUP_SIZE) marks[num_positions + list[most + i].z / 32] = 0;
+    for (uint place = lid; place < found; place += WORKGROUP_SIZE) marks[list[place].x] = 0;
+    for (uint i = lid; i < num_arcs; i += WORKGROUP_SIZE) marks[num_positions + list[most + 2 * i].z / 32] = 0;
     // Where loops are ended before their time, see check_loops in loop.glsl, nothing that was done here is sure.
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
     if (rounds < 2) atomicMax(done, 2);
-    if (lid == 0) atomicMax(done, 1);
+    if (lid == 0) {
+        num_found = found;
+        atomicMax(done, 1);
+    }
 }

@@ -21,67 +21,99 @@ layout(push_constant) uniform Push {
     uint num_positions;
 };
 
-shared uint is_marked[2 * HEIGHT];     // whether the node of some depth lies on a shortest way
-shared uint supernode_at[2 * HEIGHT];  // its supernode
+// Of the nodes of each depth on both ways: distances; supernodes, and whether they lie on a shortest way.
+shared uint distance_at[2 * HEIGHT], supernode_at[2 * HEIGHT];
+const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
 
 uint depth_of(uint position) {
     Supernode s = supernodes[supernode_of[position]];
     return s.depth + position - s.first_node;
 }
 
+bool fits(uint near, uint word, uint far) {
+    return near != UNREACHABLE && weight[word] != UNREACHABLE && extend(near, weight[word]) == far;
+}
+
+void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
+    // No arc comes here twice for a pair, and those of other pairs are not worth waiting for.
+    atomicOr(marks[num_positions + word / 32], 1 << word % 32);
+    put_arc(uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
+}
+
 void main() {
-    uint lid = gl_LocalInvocationIndex, half_size = WORKGROUP_SIZE / 2;
+    uint lid = gl_LocalInvocationIndex, lanes = WORKGROUP_SIZE / 2;
     uint bottom[2] = {depth_of(source), depth_of(target)}, at[2] = {0, 0}, count[2];
     uint first_way = 2 * pair * HEIGHT;
     for (uint i = lid; i < 2 * HEIGHT; i += WORKGROUP_SIZE) {
         uint side = i / HEIGHT, depth = i % HEIGHT;
-        is_marked[i] = 0;
         if (depth > bottom[side]) continue;
         uvec4 here = ways[first_way + i];
-        supernode_at[i] = supernode_of[here.x];
-        if (depth > bottom[1 - side]) continue;
-        uvec4 there = ways[first_way + (1 - side) * HEIGHT + depth];
-        bool is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
-        is_marked[i] = uint(is_met);
+        uint group = supernode_of[here.x];
+        distance_at[i] = here.y;
+        if (depth <= bottom[1 - side]) {
+            uvec4 there = ways[first_way + (1 - side) * HEIGHT + depth];
+            bool is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
+            group |= is_met ? MARK : 0;
+        }
+        supernode_at[i] = group;
     }
-    if (lid == 0) find_node(source, ways[first_way + bottom[0]].y, most);
+    if (lid == 0) {
+        items = num_items;
+        // The seed, to which no arc leads.
+        if (marks[source] == 0 && num_found < most) {
+            list[num_found] = uvec4(source, ways[first_way + bottom[0]].y, NONE, num_found);
+            marks[source] = num_found + 1;
+            num_found += 1;
+        }
+    }
     barrier();
-    uint side = lid / half_size, begin = side * HEIGHT, lane = lid % half_size, lanes = half_size;
+    uint side = lid / lanes, begin = side * HEIGHT, lane = lid % lanes;
     while (at[0] <= bottom[0] || at[1] <= bottom[1]) {
         for (uint i = 0; i < 2; ++i) count[i] = at[i] <= bottom[i] ? ways[first_way + i * HEIGHT + at[i]].z : 0;
-        uint nodes = count[side], first = begin + at[side];
+        uint nodes = side < 2 ? count[side] : 0, first = begin + at[side % 2];
         Supernode s;
-        if (nodes != 0) s = supernodes[supernode_at[first]];
+        uint group = 0;
+        if (nodes != 0) {
+            group = supernode_at[first] & GROUP;
+            s = supernodes[group];
+        }
         // From or to ancestors outside it.
         uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;
         for (uint t = lane; t < pairs; t += lanes) {
-            uint i = t / s.num_ancestors, k = t % s.num_ancestors;
-            uint above = begin + ancestor_depth[s.first_ancestor + k];
-            if (is_marked[above] == 0) continue;
-            uint word = 2 * (first_arc_of(s, i) + k) + side, near = ways[first_way + first + i].y;
-            uvec4 far = ways[first_way + above];
-            if (near == UNREACHABLE || weight[word] == UNREACHABLE || extend(near, weight[word]) != far.y) continue;
-            atomicOr(is_marked[first + i], 1);
-            find_arc(s.first_node + i, far.x, word, side == 0 ? near : best - far.y, most, num_positions);
+            uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = ancestor_depth[s.first_ancestor + k];
+            uint above = begin + depth;
+            if ((supernode_at[above] & MARK) == 0) continue;
+            uint word = 2 * (first_arc_of(s, i) + k) + side, near = distance_at[first + i], far = distance_at[above];
+            if (!fits(near, word, far)) continue;
+            atomicOr(supernode_at[first + i], MARK);
+            keep(s.first_node + i, ways[first_way + above].x, word, near, far, group, depth);
         }
         barrier();
         // Inside it, where one step is enough to get from any node to any other: first the nodes, then the arcs.
-        for (uint step = 0; step < 2; ++step) {
-            uint all = nodes > 1 ? nodes * (nodes - 1) : 0;
-            for (uint t = lane; t < all; t += lanes) {
-                uint i = t / nodes + 1, k = t % nodes;
-                if (k >= i || (atomicOr(is_marked[first + k], 0) & (step == 0 ? 1 : 3)) == 0) continue;
-                uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
-                uint near = ways[first_way + first + i].y, far = ways[first_way + first + k].y;
-                if (near == UNREACHABLE || weight[word] == UNREACHABLE || extend(near, weight[word]) != far) continue;
-                // What this step marks it does not look at, so that the order does not matter.
-                if (step == 0) atomicOr(is_marked[first + i], 2);
-                else find_arc(s.first_node + i, s.first_node + k, word, side == 0 ? near : best - far, most, num_positions);
-            }
-            barrier();
+        uint inside = nodes > 1 ? nodes * (nodes - 1) : 0;
+        for (uint t = lane; t < inside; t += lanes) {
+            uint i = t / nodes + 1, k = t % nodes;
+            if (k >= i || (atomicOr(supernode_at[first + k], 0) & MARK) == 0) continue;
+            uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
+            // It is not looked at before all have been, so that the order does not matter.
+            if (fits(distance_at[first + i], word, distance_at[first + k])) atomicOr(supernode_at[first + i], NEW_MARK);
+        }
+        barrier();
+        for (uint t = lane; t < nodes; t += lanes) {
+            if (supernode_at[first + t] >= NEW_MARK) atomicOr(supernode_at[first + t], MARK);
+        }
+        barrier();
+        for (uint t = lane; t < inside; t += lanes) {
+            uint i = t / nodes + 1, k = t % nodes;
+            if (k >= i || (supernode_at[first + k] & MARK) == 0) continue;
+            uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
+            uint near = distance_at[first + i], far = distance_at[first + k];
+            if (fits(near, word, far)) keep(s.first_node + i, s.first_node + k, word, near, far, group, s.depth + k);
         }
         at[0] += count[0];
         at[1] += count[1];
     }
+    barrier();
+    if (lid == 0) num_items = items;
     check_loops();
 }

@@ -1,5 +1,5 @@
 // Replaces the arcs of ways through the hierarchy by those below them that are as short together, all of them, until only
-// arcs of the graph are left; nodes are kept on the way. One workgroup, which does in a round what the one before found.
+// arcs of the graph are left. One workgroup, which does in a round what the one before found.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -21,60 +21,78 @@ layout(push_constant) uniform Push {
 uint place_of(Supernode s, uint depth) {
     uint low = s.first_ancestor, end = low + s.num_ancestors, high = end;
     while (low < high) {
-        uint middle = (low + high) / 2;
-        if (ancestor_depth[middle] < depth) low = middle + 1;
+        uint middle = (low + high) / 2, there = ancestor_depth[middle];
+        if (there == depth) return middle - s.first_ancestor;
+        if (there < depth) low = middle + 1;
         else high = middle;
     }
-    return low < end && ancestor_depth[low] == depth ? low - s.first_ancestor : NONE;
+    return NONE;
 }
 
-// An arc between `low` and `high`, and a node below both: the arcs that join it to them.
-void replace(uvec4 arc, uint position, uint to_low, uint to_high, uint length) {
+// Whether an arc was not known yet.
+bool is_first(uint word) {
+    uint bit = 1 << word % 32;
+    return (atomicOr(marks[num_positions + word / 32], bit) & bit) == 0;
+}
+
+// An arc, and a node below both of its ends: the arcs that join it to them.
+void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, uint to_low, uint to_high) {
     bool is_up = arc.z % 2 == 0;
-    uint fall = 2 * (is_up ? to_low : to_high) + 1, rise = 2 * (is_up ? to_high : to_low);
+    uint fall = 2 * (is_up ? to_low : to_high) + 1, rise = 2 * (is_up ? to_high : to_low), length = more.z;
     uint first = weight[fall], second = weight[rise];
     if (first > length || second != length - first) return;
-    find_arc(position, is_up ? arc.x : arc.y, fall, arc.w, most, num_positions);
-    find_arc(position, is_up ? arc.y : arc.x, rise, arc.w + first, most, num_positions);
+    bool is_first_fall = is_first(fall), is_first_rise = is_first(rise);
+    uint begin_depth = is_up ? low_depth : more.y, end_depth = is_up ? more.y : low_depth;
+    if (is_first_fall) {
+        put_arc(uvec4(position, is_up ? arc.x : arc.y, fall, arc.w), uvec4(group, begin_depth, first, 0), most);
+    }
+    if (is_first_rise) {
+        put_arc(uvec4(position, is_up ? arc.y : arc.x, rise, arc.w + first), uvec4(group, end_depth, second, 0), most);
+    }
 }
 
-void unpack(uvec4 arc, uint lane, uint lanes) {
-    uint low = arc.x, high = arc.y, length = weight[arc.z];
-    Supernode s = supernodes[supernode_of[low]], above = supernodes[supernode_of[high]];
-    uint place = low - s.first_node, depth = above.depth + high - above.first_node;
+void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
+    uint low = arc.x, high = arc.y, depth = more.y;
+    uint k = below[low] + lane, end = below[low + 1];
+    Supernode s = supernodes[more.x];
+    uint place = low - s.first_node, low_depth = s.depth + place;
     if (place + 1 + lane < s.size) {
         uint column = high >= s.first_node ? s.num_ancestors + high - s.first_node : place_of(s, depth);
         for (uint i = place + 1 + lane; i < s.size; i += lanes) {
             uint row = first_arc_of(s, i);
-            replace(arc, s.first_node + i, row + s.num_ancestors + place, row + column, length);
+            replace(arc, more, s.first_node + i, more.x, low_depth, row + s.num_ancestors + place, row + column);
         }
     }
-    for (uint k = below[low] + lane; k < below[low + 1]; k += lanes) {
-        s = supernodes[below[num_positions + 1 + 2 * k]];
-        uint to_low = below[num_positions + 2 + 2 * k], column = NONE;
+    for (; k < end; k += lanes) {
+        uint group = below[num_positions + 1 + 2 * k], to_low = below[num_positions + 2 + 2 * k], column = NONE;
+        s = supernodes[group];
         for (uint i = 0; i < s.size; ++i) {
             uint row = first_arc_of(s, i);
-            if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > length) continue;
+            if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > more.z) continue;
             if (column == NONE) column = place_of(s, depth);
             if (column == NONE) break;
-            replace(arc, s.first_node + i, row + to_low, row + column, length);
+            replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
         }
     }
 }
 
 void main() {
     uint lid = gl_LocalInvocationIndex, begin = next_item;
+    if (lid == 0) items = num_items;
     for (uint i = 0; i < rounds; ++i) {
         memoryBarrierBuffer();
         barrier();
-        uint end = min(min(num_items, most), begin + WORKGROUP_SIZE);
-        bool is_over = begin == end || has_no_room != 0;
+        uint end = min(min(items, most), begin + WORKGROUP_SIZE);
         barrier();  // nobody may add to these who has yet to see all look at them
-        if (is_over) break;
-        uint lanes = WORKGROUP_SIZE / (end - begin);
-        if (lid < (end - begin) * lanes) unpack(list[most + begin + lid / lanes], lid % lanes, lanes);
+        if (begin == end) break;
+        uint lanes = WORKGROUP_SIZE / (end - begin), item = begin + lid / lanes;
+        if (item < end) unpack(list[most + 2 * item], list[most + 2 * item + 1], lid % lanes, lanes);
         begin = end;
     }
-    if (lid == 0) next_item = begin;
+    barrier();
+    if (lid == 0) {
+        num_items = items;
+        next_item = begin;
+    }
     check_loops();
 }

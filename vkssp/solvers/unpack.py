@@ -26,10 +26,11 @@ from vkssp.rows import within
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, height_of
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.pairs import KEPT
 from vkssp.solvers.path import MOST_ARCS
 
 #: The twin of the beginning of WorkBuffer in shaders/include/unpack.glsl.
-HEADER = np.dtype([(name, np.uint32) for name in ("done", "num_items", "next_item", "num_found", "has_no_room")])
+HEADER = np.dtype([(name, np.uint32) for name in ("done", "num_items", "next_item", "num_found")])
 _HEADER_BYTES, _NODE_WORDS = 32, 4
 # Arcs, and nodes, that there is room for, on a GPU and on a software device, which ends loops after 65 535 rounds, and
 # rounds of a dispatch: a millisecond or so.
@@ -51,7 +52,7 @@ def below_of(hierarchy: Hierarchy) -> Uint32s:
 
 def _most(hierarchy: Hierarchy, device: Device) -> int:
     """Return how many nodes, and how many arcs, there is room for: all that there are, or as many as routes have."""
-    all_of_them = max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
+    all_of_them = KEPT * max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
     return min(all_of_them, _SOFTWARE_MOST if device.info.kind == "cpu" else _MOST)
 
 
@@ -59,7 +60,7 @@ def _sizes(hierarchy: Hierarchy, device: Device) -> tuple[int, int, int]:
     """Return the bytes of what is found, of the marks, and of what lies below nodes."""
     marks = 4 * (hierarchy.num_nodes + -(-2 * hierarchy.num_arcs // 32))
     below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
-    return _HEADER_BYTES + 8 * _NODE_WORDS * _most(hierarchy, device), marks, below
+    return _HEADER_BYTES + 12 * _NODE_WORDS * _most(hierarchy, device), marks, below
 
 
 def can_unpack(graph: DeviceGraph, hierarchy: Hierarchy) -> bool:
