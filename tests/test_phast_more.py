@@ -103,9 +103,12 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
             assert np.array_equal(solver.distances(5), heap_dijkstra(given, 5))
 
 
-@pytest.mark.parametrize("question", ["distances_between", "set_weights"])
+@pytest.mark.parametrize(
+    ("question", "works_on"),
+    [("distances_between", "the pairs"), ("route", "the marks of unpacking"), ("set_weights", "reweigh")],
+)
 def test_interrupted_while_the_device_is_at_work(
-    device: Device, monkeypatch: pytest.MonkeyPatch, question: str
+    device: Device, monkeypatch: pytest.MonkeyPatch, question: str, works_on: str
 ) -> None:
     """What it works on is given back when it is through, and not before."""
     graph = prepare(grid(30))
@@ -122,14 +125,16 @@ def test_interrupted_while_the_device_is_at_work(
             wait(self)
 
         def checked_release(self: Any) -> None:
-            if (self.name if isinstance(self, Buffer) else self.kernel.name) in ("the pairs", "reweigh"):
+            if (self.name if isinstance(self, Buffer) else self.kernel.name) == works_on:
                 assert not running[0].pending, "the device is still at work with these"
                 closed.append(self)
             releases[type(self)](self)
 
         shared: Any = solver._shared.graph
         if question == "distances_between":
-            running = [solver._algorithm()._pairs._recording]  # type: ignore[attr-defined]
+            running = [solver._algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
+        elif question == "route":
+            running = [solver._walker._unpacker._recording]  # type: ignore[union-attr]
         else:
             solver.set_weights(graph.weight)
             running = [shared._reweigher._recording]
@@ -139,6 +144,8 @@ def test_interrupted_while_the_device_is_at_work(
         with pytest.raises(KeyboardInterrupt):
             if question == "distances_between":
                 solver.distances_between([1, 2], [3, 4])
+            elif question == "route":
+                solver.route(1, 40)
             else:
                 solver.set_weights(2 * graph.weight)
         assert closed

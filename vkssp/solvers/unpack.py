@@ -33,10 +33,12 @@ from vkssp.solvers.path import MOST_ARCS
 HEADER = np.dtype([(name, np.uint32) for name in ("done", "num_items", "next_item", "num_found")])
 _HEADER_BYTES, _NODE_WORDS = 32, 4
 # Arcs, and nodes, that there is room for, on a GPU and on a software device, which ends loops after 65 535 rounds, and
-# rounds of a dispatch: a millisecond or so.
+# rounds of a dispatch: some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 #: Storage buffers of a kernel at most.
 BINDINGS = 8
+# Invocations of the one workgroup, on a GPU and on a software device.
+_SIZE, _SOFTWARE_SIZE = 1024, 64
 # Nodes that are copied along with the header.
 _AT_ONCE = 4096
 
@@ -139,7 +141,7 @@ class Unpacker(Resource):
         constants: Mapping[int, int] = MappingProxyType({}),
         shared_bytes: int = 0,
     ) -> Kernel:
-        size = min(64 if self._device.info.kind == "cpu" else 256, self._device.limits.workgroup_size)
+        size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE, self._device.limits.workgroup_size)
         return Kernel(
             self._device,
             name,
