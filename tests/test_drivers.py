@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYER = "VK_LAYER_KHRONOS_validation"
 SUITE = (
     *("tests/test_solver.py", "tests/test_solver_use.py", "tests/test_algorithms.py"),
-    *("tests/test_batch.py", "tests/test_nearest_sources.py", "tests/test_phast.py"),
+    *("tests/test_batch.py", "tests/test_nearest_sources.py", "tests/test_phast.py", "tests/test_unpack.py"),
 )
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
 CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"

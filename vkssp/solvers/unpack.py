@@ -114,7 +114,8 @@ class Unpacker(Resource):
             self._marks = self._buffer("the marks of unpacking", marks)
             self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS)
             # The header, the first nodes, and the status.
-            self._copied = _HEADER_BYTES + 4 * _NODE_WORDS * _AT_ONCE
+            self._at_once = min(_AT_ONCE, self._most)
+            self._copied = _HEADER_BYTES + 4 * _NODE_WORDS * self._at_once
             nbytes = self._copied + 4 * STATUS_WORDS
             self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped ways", owner=self)
             topology = (customized.supernodes, customized.supernode_of, self._status)
@@ -189,7 +190,7 @@ class Unpacker(Resource):
             return None
         self._is_clean = True
         count, first = int(header["num_found"]), _HEADER_BYTES // 4
-        if count <= _AT_ONCE:
+        if count <= self._at_once:
             nodes = words[first : first + _NODE_WORDS * count].copy()
         else:
             nodes = self._work.read(np.uint32, _NODE_WORDS * count, _HEADER_BYTES)
