@@ -27,6 +27,7 @@ from vkssp import (
 from vkssp.gpu.device import Device
 from vkssp.solvers import sweeps
 from vkssp.solvers.customized import CustomizedHierarchy
+from vkssp.solvers.groups import Groups
 from vkssp.solvers.phast import Phast, hierarchy_of
 from vkssp.solvers.sweeps import Sweeps, needed_positions
 
@@ -137,6 +138,9 @@ def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
     with Solver(graph, device=device) as solver:
         made = Sweeps(solver._shared.graph, solver._prepared.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
         assert made.num_swept == len(needed) < graph.num_nodes / 10
+        next(made.rows(Groups.of_nodes(np.zeros(1, np.uint32)))).read()
+        levels = np.searchsorted(hierarchy.first_node[hierarchy.first_of_level], sorted(above), "right")
+        assert made.counters["iterations"] == len(set(levels.tolist()))
         made.close()
 
 

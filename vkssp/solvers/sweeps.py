@@ -340,7 +340,7 @@ class Sweeps(Resource):
         check_loops(self.device, status[0])
         begin, end = self._timestamps.read_all(2 * parity, 2)
         self.device_ms += end - begin
-        self.counters["iterations"] += len(self._bounds) - 2
+        self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
         row_bytes = 4 * self._num_wanted
