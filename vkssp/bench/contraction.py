@@ -93,8 +93,8 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     """Return the contraction hierarchy of a graph with its weights.
 
     Nodes are contracted by their importance: the level, arcs that are made over those that go, and the same of the arcs
-    of the graph that these stand for; it is found anew for the neighbours of each node that is contracted. Within a level
-    nodes are in the order of their coordinates, along the Z-order curve, or of hops from landmarks.
+    of the graph that these stand for; it is found anew for the neighbours of each node that is contracted. Within a
+    level nodes are in the order of their coordinates, along the Z-order curve, or of hops from landmarks.
 
     Parameters
     ----------
@@ -132,7 +132,10 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     pool = kernel.contract(pool, first, length, length.copy(), len(joined), settled, tried, order)
     level = np.empty(n, np.int64)
     kernel.levels(order, first, length, pool, level)
-    numbers = landmark_order(graph.first_out, graph.head) if graph.lat is None else z_order(graph.lat, graph.lon)
+    if graph.lat is not None and graph.lon is not None:
+        numbers = z_order(graph.lat, graph.lon)
+    else:
+        numbers = landmark_order(graph.first_out, graph.head)
     node = np.lexsort((numbers.rank, level)).astype(np.uint32)
     position = np.empty(n, np.int64)
     position[node] = np.arange(n)

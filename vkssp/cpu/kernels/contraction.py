@@ -1,5 +1,7 @@
-"""Contraction hierarchies for one metric: R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies:
-faster and simpler hierarchical routing in road networks", WEA 2008.
+"""Contraction hierarchies for one metric.
+
+R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies: faster and simpler hierarchical routing in
+road networks", WEA 2008.
 
 Each node that is left has a list of its neighbours, those with an arc from it, to it, or both ways, in a pool that the
 lists share. When a node is contracted it leaves the lists of its neighbours, and its own list stays: these are its arcs
@@ -21,6 +23,8 @@ Ints = Any  # arrays of integers of 64 bits, but for lengths and nodes, which ha
 NODE, OUT, IN, OUT_HOPS, IN_HOPS, WORDS = 0, 1, 2, 3, 4, 5
 #: The weight of no arc; heavier than any sum.
 NONE = 1 << 40
+#: The longest of other paths that is looked for, so that keys fit.
+LARGEST = (1 << 32) - 1
 _SHIFT = 31  # of keys in heaps: nodes lie below
 _MASK = (1 << _SHIFT) - 1
 
@@ -62,10 +66,10 @@ def remove_least(heap: Ints, size: int) -> int:
 def search(
     pool: Ints, first: Ints, length: Ints, source: int, without: int, bound: int, most: int, dist: Ints, work: Ints
 ) -> int:
-    """Search from a node without another one, and write lengths of paths that there are; return how many nodes have any.
+    """Search from a node without another one, and write lengths of paths that there are.
 
-    These nodes are the first ones in ``work[0]``; ``work[1]`` is a heap. The search ends beyond a bound, or after some
-    nodes.
+    Returns how many nodes have one, the first ones in ``work[0]``; ``work[1]`` is a heap. The search ends beyond a
+    bound, or after some nodes.
     """
     heap, touched, room = work[1], work[0], work.shape[1]
     dist[source] = 0
@@ -116,7 +120,8 @@ def shortcuts(
         into = pool[begin + i, IN]
         if into == NONE:
             continue
-        reached = search(pool, first, length, pool[begin + i, NODE], node, into + heaviest, most, dist, work)
+        bound = min(into + heaviest, LARGEST)
+        reached = search(pool, first, length, pool[begin + i, NODE], node, bound, most, dist, work)
         for j in range(degree):
             between[i, j] = dist[pool[begin + j, NODE]]
         for k in range(reached):
@@ -201,8 +206,8 @@ def contract(
 ) -> Ints:
     """Contract all nodes; write the order, and return the pool with the arcs up and down of each node in its list.
 
-    The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Searches for other paths settle some nodes at
-    most, fewer of them where contracting a node is only tried.
+    The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Searches for other paths settle some nodes
+    at most, fewer of them where contracting a node is only tried.
     """
     n = len(first)
     dist, work = np.full(n, NONE, np.int64), np.empty((2, 1 << 16), np.int64)
