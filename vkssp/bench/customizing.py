@@ -17,7 +17,7 @@ from vkssp.solver import Solver
 from vkssp.solvers.prepare import PreparedGraph
 
 #: Pairs of nodes whose distances are compared, and how many arcs have new weights where few do.
-CHECKED, FEW = 8, 100
+CHECKED, FEW = 3, 100
 
 
 def postorder(hierarchy: Hierarchy) -> Uint32s:
