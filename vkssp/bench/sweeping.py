@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -91,9 +92,17 @@ class Swept:
         bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
 
+        @cache
+        def of_supernode(group: int) -> tuple[Indices, Indices]:
+            # All ways up share those at the top, which are the largest.
+            inside = np.arange(*hierarchy.first_node[group : group + 2].tolist())
+            ancestors = hierarchy.ancestor[slice(*hierarchy.first_ancestor[group : group + 2].tolist())]
+            up = _weights(hierarchy, weights, inside, ancestors.astype(np.int64))
+            return _weights(hierarchy, weights, inside, inside), up
+
         def ways_up(sources: npt.ArrayLike) -> list[list[Span]]:
             positions = hierarchy.position[np.asarray(sources)].tolist()
-            return [_way_up(hierarchy, weights, position) for position in positions]
+            return [_way_up(hierarchy, of_supernode, position) for position in positions]
 
         return cls(hierarchy.node, bounds, rows, arcs, length, ways_up)
 
@@ -107,37 +116,39 @@ class Swept:
         return 8 * (n + arcs) + 4 * searches * (n + arcs) + (4 * n if searches == 1 else 0)
 
 
-def _way_up(hierarchy: Hierarchy, weights: Uint32s, position: int) -> list[Span]:
-    """Return the way up from a position: all nodes of the supernodes there, as `phast_climb` finds them."""
-    group, known, spans = int(hierarchy.supernode[position]), {position: 0}, []
+def _way_up(hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, Indices]], position: int) -> list[Span]:
+    """Return the way up from a position: all nodes of the supernodes there, as `phast_climb` finds them.
+
+    Given a supernode, `of_supernode` returns weights from its nodes to each other, and to its ancestors.
+    """
+    group, known, spans = int(hierarchy.supernode[position]), np.full(position + 1, NONE, np.int64), []
+    known[position] = 0
     while True:
-        first, end = int(hierarchy.first_node[group]), int(hierarchy.first_node[group + 1])
-        inside = np.arange(first, end)
-        dist = np.array([known.get(at, NONE) for at in inside.tolist()], np.int64)
+        first, end = hierarchy.first_node[group : group + 2].tolist()
+        inside, up = of_supernode(group)
+        dist = np.full(end - first, NONE, np.int64)
+        # What comes after the seed in its own supernode is not known yet.
+        dist[: len(known[first:end])] = known[first:end]
         # One step from each node to each other one is enough, since weights are perfect.
-        tail, head = (values.reshape(-1) for values in np.meshgrid(inside, inside, indexing="ij"))
-        over = dist[tail - first] + _weights(hierarchy, weights, tail, head)
-        dist = np.minimum(dist, over.reshape(len(inside), -1).min(axis=0))
+        dist = np.minimum(dist, (dist[:, None] + inside).min(axis=0))
         spans.append((first, dist))
-        begin, last = (int(at) for at in hierarchy.first_ancestor[group : group + 2])
-        ancestors = hierarchy.ancestor[begin:last].astype(np.int64)
-        tail, head = (values.reshape(-1) for values in np.meshgrid(inside, ancestors, indexing="ij"))
-        over = dist[tail - first] + _weights(hierarchy, weights, tail, head)
-        if not len(ancestors):
+        begin, last = hierarchy.first_ancestor[group : group + 2].tolist()
+        if begin == last:
             return spans
-        for at, distance in zip(ancestors.tolist(), over.reshape(len(inside), -1).min(axis=0).tolist(), strict=True):
-            known[at] = min(known.get(at, NONE), distance)
+        ancestors = hierarchy.ancestor[begin:last]
+        known[ancestors] = np.minimum(known[ancestors], (dist[:, None] + up).min(axis=0))
         group = int(hierarchy.supernode[hierarchy.parent[group]])
 
 
-def _weights(hierarchy: Hierarchy, weights: Uint32s, tail: Indices, head: Indices) -> Indices:
-    """Return the weights of arcs between positions, `NONE` where there are none."""
+def _weights(hierarchy: Hierarchy, weights: Uint32s, tails: Indices, heads: Indices) -> Indices:
+    """Return the weights of arcs from some positions to some, `NONE` where there are none, shape (tails, heads)."""
+    tail, head = (values.reshape(-1) for values in np.meshgrid(tails, heads, indexing="ij"))
     arc = hierarchy.arcs_of(tail, head)
     weight = np.full(len(arc), NONE, np.int64)
     is_there = arc >= 0
     weight[is_there] = weights[arc[is_there], (tail < head)[is_there].astype(np.int64)]
     weight[weight == UNREACHABLE] = NONE
-    return weight
+    return weight.reshape(len(tails), len(heads))
 
 
 class Sweeper(Resource):
