@@ -3,10 +3,11 @@
 
   scripts/batch_throughput.py USA-road-t.NY.gr.gz --reduction full --json ny.json --figure ny.png
   scripts/batch_throughput.py iceland.graph --table 1000
-  scripts/batch_throughput.py iceland.graph --algorithm phast --table 1000 10000
+  scripts/batch_throughput.py iceland.graph --algorithm phast --table 1000 10000 --write table.npy
 
 With --algorithm phast the graph is prepared, unless it has been, and preparation, customization, changes of weights and
-pairs are timed, too.
+pairs are timed, too; and the customization of RoutingKit, of a hierarchy of the same order. With --write PATH, a name
+that ends in .npy, the largest table is written there, and as many bytes plainly, both until the disk has them.
 
 One-to-all is timed until the distances of all nodes lie finished on the device, and until they are in the memory of the
 host; tables always to there. Distances of some sources are compared with the compiled Dijkstra, which is timed on
@@ -18,24 +19,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from vkssp import Graph, QueryError, Solver, VksspError, prepare
+from vkssp.bench.cores import cores, dijkstra, one_to_many
+from vkssp.bench.customizing import customization
 from vkssp.bench.evaluation import Line, draw_lines, exit_code, import_pyplot, save_figure
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.result import number, table
+from vkssp.bench.timing import median_ms
+from vkssp.bench.writing import write
 from vkssp.graph import UNREACHABLE
 from vkssp.reading import read_graph
 from vkssp.solvers.batch import Batch
@@ -47,64 +49,8 @@ from vkssp.storage import atomic_write, check_writable
 
 #: Sources of each row of the table, and how often each is timed.
 SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
-#: Sources whose distances are compared, and sources of a process of the CPU's at a time.
-CHECKED, AT_A_TIME = 8, 4
-# Seconds that the processes of all cores may take until the last of them is ready.
-_READY_S = 300
-
-_of_process: Callable[[Any], Any] | None = None
-
-
-def _begin(
-    make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], all_ready: Any, *arguments: Any
-) -> None:
-    global _of_process
-    try:
-        _of_process = make(*arguments)
-        _search(first_queries)  # compiled code is loaded, and memory is there
-    except VksspError as error:
-        _of_process = partial(_fail, str(error))
-    all_ready.wait(_READY_S)
-
-
-def _fail(why: str, _: Any) -> None:
-    raise QueryError(why)
-
-
-def _search(queries: Sequence[Any]) -> None:
-    for query in queries:
-        _of_process(query)  # type: ignore[misc]
-
-
-def dijkstra(graph: Graph) -> Callable[[int], Any]:
-    """Return the compiled Dijkstra of a process."""
-    return Solver(PreparedGraph(graph), "dijkstra").distances
-
-
-def one_to_many(graph: Graph, target_sets: Sequence[np.ndarray]) -> Callable[[tuple[int, int]], Any]:
-    """Return RoutingKit's queries of a process, from a source to one of the sets of targets."""
-    module = RoutingkitCch.load()
-    metric, _ = RoutingkitCch.metric(module, graph, 120.0)
-    pinned = [module.CCHOneToMany(metric, targets.tolist()) for targets in target_sets]
-    return lambda query: pinned[query[0]].distances_from(query[1])
-
-
-def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
-    """Return milliseconds for a query of each set, on all cores at once, in processes that are made before."""
-    workers = os.cpu_count() or 1
-    found = []
-    # Not forked: a device that is open does not survive it.
-    first = [queries[0] for queries in query_sets]
-    context = get_context("spawn")
-    given = (make, first, context.Barrier(workers), *arguments)
-    with ProcessPoolExecutor(workers, context, _begin, given) as pool:
-        list(pool.map(_search, [[]] * workers))
-        for queries in query_sets:
-            parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]
-            began = time.perf_counter()
-            list(pool.map(_search, parts))
-            found.append(1e3 * (time.perf_counter() - began) / len(queries))
-    return found
+#: Sources whose distances are compared.
+CHECKED = 8
 
 
 def many(solver: Solver, nodes: np.ndarray, searches: int) -> Batch | Sweeps:
@@ -167,17 +113,6 @@ class Measured:
                 raise SystemExit(f"wrong distances from {source}")
 
 
-def median_ms(act: Callable[[], Any], repetitions: int = 9) -> float:
-    """Return the median milliseconds of a call, after one that is not timed."""
-    act()
-    found = []
-    for _ in range(repetitions):
-        began = time.perf_counter()
-        act()
-        found.append(1e3 * (time.perf_counter() - began))
-    return float(np.median(found))
-
-
 def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dict[str, Any]:
     """Return what only graphs that are prepared have: sizes, and the times of new weights and of pairs."""
     graph, rng = solver.graph, np.random.default_rng(seed)
@@ -206,6 +141,7 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
         "pairs_ms": median_ms(lambda: solver.distances_between(*pairs)),
         "pair_ms": median_ms(lambda: solver.distance(*next(one)), 200),
         "route_ms": median_ms(lambda: solver.route(*next(routes)), min(200, len(reached) - 1)),
+        **customization(graph, rng.permutation(some)),
     }
 
 
@@ -244,10 +180,11 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             for download in (False, True):
                 run = measured.run(sources[:size], None, min(size, fits), download)
                 rows.append({"sources": size, "targets": graph.num_nodes, "download": download, **run})
-        for size in args.table:
+        for size in sorted(args.table):
             targets = rng.integers(0, graph.num_nodes, size)
             run = measured.run(sources[:size], targets, min(size, 1024, fits), True)
             rows.append({"sources": size, "targets": size, "download": True, **run})
+        written = write(solver, args.write, sources[: max(args.table)], targets, expected) if args.write else None
         hierarchy = measure_hierarchy(solver, prepare_s, args.seed) if args.algorithm == Phast.NAME else None
         head = where_and_when(solver.device)  # type: ignore[arg-type]
         core_nodes = solver.core_nodes
@@ -266,6 +203,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
         "single_call_ms": float(np.median([one[0] for one in single])),
         "single_device_ms": float(np.median([one[1] for one in single])),
         "rows": rows,
+        "written": written,
         "dijkstra_one_core_ms": one_core,
         "dijkstra_all_cores_ms": None,
         "cch_one_to_many": [],
@@ -312,7 +250,17 @@ def report(result: dict[str, Any]) -> list[str]:
     if "cch_error" in result:
         lines.append(f"RoutingKit's CCH: {result['cch_error']}")
     if result["hierarchy"] is not None:
-        lines += [f"{name}: {number(value)}" for name, value in result["hierarchy"].items() if value is not None]
+        found = result["hierarchy"].items()
+        shown = [(name, value) for name, value in found if value is not None]
+        lines += [f"{name}: {value if isinstance(value, str) else number(value)}" for name, value in shown]
+    if result["written"] is not None:
+        written = result["written"]
+        for what, name in (("as a table", "table"), ("plainly", "plain")):
+            seconds = written[f"{name}_s"]
+            lines.append(
+                f"{written['bytes']:,} bytes written {what}: {number(seconds)} s, "
+                f"{number(written['bytes'] / seconds / 1e9)} GB/s"
+            )
     cells = [
         [
             *(f"{row['sources']:,}", f"{row['targets']:,}", "yes" if row["download"] else "no"),
@@ -363,6 +311,7 @@ def main() -> int:
         "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
     )
     parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
+    parser.add_argument("--write", metavar="PATH.npy", help="write the largest table there, and time it")
     parser.add_argument("--cpu-sources", type=int, default=512, metavar="N", help="for all cores; 0 for none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -376,7 +325,9 @@ def main() -> int:
     def run() -> None:
         if args.most < 1 or args.cpu_sources < 0 or any(size < 1 for size in args.table):
             raise QueryError("--most and --table take 1 or more, --cpu-sources 0 or more")
-        for path in (args.json_file, args.figure):
+        if args.write and (not args.table or Path(args.write).suffix.lower() != ".npy"):
+            raise QueryError("--write takes a name that ends in .npy, and needs --table")
+        for path in (args.json_file, args.figure, args.write):
             if path:
                 check_writable(path)
         pyplot = import_pyplot() if args.figure else None

@@ -190,7 +190,7 @@ def test_graphs_without_small_separators_are_refused_early(monkeypatch: pytest.M
         raise AssertionError("much would be spent here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "nested_dissection", never)
+        patch.setattr(module, "dissected", never)
         with pytest.raises(
             GraphError, match=r"would have about [\d,]+ arcs, [\d,]+ for each of the 32,768 nodes.*near_far"
         ):

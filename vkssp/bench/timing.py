@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -136,3 +136,14 @@ def _until(values: Mapping[int, Value], limit_s: float) -> Iterator[tuple[int, V
 
 def _since(began: float) -> float:
     return 1e3 * (time.perf_counter() - began)
+
+
+def median_ms(act: Callable[[], Any], repetitions: int = 9) -> float:
+    """Return the median milliseconds of a call, after one that is not timed."""
+    act()
+    found = []
+    for _ in range(repetitions):
+        began = time.perf_counter()
+        act()
+        found.append(_since(began))
+    return float(np.median(found))

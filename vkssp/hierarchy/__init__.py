@@ -173,7 +173,7 @@ class Hierarchy:
 
     def ancestors_at(self, group: Indices, position: Indices) -> Indices:
         """Return where in the lists of some supernodes some positions are, -1 where they are not, shape (k,), int64."""
-        first, count = self.first_ancestor[:-1].astype(np.int64)[group], self.num_ancestors[group]
+        first, count = self.first_ancestor[group].astype(np.int64), self.num_ancestors[group]
         low, high = first, first + count
         # All of them are searched at once, by halving the part of each list that is left.
         for _ in range(int(count.max(initial=0)).bit_length()):

@@ -47,8 +47,12 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
     numpy.ndarray
         Shape (num_nodes,), uint32.
     """
+    return dissected(Core.of(edges), at)
+
+
+def dissected(core: Core, at: tuple[Floats, Floats]) -> Uint32s:
+    """Return the same of a graph whose core is known."""
     library = require_library()
-    core = Core.of(edges)
     if len(core.node) == 0:  # the library would crash
         return core.outside
     # The library takes sequences, for which views stand without a Python object for each number.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 
 from tqdm import tqdm
@@ -10,16 +11,19 @@ from vkssp.errors import GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy.build import build
 from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
+from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.extra import require_library
-from vkssp.hierarchy.order import halving, nested_dissection, places
+from vkssp.hierarchy.order import dissected, halving, places
 
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
 #: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
 MOST_ARCS_A_NODE = 100
 #: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
 FEW_ARCS = 2**24
+#: Stages of preparing.
+NUM_STAGES = 6
 
 
 def prepare(graph: Graph, *, progress: bool = False) -> Graph:
@@ -47,26 +51,47 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     QueryError
         If numba or routingkit-cch is not installed.
     """
+    run = stages(graph)
+    with tqdm(total=NUM_STAGES, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
+        next(run)
+        while True:
+            try:
+                next(run)
+            except StopIteration as done:
+                bar.update()
+                prepared: Graph = done.value
+                return prepared
+            bar.update()
+
+
+def stages(graph: Graph) -> Generator[str, None, Graph]:
+    """Prepare a graph, one stage after the other; yield what each of the `NUM_STAGES` does before it begins.
+
+    Returns and raises what `prepare` does.
+    """
     require_library()
     enough = max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes)
-    with tqdm(total=4, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
-        edges, at = Edges.of(graph), places(graph)
-        # The good order takes many minutes where a graph has no small separators; another one tells these before.
-        _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
-        bar.update()
-        node = nested_dissection(edges, at)
-        bar.update()
-        elimination = eliminate(edges, node)
-        _check_arcs(graph, elimination.num_arcs, min(enough, MOST_ARCS))
-        if elimination.tree_height > MOST_HEIGHT:
-            raise GraphError(
-                f"ways in the hierarchy of this graph would have {elimination.tree_height:,} nodes, and "
-                f"{MOST_HEIGHT:,} can be searched; {_CURE}"
-            )
-        bar.update()
-        hierarchy = build(elimination)
-        _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # of supernodes some more
-        bar.update()
+    yield "edges and places"
+    edges, at = Edges.of(graph), places(graph)
+    # The good order takes many minutes where a graph has no small separators; another one tells these before.
+    yield "elimination by halving, to try it"
+    _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
+    yield "core"
+    core = Core.of(edges)
+    yield "order of the core, by inertial flow"
+    node = dissected(core, at)
+    del core, at
+    yield "elimination"
+    elimination = eliminate(edges, node)
+    _check_arcs(graph, elimination.num_arcs, min(enough, MOST_ARCS))
+    if elimination.tree_height > MOST_HEIGHT:
+        raise GraphError(
+            f"ways in the hierarchy of this graph would have {elimination.tree_height:,} nodes, and "
+            f"{MOST_HEIGHT:,} can be searched; {_CURE}"
+        )
+    yield "supernodes, levels and lists"
+    hierarchy = build(elimination)
+    _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # of supernodes some more
     return replace(graph, hierarchy=hierarchy)
 
 

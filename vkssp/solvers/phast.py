@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
@@ -62,6 +63,29 @@ def positions_of(prepared: PreparedGraph) -> Uint32s | None:
     position = np.empty(prepared.num_nodes, np.uint32)
     position[prepared.node] = prepared.hierarchy.position
     return position
+
+
+def levels_of(
+    bounds: npt.NDArray[np.int64], length: npt.NDArray[np.int64], device: Device, size: int
+) -> list[tuple[int, int, int]]:
+    """Return the positions of each level but the first, and how many invocations look at the arcs of a node there.
+
+    Parameters
+    ----------
+    bounds : numpy.ndarray
+        The first position of each level, shape (num_levels + 1,), int64.
+    length : numpy.ndarray
+        How many arcs each position may have, shape (num_nodes,), int64.
+    device : Device
+        Where they are swept.
+    size : int
+        Invocations of a workgroup.
+    """
+    levels, most = [], 1 if device.info.kind == "cpu" else min(_MOST_LANES, size)
+    for begin, end in zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True):
+        wanted = min(float(length[begin:end].mean()), _LEVEL_INVOCATIONS / (end - begin), most)
+        levels.append((begin, end, 1 << max(1, int(wanted)).bit_length() - 1))
+    return levels
 
 
 class Phast(Resource):
@@ -190,11 +214,7 @@ class Phast(Resource):
         hierarchy = self._hierarchy.hierarchy
         bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
-        levels, most = [], 1 if self._device.info.kind == "cpu" else min(_MOST_LANES, self._size)
-        for begin, end in zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True):
-            wanted = min(float(length[begin:end].mean()), _LEVEL_INVOCATIONS / (end - begin), most)
-            levels.append((begin, end, 1 << max(1, int(wanted)).bit_length() - 1))
-        return levels
+        return levels_of(bounds, length, self._device, self._size)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
         """Find distances; see `Algorithm`. For targets only their own, until others are asked for."""

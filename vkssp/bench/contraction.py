@@ -1,0 +1,159 @@
+"""A contraction hierarchy of a graph, for one metric, and its levels for sweeps: what others sweep over.
+
+R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies: faster and simpler hierarchical routing in
+road networks", WEA 2008; its levels for sweeps: D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, "PHAST: hardware-
+accelerated shortest path trees", 2011.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.bench.peers import lightest_arcs
+from vkssp.cpu.jit import kernels
+from vkssp.errors import GraphError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.landmarks import landmark_order
+from vkssp.order import z_order
+from vkssp.rows import rows_of
+
+Indices = npt.NDArray[np.int64]
+
+#: Nodes that a search for another path settles at most, where a node is contracted, and where that is only tried.
+MOST_SETTLED, MOST_TRIED = 500, 100
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """A contraction hierarchy; positions go from the top, level by level.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        The graph's node at each position, shape (num_nodes,), uint32.
+    bounds : numpy.ndarray
+        The first position of each level, shape (num_levels + 1,), int64. Arcs down come from levels before.
+    rows, arcs : numpy.ndarray
+        For each position the first of the arcs down to it, and their number, shape (num_nodes, 2), uint32; position of
+        the tail and weight of each, shape (num_arcs, 2), uint32.
+    first_up, head_up, weight_up : numpy.ndarray
+        Arcs up by position of the tail: offsets, shape (num_nodes + 1,), heads and weights, int64.
+    rank : numpy.ndarray
+        When the node at each position was contracted, shape (num_nodes,), int64.
+    """
+
+    node: Uint32s
+    bounds: Indices
+    rows: Uint32s
+    arcs: Uint32s
+    first_up: Indices
+    head_up: Indices
+    weight_up: Indices
+    rank: Indices
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node)
+
+    @property
+    def num_levels(self) -> int:
+        """Number of levels."""
+        return len(self.bounds) - 1
+
+    def ways_up(self, sources: npt.ArrayLike) -> list[tuple[Indices, Indices]]:
+        """Return the positions that searches up from some nodes of the graph reach, and distances, int64, of each.
+
+        Positions to which an arc down leads from another of them, by which they are nearer, are left out: no sweep
+        needs them (stall on demand).
+        """
+        kernel, n = kernels("contraction"), self.num_nodes
+        position = np.empty(n, np.int64)
+        position[self.node] = np.arange(n)
+        dist, heap, found = np.full(n, kernel.NONE, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
+        ways = []
+        for source in position[np.asarray(sources)].tolist():
+            up = self.first_up, self.head_up, self.weight_up, self.rank
+            reached = found[: kernel.climb(*up, source, dist, heap, found)].copy()
+            first, count = self.rows[reached].astype(np.int64).T
+            place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+            arc = self.arcs[place].astype(np.int64)
+            over = np.full(len(reached), kernel.NONE, np.int64)
+            np.minimum.at(over, np.repeat(np.arange(len(reached)), count), dist[arc[:, 0]] + arc[:, 1])
+            keeps = dist[reached] <= over
+            ways.append((reached[keeps], dist[reached[keeps]]))
+            dist[reached] = kernel.NONE
+        return ways
+
+
+def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_TRIED) -> Contraction:
+    """Return the contraction hierarchy of a graph with its weights.
+
+    Nodes are contracted by their importance: the level, arcs that are made over those that go, and the same of the arcs
+    of the graph that these stand for; it is found anew for the neighbours of each node that is contracted. Within a
+    level nodes are in the order of their coordinates, along the Z-order curve, or of hops from landmarks.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    settled, tried : int
+        Nodes that a search for another path settles at most, where a node is contracted, and where that is only tried.
+
+    Raises
+    ------
+    GraphError
+        If an arc that is made weighs more than 32 bits hold.
+    QueryError
+        If numba is not installed.
+    """
+    kernel, n = kernels("contraction"), graph.num_nodes
+    tail, head, weight = lightest_arcs(graph)
+    is_loop = tail == head
+    tail, head, weight = (values[~is_loop].astype(np.int64) for values in (tail, head, weight))
+    # Of each two nodes that are joined, an entry with the arcs both ways in the lists of both.
+    key = np.concatenate([tail * n + head, head * n + tail])
+    joined, place = np.unique(key, return_inverse=True)
+    pool = np.empty((len(joined) + 4 * n + 16, kernel.WORDS), np.int64)
+    pool[: len(joined)] = 0
+    pool[: len(joined), kernel.NODE] = joined % n
+    pool[: len(joined), [kernel.OUT, kernel.IN]] = kernel.NONE
+    for which, hops, there in (
+        (kernel.OUT, kernel.OUT_HOPS, place[: len(tail)]),
+        (kernel.IN, kernel.IN_HOPS, place[len(tail) :]),
+    ):
+        pool[there, which], pool[there, hops] = weight, 1
+    length = np.bincount(joined // n, minlength=n).astype(np.int64)
+    first = np.cumsum(length) - length
+    order = np.empty(n, np.int64)
+    pool = kernel.contract(pool, first, length, length.copy(), len(joined), settled, tried, order)
+    level = np.empty(n, np.int64)
+    kernel.levels(order, first, length, pool, level)
+    if graph.lat is not None and graph.lon is not None:
+        numbers = z_order(graph.lat, graph.lon)
+    else:
+        numbers = landmark_order(graph.first_out, graph.head)
+    node = np.lexsort((numbers.rank, level)).astype(np.uint32)
+    position = np.empty(n, np.int64)
+    position[node] = np.arange(n)
+    low = np.repeat(np.arange(n), length)
+    entries = pool[np.repeat(first - np.cumsum(length) + length, length) + np.arange(len(low))]
+    del pool
+    above, low = position[entries[:, kernel.NODE]], position[low]
+    down, up = (entries[:, which] < kernel.NONE for which in (kernel.IN, kernel.OUT))
+    if (entries[down, kernel.IN] >= UNREACHABLE).any() or (entries[up, kernel.OUT] >= UNREACHABLE).any():
+        raise GraphError("arcs of the contraction hierarchy weigh 2**32 - 1 or more; scale the weights down")
+    rank = np.empty(n, np.int64)
+    rank[position[order]] = np.arange(n)
+    # Those of a node ascend.
+    by_ends = np.lexsort((above[down], low[down]))
+    arcs = np.stack([above[down], entries[down, kernel.IN]], axis=1)[by_ends].astype(np.uint32)
+    count = np.bincount(low[down], minlength=n)
+    rows = np.stack([np.cumsum(count) - count, count], axis=1).astype(np.uint32)
+    first_up, by_tail = rows_of(low[up].astype(np.uint32), n)
+    upward = above[up][by_tail], entries[up, kernel.OUT][by_tail]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(level))])
+    return Contraction(node, bounds, rows, arcs, first_up.astype(np.int64), *upward, rank)

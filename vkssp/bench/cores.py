@@ -1,0 +1,89 @@
+"""Searches on all cores of the CPU at once, a process each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.bench.peers import RoutingkitCch
+from vkssp.errors import QueryError, VksspError
+from vkssp.graph import Graph
+from vkssp.solver import Solver
+from vkssp.solvers.prepare import PreparedGraph
+
+#: Queries of a process at a time.
+AT_A_TIME = 4
+# Seconds that the processes of all cores may take until the last of them is ready.
+_READY_S = 300
+
+_of_process: Callable[[Any], Any] | None = None
+
+
+def _begin(
+    make: Callable[..., Callable[[Any], Any]], first_queries: Sequence[Any], all_ready: Any, *arguments: Any
+) -> None:
+    global _of_process
+    try:
+        _of_process = make(*arguments)
+        _search(first_queries)  # compiled code is loaded, and memory is there
+    except VksspError as error:
+        _of_process = partial(_fail, str(error))
+    all_ready.wait(_READY_S)
+
+
+def _fail(why: str, _: Any) -> None:
+    raise QueryError(why)
+
+
+def _search(queries: Sequence[Any]) -> None:
+    for query in queries:
+        _of_process(query)  # type: ignore[misc]
+
+
+def dijkstra(graph: Graph) -> Callable[[int], Any]:
+    """Return the compiled Dijkstra of a process."""
+    return Solver(PreparedGraph(graph), "dijkstra").distances
+
+
+def one_to_many(graph: Graph, target_sets: Sequence[npt.NDArray[np.integer[Any]]]) -> Callable[[tuple[int, int]], Any]:
+    """Return RoutingKit's queries of a process, from a source to one of the sets of targets."""
+    module = RoutingkitCch.load()
+    metric, _ = RoutingkitCch.metric(module, graph, 120.0)
+    pinned = [module.CCHOneToMany(metric, targets.tolist()) for targets in target_sets]
+    return lambda query: pinned[query[0]].distances_from(query[1])
+
+
+def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
+    """Return milliseconds for a query of each set, on all cores at once, in processes that are made before.
+
+    Parameters
+    ----------
+    make : callable
+        Returns what answers the queries of a process: a function of a module, so that processes find it.
+    arguments : sequence
+        What it is called with.
+    query_sets : sequence of sequence
+        Queries.
+    """
+    workers = os.cpu_count() or 1
+    found = []
+    # Not forked: a device that is open does not survive it.
+    first = [queries[0] for queries in query_sets]
+    context = get_context("spawn")
+    given = (make, first, context.Barrier(workers), *arguments)
+    with ProcessPoolExecutor(workers, context, _begin, given) as pool:
+        list(pool.map(_search, [[]] * workers))
+        for queries in query_sets:
+            parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]
+            began = time.perf_counter()
+            list(pool.map(_search, parts))
+            found.append(1e3 * (time.perf_counter() - began) / len(queries))
+    return found

@@ -1,0 +1,100 @@
+"""RoutingKit's customization of a hierarchy of the same order, beside that on a device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.bench.peers import RoutingkitCch
+from vkssp.bench.timing import median_ms
+from vkssp.cpu.jit import kernels
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.hierarchy import Hierarchy
+from vkssp.solver import Solver
+from vkssp.solvers.prepare import PreparedGraph
+
+#: Pairs of nodes whose distances are compared, and how many arcs have new weights where few do.
+CHECKED, FEW = 3, 100
+
+
+def postorder(hierarchy: Hierarchy) -> Uint32s:
+    """Return the nodes of a hierarchy in an order that makes the same arcs, those of each subtree side by side.
+
+    The order of its levels makes them, too, but lies so in memory that RoutingKit takes half as long again.
+    """
+    kernel, n = kernels("elimination"), hierarchy.num_nodes
+    above = np.arange(n, dtype=np.int64) - 1
+    above[hierarchy.first_node[:-1]] = hierarchy.parent
+    # Ranks go from below, positions from the top.
+    parent = np.where(above >= 0, n - 1 - above, -1)[::-1].astype(np.int32)
+    size, place = np.empty(n, np.int32), np.empty(n, np.int32)
+    kernel.subtree_sizes(parent, size)
+    kernel.place_in_postorder(parent, size, place)
+    order = np.empty(n, np.uint32)
+    order[place] = hierarchy.node[::-1]
+    return order
+
+
+def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
+    """Time RoutingKit's customization, which is basic, on one core; its Python package has none on several.
+
+    Distances of some pairs are compared after each way of changing weights. Times are those of calls, which take the
+    weights over from Python's numbers, some ten nanoseconds each.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph, prepared.
+    some : numpy.ndarray
+        Arcs whose weights change, where it is not those of all.
+
+    Returns
+    -------
+    dict
+        ``cch_customize_ms``: of all weights; ``cch_some_ms`` and ``cch_few_ms``: of some arcs, and of a hundred of
+        them, which become heavier by 1, or lighter again. Where it cannot be measured only ``cch_customize_error``.
+    """
+    assert graph.hierarchy is not None
+    try:
+        module = RoutingkitCch.load()
+    except QueryError as error:
+        return {"cch_customize_error": str(error)}
+    cch = module.CCH(postorder(graph.hierarchy).data, graph.tail.data, graph.head.data, False)
+    # As `RoutingkitCch` does.
+    weight = np.minimum(graph.weight, RoutingkitCch.LARGEST)
+    weights = weight.tolist()
+    metric, updater = module.CCHMetric(cch, weights), module.CCHMetricPartialUpdater(cch)
+    found: dict[str, Any] = {"cch_customize_ms": median_ms(lambda: metric.reset(weights))}
+    with Solver(PreparedGraph(graph), "dijkstra") as reference:
+        _check(module, metric, reference, weight)
+        for name, arcs in (("some", some), ("few", some[:FEW])):
+            heavier = weight.copy()
+            heavier[arcs] += 1
+            changes = itertools.cycle(
+                [dict(zip(arcs.tolist(), values[arcs].tolist(), strict=True)) for values in (heavier, weight)]
+            )
+
+            def change(changes: Iterator[dict[int, int]] = changes) -> None:
+                updater.apply(metric, next(changes))
+
+            found[f"cch_{name}_ms"] = median_ms(change, 9)
+            # After ten changes the weights are as they were.
+            for expected in (heavier, weight):
+                change()
+                _check(module, metric, reference, expected)
+    return found
+
+
+def _check(module: Any, metric: Any, reference: Solver, weight: Uint32s) -> None:
+    """End the program if distances are not those with some weights."""
+    reference.set_weights(weight)
+    query = module.CCHQuery(metric)
+    for source, target in np.random.default_rng(1).integers(0, reference.graph.num_nodes, (CHECKED, 2)).tolist():
+        distance, result = reference.distance(source, target), query.run(source, target).distance
+        if (UNREACHABLE if result is None else result) != distance and distance <= RoutingkitCch.LARGEST:
+            raise SystemExit(f"wrong distance from {source} to {target}, by RoutingKit")

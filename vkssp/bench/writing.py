@@ -1,0 +1,96 @@
+"""Tables written to files, beside as many bytes that are written plainly."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import Uint32s
+from vkssp.solver import Solver
+
+#: How often each is timed; bytes of a plain write.
+REPETITIONS, PIECE_BYTES = 3, 64 << 20
+
+
+def write(
+    solver: Solver,
+    path: str | Path,
+    sources: npt.NDArray[np.integer[Any]],
+    targets: npt.NDArray[np.integer[Any]],
+    expected: Mapping[int, Uint32s],
+) -> dict[str, Any]:
+    """Time `Solver.write_table`, and writing as many bytes into the same folder, both until the disk has them.
+
+    Parameters
+    ----------
+    solver : Solver
+        What makes the table.
+    path : str or Path
+        Where it is written, a name that ends in .npy; it stays there.
+    sources, targets : numpy.ndarray
+        Nodes.
+    expected : mapping of int to numpy.ndarray
+        All distances from some nodes; rows of these are read from the file and compared.
+
+    Returns
+    -------
+    dict
+        ``bytes``; ``table_s`` and ``plain_s``, medians of ``all_table_s`` and ``all_plain_s``; ``compared``, rows.
+    """
+    solver.write_table(path, sources, targets)  # what makes the rows is kept
+    compared = _compare(path, sources, targets, expected)
+    nbytes = os.path.getsize(path)
+    times: dict[str, list[float]] = {"table": [], "plain": []}
+    # In turns, so that what else the disk has to do counts for both.
+    for _ in range(REPETITIONS):
+        began = time.perf_counter()
+        solver.write_table(path, sources, targets)
+        times["table"].append(time.perf_counter() - began)
+        times["plain"].append(_write_plainly(Path(path).resolve().parent, nbytes))
+    _compare(path, sources, targets, expected)
+    found: dict[str, Any] = {"bytes": nbytes, "compared": compared}
+    for name, seconds in times.items():
+        found |= {f"{name}_s": float(np.median(seconds)), f"all_{name}_s": seconds}
+    return found
+
+
+def _write_plainly(folder: Path, nbytes: int) -> float:
+    """Return the seconds that it takes to write some bytes to a file in a folder, which is removed afterwards."""
+    # Nothing that a file system could make smaller.
+    piece = np.random.default_rng(1).bytes(min(nbytes, PIECE_BYTES))
+    handle, name = tempfile.mkstemp(prefix=".plain.", suffix=".part", dir=folder)
+    try:
+        with os.fdopen(handle, "wb", buffering=0) as stream:
+            began = time.perf_counter()
+            for start in range(0, nbytes, PIECE_BYTES):
+                part = memoryview(piece)[: nbytes - start]
+                while len(part):
+                    part = part[stream.write(part) :]
+            os.fsync(stream.fileno())
+            return time.perf_counter() - began
+    finally:
+        os.unlink(name)
+
+
+def _compare(
+    path: str | Path,
+    sources: npt.NDArray[np.integer[Any]],
+    targets: npt.NDArray[np.integer[Any]],
+    expected: Mapping[int, Uint32s],
+) -> int:
+    """Return how many rows of a file were compared; end the program if one is wrong."""
+    written = np.load(path, mmap_mode="r")
+    if written.shape != (len(sources), len(targets)):
+        raise SystemExit(f"{path} has shape {written.shape}")
+    rows = [place for place, source in enumerate(sources.tolist()) if source in expected]
+    for place in rows:
+        if not np.array_equal(written[place], expected[int(sources[place])][targets]):
+            raise SystemExit(f"wrong distances from {sources[place]} in {path}")
+    return len(rows)
