@@ -9,6 +9,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+const uint AT_ONCE = 4;  // arcs that are looked at without waiting for each other
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 2) readonly restrict buffer Terminals { uvec2 terminals[]; };  // seeds: node, offset
@@ -50,12 +51,18 @@ void main() {
             is_seed = is_seed || (terminals[i].x == position && terminals[i].y == distance);
         }
         uint end = is_seed ? 0 : first_in[position + 1];
-        for (uint k = first_in[position]; k < end; ++k) {
-            uint tail = arcs_in[k].x, before = tail == position ? 0 : marks[tail];
-            if (before != 0 && extend(list[before - 1].y, arcs_in[k].y) == distance) {
-                list[place].z = k;
-                list[place].w = before - 1;
-                break;
+        bool is_hung = false;
+        for (uint k = first_in[position]; k < end && !is_hung; k += AT_ONCE) {
+            uvec2 arcs[AT_ONCE];
+            uint before[AT_ONCE], from[AT_ONCE];
+            for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
+            for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == position ? 0 : marks[arcs[i].x];
+            for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : list[before[i] - 1].y;
+            for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {
+                if (is_hung || from[i] == UNREACHABLE || extend(from[i], arcs[i].y) != distance) continue;
+                list[place].z = k + i;
+                list[place].w = before[i] - 1;
+                is_hung = true;
             }
         }
     }

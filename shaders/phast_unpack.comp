@@ -8,6 +8,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+const uint AT_ONCE = 4;  // supernodes that are looked at without waiting for each other
 // Where the supernodes that have a position in their list begin, for each position; then these, each with the place.
 layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
 
@@ -51,6 +52,19 @@ void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, u
     }
 }
 
+// Over the nodes of a supernode that has the lower end in its list.
+void unpack_over(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
+    Supernode s = supernodes[group];
+    uint column = NONE;
+    for (uint i = 0; i < s.size; ++i) {
+        uint row = first_arc_of(s, i);
+        if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > more.z) continue;
+        if (column == NONE) column = place_of(s, more.y);
+        if (column == NONE) break;
+        replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
+    }
+}
+
 void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
     uint low = arc.x, high = arc.y, depth = more.y;
     uint k = below[low] + lane, end = below[low + 1];
@@ -63,15 +77,20 @@ void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
             replace(arc, more, s.first_node + i, more.x, low_depth, row + s.num_ancestors + place, row + column);
         }
     }
-    for (; k < end; k += lanes) {
-        uint group = below[num_positions + 1 + 2 * k], to_low = below[num_positions + 2 + 2 * k], column = NONE;
-        s = supernodes[group];
-        for (uint i = 0; i < s.size; ++i) {
-            uint row = first_arc_of(s, i);
-            if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > more.z) continue;
-            if (column == NONE) column = place_of(s, depth);
-            if (column == NONE) break;
-            replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
+    for (; k < end; k += AT_ONCE * lanes) {
+        // What most are passed over by, of some of them without waiting for each other.
+        uint group[AT_ONCE], to_low[AT_ONCE], leg[AT_ONCE];
+        for (uint i = 0; i < AT_ONCE; ++i) {
+            uint entry = num_positions + 1 + 2 * min(k + i * lanes, end - 1);
+            group[i] = below[entry];
+            to_low[i] = below[entry + 1];
+        }
+        for (uint i = 0; i < AT_ONCE; ++i) {
+            uint word = 2 * (supernodes[group[i]].first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
+            leg[i] = supernodes[group[i]].size > 1 ? 0 : weight[word];
+        }
+        for (uint i = 0; i < AT_ONCE && k + i * lanes < end; ++i) {
+            if (leg[i] <= more.z) unpack_over(arc, more, low_depth, group[i], to_low[i]);
         }
     }
 }
