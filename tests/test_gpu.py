@@ -21,7 +21,8 @@ from vkssp.gpu.buffer import STAGING_BYTES, Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, array, ffi, struct
 from vkssp.gpu.instance import DeviceInfo, choose, list_devices
-from vkssp.gpu.kernel import Kernel, pipeline_cache
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.pipeline import pipeline_cache
 from vkssp.gpu.recording import Recording, Timestamps
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import Instance, choose, describe, queue_family, transfer_family
+from vkssp.gpu.pipeline import Pipelines
 from vkssp.gpu.resource import Resource
 
 #: Environment variable that chooses the device where the caller does not.
@@ -30,6 +31,8 @@ class Device(Resource):
         What was opened.
     lock : threading.Lock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
+    pipelines : Pipelines
+        What has been compiled for the device.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class Device(Resource):
             self._instance.close()
             raise
         super().__init__()
+        self.pipelines = Pipelines(self)  # older than all that works with them, and so closed after it
         self.limits = self.info.limits
         self.queue = self._queue(self.family)
         self.transfer_queue = self._queue(self.transfer_family)
