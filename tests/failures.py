@@ -12,6 +12,8 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, ffi
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.resource import Resource
+from vkssp.solvers.customized import CustomizedHierarchy
+from vkssp.solvers.topology import topologies
 
 
 def check_pipelines(device: Device) -> None:
@@ -20,6 +22,15 @@ def check_pipelines(device: Device) -> None:
     assert {(made.program, holder) for made in device.pipelines.all for holder in made.holders} == kernels
     for made in device.pipelines.all:
         assert made.is_made or all(handle[0] == ffi.NULL for handle in made._handles.values())
+
+
+def check_topologies(device: Device) -> None:
+    """Check that the hierarchies on a device are those that somebody holds, and each is there once."""
+    hierarchies = {part._made: part for part in _all(device) if isinstance(part, CustomizedHierarchy)}
+    there = topologies(device).all
+    assert sorted(holder for topology in there for holder in topology.holders) == sorted(hierarchies)
+    for topology in there:
+        assert topology.holders and {hierarchies[holder]._topology for holder in topology.holders} == {topology}
 
 
 def _all(resource: Resource) -> Iterator[Resource]:
@@ -74,4 +85,5 @@ def _fail_each(
             countdown[0] = 0
             assert set(device._owned) == owned
             check_pipelines(device)
+            check_topologies(device)
     return failures

@@ -31,8 +31,10 @@ class Device(Resource):
         What was opened.
     lock : threading.Lock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
+    kept : Resource
+        Owns what all on the device share.
     pipelines : Pipelines
-        What has been compiled for the device.
+        What has been compiled for the device, one of these things.
 
     Raises
     ------
@@ -56,7 +58,8 @@ class Device(Resource):
             self._instance.close()
             raise
         super().__init__()
-        self.pipelines = Pipelines(self)  # older than all that works with them, and so closed after it
+        self.kept = Resource(self)  # older than all that works with what is kept there, and so closed after it
+        self.pipelines = Pipelines(self)
         self.limits = self.info.limits
         self.queue = self._queue(self.family)
         self.transfer_queue = self._queue(self.transfer_family)

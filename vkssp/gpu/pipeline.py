@@ -208,7 +208,7 @@ class Pipelines(Resource):
     """
 
     def __init__(self, device: Device) -> None:
-        super().__init__(device)
+        super().__init__(device.kept)
         self.device = device
         self._lock = threading.Lock()
         self._made_for: dict[Program, Pipeline] = {}
