@@ -15,7 +15,10 @@ from tests.test_device_memory import record_needs
 from tests.test_threads import at_once
 from vkssp import DeviceError, Graph, Solver, prepare
 from vkssp.generate import road_grid
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording
+from vkssp.gpu.resource import Resource
 from vkssp.solvers.customized import bytes_of
 from vkssp.solvers.phast import hierarchy_of
 from vkssp.solvers.topology import Topology, topologies
@@ -183,10 +186,14 @@ def test_who_waits_for_an_upload_that_fails_does_it(
 ) -> None:
     first, second = metrics(8, 2)
     make, began, go_on = Topology._make, threading.Event(), threading.Event()
+    with Solver(first, device=device) as solver:
+        taken = topology_of(solver).memory_bytes
     before = device.memory_bytes
     trouble: list[BaseException] = []
+    uploading: list[Topology] = []
 
     def failing(self: Topology, graph: Graph) -> None:
+        uploading.append(self)
         make(self, graph)
         if threading.current_thread() is thread:
             began.set()
@@ -201,6 +208,7 @@ def test_who_waits_for_an_upload_that_fails_does_it(
 
     def wait_and_ask() -> None:
         with Solver(second, device=device) as solver:
+            assert topology_of(solver).memory_bytes == taken, "once"
             ask(solver)
 
     monkeypatch.setattr(Topology, "_make", failing)
@@ -212,11 +220,13 @@ def test_who_waits_for_an_upload_that_fails_does_it(
     while len(topologies(device).all[0].holders) < 3:
         waiting.join(0.01)
         assert waiting.is_alive()
+    waiting.join(0.1)
+    assert len(uploading) == 1
     go_on.set()
     for one in (thread, waiting):
         one.join(60)
         assert not one.is_alive()
-    assert trouble == [error]
+    assert trouble == [error] and len({*uploading}) == 1 < len(uploading) == 2
     assert device.memory_bytes == before and not topologies(device).all
 
 
@@ -233,13 +243,25 @@ def test_whatever_fails_while_another_metric_is_there(device: Device, monkeypatc
         ask(there)
 
 
-def test_a_device_that_is_closed_first() -> None:
+def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What metrics share goes after all that the device may be at work with."""
     opened = Device()
-    solvers: list[Any] = [Solver(graph, device=opened) for graph in metrics(5, 2)]
+    solvers = [Solver(graph, device=opened) for graph in metrics(5, 2)]
     solvers[0].distances(0)
     shared = topology_of(solvers[0])
+    released: list[Resource] = []
+    for kind in (Buffer, Recording):
+        release = kind._release
+
+        def noted(self: Any, release: Any = release) -> None:
+            released.append(self)
+            release(self)
+
+        monkeypatch.setattr(kind, "_release", noted)
     opened.close()
     assert shared.closed
+    last = max(place for place, part in enumerate(released) if isinstance(part, Recording))
+    assert released.index(shared.supernodes) > last > 3
     for solver in solvers:
         solver.close()
     with pytest.raises(DeviceError, match="has been closed; open another"):

@@ -191,10 +191,10 @@ class Pipeline(Resource):
             )
 
     def _destroy(self, kind: str) -> None:
-        made = self._handles[kind]
-        if made[0] != ffi.NULL:
-            getattr(lib, f"vkDestroy{kind}")(self.device.handle, made[0], ffi.NULL)
-            made[0] = ffi.NULL
+        handle = self._handles[kind][0]
+        if handle != ffi.NULL:
+            self._handles[kind][0] = ffi.NULL  # before, so that nothing is destroyed twice
+            getattr(lib, f"vkDestroy{kind}")(self.device.handle, handle, ffi.NULL)
 
     def _release(self) -> None:
         for kind in reversed(self._handles):
