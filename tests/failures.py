@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 
 import pytest
 
-from vkssp.gpu import buffer, kernel, recording
+from vkssp.gpu import buffer, kernel, pipeline, recording
 from vkssp.gpu.device import Device
-from vkssp.gpu.ffi import VulkanError
+from vkssp.gpu.ffi import VulkanError, ffi
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.resource import Resource
+from vkssp.solvers.customized import CustomizedHierarchy
+from vkssp.solvers.topology import topologies
 
 
-def fail_each_call(device: Device, monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int:
+def check_pipelines(device: Device) -> None:
+    """Check that open kernels hold pipelines, nobody else does, and nothing is left of those that were not made."""
+    kernels = {(part._program, part._made) for part in _all(device) if isinstance(part, Kernel)}
+    assert {(made.program, holder) for made in device.pipelines.all for holder in made.holders} == kernels
+    for made in device.pipelines.all:
+        assert made.is_made or all(handle[0] == ffi.NULL for handle in made._handles.values())
+
+
+def check_topologies(device: Device) -> None:
+    """Check that the hierarchies on a device are those that somebody holds, and each is there once."""
+    hierarchies = {part._made: part for part in _all(device) if isinstance(part, CustomizedHierarchy)}
+    there = topologies(device).all
+    assert sorted(holder for topology in there for holder in topology.holders) == sorted(hierarchies)
+    for topology in there:
+        assert topology.holders and {hierarchies[holder]._topology for holder in topology.holders} == {topology}
+
+
+def _all(resource: Resource) -> Iterator[Resource]:
+    for owned in resource._owned.values():
+        yield owned
+        yield from _all(owned)
+
+
+def fail_each_call(
+    device: Device, monkeypatch: pytest.MonkeyPatch, run: Callable[[], object], *, compiles: bool = True
+) -> int:
     """Let each call to the driver that a run makes fail once; return how many there are.
 
-    The error must be the driver's own, and all that was made by then must be given back.
+    The error must be the driver's own, and all that was made by then must be given back. Pipelines are there already
+    while the other calls fail, and then made anew in each run, unless it compiles nothing.
     """
+    failures = _fail_each(device, monkeypatch, run, (kernel, recording, buffer))
+    if not compiles:
+        return failures
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "MOST_UNUSED", 0)
+        compiling = _fail_each(device, patch, run, (pipeline,))
+    assert compiling > 0, "all pipelines were there"
+    return failures + compiling
+
+
+def _fail_each(
+    device: Device, monkeypatch: pytest.MonkeyPatch, run: Callable[[], object], modules: Sequence[ModuleType]
+) -> int:
     countdown = [0]
 
     def failing(original: Callable[..., object]) -> Callable[..., object]:
@@ -27,21 +71,23 @@ def fail_each_call(device: Device, monkeypatch: pytest.MonkeyPatch, run: Callabl
 
         return call
 
-    owned = set(device._owned)
-    for module in (kernel, recording, buffer):
-        for name in ("create", "call"):
-            monkeypatch.setattr(module, name, failing(getattr(module, name)))
-    failures = 0
-    for moment in range(1, 1000):
-        countdown[0] = moment
-        try:
-            run()
-        except VulkanError as error:
-            assert error.code == -2
-            failures += 1
-        else:
-            if countdown[0] > 0:
-                break
-        countdown[0] = 0
-        assert set(device._owned) == owned
+    owned, failures = set(device._owned), 0
+    with monkeypatch.context() as patch:
+        for module in modules:
+            for name in ("create", "call"):
+                patch.setattr(module, name, failing(getattr(module, name)))
+        for moment in range(1, 1000):
+            countdown[0] = moment
+            try:
+                run()
+            except VulkanError as error:
+                assert error.code == -2
+                failures += 1
+            else:
+                if countdown[0] > 0:
+                    break
+            countdown[0] = 0
+            assert set(device._owned) == owned
+            check_pipelines(device)
+            check_topologies(device)
     return failures

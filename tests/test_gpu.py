@@ -21,7 +21,8 @@ from vkssp.gpu.buffer import STAGING_BYTES, Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, array, ffi, struct
 from vkssp.gpu.instance import DeviceInfo, choose, list_devices
-from vkssp.gpu.kernel import Kernel, pipeline_cache
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.pipeline import pipeline_cache
 from vkssp.gpu.recording import Recording, Timestamps
 
 
@@ -342,18 +343,20 @@ def _resident() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory in use from /proc")
-def test_nothing_leaks_over_hundreds_of_rounds() -> None:
+@pytest.mark.parametrize(("is_shared", "count"), [(False, 40), (True, 300)])
+def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, count: int) -> None:
+    """With a device for each round, and on one that keeps what all of them need."""
     graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
 
     def rounds(count: int) -> tuple[int, int, int]:
         for _ in range(count):
-            with Solver(graph) as solver:
+            with Solver(graph, device=device if is_shared else None) as solver:
                 assert solver.distances(0).tolist() == [0, 3, 7]
         return _resident(), len(os.listdir("/proc/self/fd")), threading.active_count()
 
-    before = rounds(100)
+    before = rounds(count)
     structs = len(vkffi._children)
-    after = rounds(300)
+    after = rounds(3 * count)
     assert after[1:] == before[1:], "open files and threads"
     assert len(vkffi._children) <= structs, "structs kept alive"
     # The driver's own caches breathe; a buffer or a pipeline left over each round would be tens of megabytes.

@@ -7,10 +7,8 @@ import pytest
 
 from tests.graphs import make_solver
 from vkssp import Graph
-from vkssp.gpu import kernel
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.gpu.ffi import lib
 from vkssp.gpu.recording import Recording
 from vkssp.solvers import loop
 
@@ -76,29 +74,3 @@ def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, mon
 
         monkeypatch.setattr(Buffer, "_release", checked)
     assert "the distances" in freed and len(freed) > 4
-
-
-@pytest.mark.parametrize("function", ["vkCreateShaderModule", "vkCreateComputePipelines"])
-def test_an_interrupt_while_a_kernel_is_compiled_leaks_nothing(
-    device: Device, monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
-    original, destroyed = kernel.call, []
-
-    def interrupted(name: str, *arguments: object, allow: tuple[int, ...] = ()) -> int:
-        code = original(name, *arguments, allow=allow)
-        if name == function:
-            raise KeyboardInterrupt
-        return code
-
-    class Counted:
-        def __getattr__(self, name: str) -> object:
-            if name.startswith("vkDestroy"):
-                destroyed.append(name)
-            return getattr(lib, name)
-
-    monkeypatch.setattr(kernel, "call", interrupted)
-    monkeypatch.setattr(kernel, "lib", Counted())
-    with pytest.raises(KeyboardInterrupt):
-        make_solver(PATH, "near_far", device)
-    assert "vkDestroyShaderModule" in destroyed
-    assert ("vkDestroyPipeline" in destroyed) == (function == "vkCreateComputePipelines")

@@ -9,6 +9,7 @@ from typing import Any
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import Instance, choose, describe, queue_family, transfer_family
+from vkssp.gpu.pipeline import Pipelines
 from vkssp.gpu.resource import Resource
 
 #: Environment variable that chooses the device where the caller does not.
@@ -30,6 +31,10 @@ class Device(Resource):
         What was opened.
     lock : threading.Lock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
+    kept : Resource
+        Owns what all on the device share.
+    pipelines : Pipelines
+        What has been compiled for the device, one of these things.
 
     Raises
     ------
@@ -53,6 +58,8 @@ class Device(Resource):
             self._instance.close()
             raise
         super().__init__()
+        self.kept = Resource(self)  # older than all that works with what is kept there, and so closed after it
+        self.pipelines = Pipelines(self)
         self.limits = self.info.limits
         self.queue = self._queue(self.family)
         self.transfer_queue = self._queue(self.transfer_family)

@@ -113,7 +113,7 @@ class Phast(Resource):
             self._num_positions = prepared.hierarchy.num_nodes
             if reason := unfit(self._device, prepared.hierarchy):
                 raise DeviceError(reason)
-            needed = graph.missing("hierarchy", bytes_of(prepared.hierarchy, prepared.graph.num_arcs))
+            needed = graph.missing("hierarchy", bytes_of(self._device, prepared.hierarchy, prepared.graph))
             needed += 4 * self._num_positions + (8 * prepared.num_nodes if prepared.contracted else 0)
             self._device.require(needed, f"{self.NAME} on this graph")
             self._hierarchy = hierarchy_of(graph)
