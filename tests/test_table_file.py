@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +19,9 @@ from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, Solver, r
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 from vkssp.routing import table_file
+from vkssp.routing.ends_file import read_ends
 from vkssp.routing.table import Block, Table, table_of_nodes
-from vkssp.routing.table_file import read_ends, write_table
+from vkssp.routing.table_file import write_table
 
 PLACES = [(42.5075, 1.5218), (42.5430, 1.7340), (42.55, 1.52)]
 
@@ -266,3 +272,45 @@ def test_the_command(andorra_path: Path, tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit, match="2"):
         main([*base, "--output", str(output), "--metrics", "duration,fuel"])
     assert "choose some of duration, distance, weight" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", table_file.ENDINGS)
+def test_blocks_are_written_while_others_are_made(tmp_path: Path, ending: str) -> None:
+    """In order, by one thread; what goes wrong on either side ends both, and leaves no file."""
+    values = np.arange(60, dtype=np.uint32).reshape(12, 5)
+
+    def blocks(fails_at: int) -> Iterator[Block]:
+        for row in range(12):
+            if row == fails_at:
+                raise QueryError("no more rows")
+            yield {"weight": values[row : row + 1].copy()}
+
+    path = tmp_path / f"t{ending}"
+    with pytest.raises(QueryError, match="no more rows"):
+        write_table(path, Table((12, 5), ("weight",), lambda: blocks(7)))
+    assert not list(tmp_path.iterdir())
+    assert write_table(path, Table((12, 5), ("weight",), lambda: blocks(12))) == 60
+    if ending == ".npy":
+        assert np.array_equal(np.load(path), values)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-table")]
+
+
+def test_a_disk_that_is_full_ends_the_making_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def blocks() -> Iterator[Block]:
+        for row in range(50):
+            made.append(row)
+            yield {"weight": np.zeros((1, 3), np.uint32)}
+
+    @contextmanager
+    def full(*arguments: Any) -> Iterator[Any]:
+        def write(block: Block) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        yield write
+
+    monkeypatch.setattr(table_file, "_npy", full)
+    with pytest.raises(FormatError, match="No space left"):
+        write_table(tmp_path / "t.npy", Table((50, 3), ("weight",), blocks))
+    assert len(made) < 5 and not list(tmp_path.iterdir())

@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Find the nearest source of each node, and write it."""
     from vkssp.routing.assignment_file import check_assignment_ending, write_nodes
+    from vkssp.routing.ends_file import read_ends
     from vkssp.routing.metric import unit_of
     from vkssp.routing.router import Router
-    from vkssp.routing.table_file import read_ends
     from vkssp.solver import Solver
 
     check_assignment_ending(args.output)

@@ -25,9 +25,9 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from vkssp.routing.ends_file import Ends
     from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.router import Router
-    from vkssp.routing.table_file import Ends
 
 SUMMARY = "find what can be reached from a place within some times"
 
@@ -138,7 +138,7 @@ def _write_each(
 
 
 def _places(args: argparse.Namespace) -> Ends:
-    from vkssp.routing.table_file import read_ends
+    from vkssp.routing.ends_file import read_ends
 
     if args.map is not None or args.output is None:
         raise QueryError("--places needs --output and has no --map; give --output FILE.geojson, or one place by --from")

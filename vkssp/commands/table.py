@@ -82,9 +82,10 @@ def run(args: argparse.Namespace) -> Result:
     import numpy as np
 
     from vkssp.pool import SolverPool, solver_on
+    from vkssp.routing.ends_file import read_ends
     from vkssp.routing.router import Router
     from vkssp.routing.table import table_of_nodes
-    from vkssp.routing.table_file import check_ending, read_ends
+    from vkssp.routing.table_file import check_ending
 
     check_ending(args.output)
     check_outputs(args)

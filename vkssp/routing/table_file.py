@@ -1,12 +1,12 @@
-"""Tables in files, written row by row as they are made, and the files that say between what."""
+"""Tables in files, written row by row as they are made."""
 
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,144 +14,21 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, QueryError
-from vkssp.routing.geojson import read_json
-from vkssp.routing.places import LatLon
 from vkssp.routing.table import DTYPES, Block, Table
 from vkssp.storage import ZARR, ZARR_MARKS, atomic_folder, atomic_write
 
 if TYPE_CHECKING:
-    from _csv import Reader
+    pass
 
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
 #: Bytes of a chunk of rows in a .zarr folder.
 _CHUNK_BYTES = 16 << 20
+# Blocks that are there beside the one that is written.
+_WAITING_BLOCKS = 1
 #: Columns of a table in a file.
 COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Sources or targets of a table, as a file has them.
-
-    Attributes
-    ----------
-    places : list of (float, float) or None
-        Latitude and longitude in degrees; None where the file has nodes.
-    nodes : numpy.ndarray or None
-        Node ids, int64; None where the file has places.
-    ids : list of int or list of str
-        What they are called; their numbers from 0 where the file has no names for places, the nodes' ids for nodes.
-    """
-
-    places: list[LatLon] | None
-    nodes: npt.NDArray[np.int64] | None
-    ids: list[int] | list[str]
-
-
-def read_ends(path: str | Path) -> Ends:
-    """Read places or nodes from a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        Comma-separated values with a line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and
-        perhaps ``id``; or just an integer in each line, a node. GeoJSON (.json, .geojson) of points, with their ``id``
-        or a property of that name. A NumPy array (.npy) of integers, which are nodes, or of shape (k, 2), of latitudes
-        and longitudes.
-
-    Raises
-    ------
-    FormatError
-        If it is missing, or nothing of the kind, or there is nothing in it.
-    """
-    readers = {".npy": _from_npy, ".json": _from_geojson, ".geojson": _from_geojson}
-    try:
-        ends = readers.get(Path(path).suffix.lower(), _from_csv)(path)
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
-    except OverflowError as error:
-        raise FormatError(f"{path} holds no places or nodes that can be read ({error})") from None
-    if not ends.ids:
-        raise FormatError(f"{path} has no places or nodes in it; give at least one")
-    return ends
-
-
-def _from_npy(path: str | Path) -> Ends:
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise FormatError(f"{path} is no NumPy array ({error})") from None
-    if isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu":
-        nodes = array.astype(np.int64)
-        return Ends(None, nodes, nodes.tolist())
-    if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf":
-        return Ends([(float(lat), float(lon)) for lat, lon in array.tolist()], None, list(range(len(array))))
-    raise FormatError(f"{path} holds neither integers, for nodes, nor two columns of latitude and longitude")
-
-
-def _from_geojson(path: str | Path) -> Ends:
-    content = read_json(path)
-    features = content.get("features", [content]) if isinstance(content, dict) else None
-    places, ids = [], []
-    for number, feature in enumerate(features if isinstance(features, list) else [None]):
-        try:
-            geometry = feature.get("geometry", feature)
-            if geometry["type"] != "Point":
-                raise ValueError
-            lon, lat = map(float, geometry["coordinates"][:2])
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise FormatError(f"{path}: feature {number} is no GeoJSON point; give points, lon,lat each") from None
-        places.append((lat, lon))
-        name = feature.get("id", (feature.get("properties") or {}).get("id"))
-        ids.append(number if name is None else name)
-    return Ends(places, None, _named(ids))
-
-
-def _from_csv(path: str | Path) -> Ends:
-    with csv_lines(path) as lines:
-        return _from_lines(path, lines)
-
-
-def _from_lines(path: str | Path, lines: Reader) -> Ends:
-    first = [word.strip() for word in next(lines, [])]
-    header = [word.lower() for word in first]
-    if len(first) == 1 and first[0].lstrip("+-").isdigit():
-        columns, rows = ["node"], [(1, first)]
-    else:
-        columns = ["node"] if "node" in header else ["lat", "lon"]
-        if not set(columns) <= set(header):
-            raise FormatError(f"{path} has no columns lat,lon or node in its first line; name them")
-        rows = []
-    rows += [(lines.line_num, line) for line in lines if line]
-    at = [header.index(name) for name in columns] if not rows or rows[0][1] is not first else [0]
-    read: type[int] | type[float] = int if columns == ["node"] else float
-    values = []
-    for number, line in rows:
-        try:
-            values.append([read(line[place]) for place in at])
-            if not all(map(math.isfinite, values[-1])):
-                raise ValueError
-        except (ValueError, IndexError):
-            what = "a node id" if read is int else "a latitude and a longitude"
-            raise FormatError(f"{path}, line {number}: {','.join(line)[:60]!r} has not {what}") from None
-    ids = None
-    if "id" in header:
-        ids = _named([line[header.index("id")] if len(line) > header.index("id") else "" for _, line in rows])
-    if read is int:
-        nodes = np.array([value[0] for value in values], np.int64)
-        return Ends(None, nodes, ids or nodes.tolist())
-    places = [(float(lat), float(lon)) for lat, lon in values]
-    return Ends(places, None, ids or list(range(len(places))))
-
-
-def _named(ids: Sequence[Any]) -> list[int] | list[str]:
-    """Return names as numbers where all of them are, else as texts."""
-    if all(isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**63 for name in ids):
-        return list(ids)
-    return [str(name) for name in ids]
 
 
 def check_ending(path: str | Path) -> None:
@@ -247,13 +124,32 @@ def write_table(
         writers[suffix](opened, table, rows, columns) as write,
         tqdm(total=len(rows), unit=" rows", delay=1.0, disable=not progress, leave=False) as bar,
     ):
-        for block in table:
-            count = len(next(iter(block.values())))
-            write(block)
-            name = table.metrics[0]
-            reached += count * len(columns) - int(np.count_nonzero(_missing(name, block[name])))
+        for count, found in _written(table, write):
+            reached += found
             bar.update(count)
     return reached
+
+
+def _written(table: Table, write: Callable[[Block], None]) -> Iterator[tuple[int, int]]:
+    """Write the blocks of a table; yield rows and pairs of each. While one is written others are made."""
+    name = table.metrics[0]
+
+    def take(block: Block) -> tuple[int, int]:
+        write(block)
+        return len(block[name]), int(np.count_nonzero(~_missing(name, block[name])))
+
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        waiting: deque[Future[tuple[int, int]]] = deque()
+        try:
+            for block in table:
+                waiting.append(thread.submit(take, block))
+                if len(waiting) > _WAITING_BLOCKS:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
 
 
 def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
