@@ -1,5 +1,6 @@
 // Once all arcs have been replaced: hangs the nodes of shortest ways on the one before them, by the first of their
-// incoming arcs that fits, as path_hang.comp does with all nodes; and leaves nothing behind in marks[]. One workgroup.
+// incoming arcs that fits, as path_hang.comp does with all nodes; and leaves nothing behind in marks[]. A dispatch for
+// each step: nodes, arcs, marks.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -18,63 +19,61 @@ layout(push_constant) uniform Push {
     uint most;
     uint num_positions;
     uint num_seeds;
+    uint step;
 };
 
-shared uint found;
+// Keeps the node that an arc leads to, once.
+void keep_head(uint i) {
+    uvec4 arc = list[most + 2 * i];
+    uint head = arc.z % 2 == 0 ? arc.y : arc.x;
+    if (marks[head] != 0 || atomicCompSwap(marks[head], 0, NONE) != 0) return;
+    uint place = atomicAdd(num_found, 1);
+    if (place >= most) return;
+    list[place] = uvec4(head, arc.w + list[most + 2 * i + 1].z, NONE, place);
+    atomicExchange(marks[head], place + 1);
+}
+
+void hang(uint place) {
+    uint position = list[place].x, distance = list[place].y;
+    bool is_over = false;
+    for (uint i = 0; i < num_seeds; ++i) {
+        is_over = is_over || (terminals[i].x == position && terminals[i].y == distance);
+    }
+    uint end = first_in[position + 1];
+    for (uint k = first_in[position]; k < end && !is_over; k += AT_ONCE) {
+        uvec2 arcs[AT_ONCE];
+        uint before[AT_ONCE], from[AT_ONCE];
+        for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
+        for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == position ? 0 : marks[arcs[i].x];
+        for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : list[before[i] - 1].y;
+        for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {
+            if (is_over || from[i] == UNREACHABLE || extend(from[i], arcs[i].y) != distance) continue;
+            list[place].z = k + i;
+            list[place].w = before[i] - 1;
+            is_over = true;
+        }
+    }
+}
 
 void main() {
-    uint lid = gl_LocalInvocationIndex, rounds = 0, num_arcs = num_items;
-    if (num_arcs <= most && next_item < num_arcs) return;
-    if (lid == 0) found = num_found;
-    barrier();
-    if (num_arcs <= most) {
-        for (uint i = lid; i < num_arcs; i += WORKGROUP_SIZE) {
-            uvec4 arc = list[most + 2 * i];
-            uint head = arc.z % 2 == 0 ? arc.y : arc.x;
-            if (marks[head] != 0 || atomicCompSwap(marks[head], 0, NONE) != 0) continue;
-            uint place = atomicAdd(found, 1);
-            if (place >= most) break;
-            list[place] = uvec4(head, arc.w + list[most + 2 * i + 1].z, NONE, place);
-            atomicExchange(marks[head], place + 1);
-        }
-    }
-    memoryBarrierBuffer();
-    barrier();
-    if (num_arcs > most || found > most) {
-        if (lid == 0) done = 2;
+    uint first = gl_GlobalInvocationID.x, stride = gl_NumWorkGroups.x * WORKGROUP_SIZE, rounds = 0;
+    bool fits = num_items <= most && has_no_room == 0;
+    if (fits && is_split == 0 && next_item < num_items) return;  // there is more to replace
+    if (step == 0) {
+        for (uint i = first; i < num_items && fits; i += stride) keep_head(i);
+    } else if (!fits || num_found > most) {
+        if (first == 0) done = 2;
         return;
     }
-    for (uint place = lid; place < found; place += WORKGROUP_SIZE) {
-        uint position = list[place].x, distance = list[place].y;
-        bool is_seed = false;
-        for (uint i = 0; i < num_seeds; ++i) {
-            is_seed = is_seed || (terminals[i].x == position && terminals[i].y == distance);
-        }
-        uint end = is_seed ? 0 : first_in[position + 1];
-        bool is_hung = false;
-        for (uint k = first_in[position]; k < end && !is_hung; k += AT_ONCE) {
-            uvec2 arcs[AT_ONCE];
-            uint before[AT_ONCE], from[AT_ONCE];
-            for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
-            for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == position ? 0 : marks[arcs[i].x];
-            for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : list[before[i] - 1].y;
-            for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {
-                if (is_hung || from[i] == UNREACHABLE || extend(from[i], arcs[i].y) != distance) continue;
-                list[place].z = k + i;
-                list[place].w = before[i] - 1;
-                is_hung = true;
-            }
-        }
+    if (step == 1) {
+        for (uint place = first; place < num_found; place += stride) hang(place);
     }
-    memoryBarrierBuffer();
-    barrier();
-    for (uint place = lid; place < found; place += WORKGROUP_SIZE) marks[list[place].x] = 0;
-    for (uint i = lid; i < num_arcs; i += WORKGROUP_SIZE) marks[num_positions + list[most + 2 * i].z / 32] = 0;
+    if (step == 2) {
+        for (uint place = first; place < num_found; place += stride) marks[list[place].x] = 0;
+        for (uint i = first; i < num_items; i += stride) marks[num_positions + list[most + 2 * i].z / 32] = 0;
+        if (first == 0) atomicMax(done, 1);
+    }
     // Where loops are ended before their time, see check_loops in loop.glsl, nothing that was done here is sure.
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
     if (rounds < 2) atomicMax(done, 2);
-    if (lid == 0) {
-        num_found = found;
-        atomicMax(done, 1);
-    }
 }

@@ -23,6 +23,7 @@ layout(push_constant) uniform Push {
 
 // Of the nodes of each depth on both ways: distances; supernodes, and whether they lie on a shortest way.
 shared uint distance_at[2 * HEIGHT], supernode_at[2 * HEIGHT];
+shared uint items;  // arcs found
 const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
 
 uint depth_of(uint position) {
@@ -37,7 +38,7 @@ bool fits(uint near, uint word, uint far) {
 void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
     // No arc comes here twice for a pair, and those of other pairs are not worth waiting for.
     atomicOr(marks[num_positions + word / 32], 1 << word % 32);
-    put_arc(uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
+    put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
 }
 
 void main() {

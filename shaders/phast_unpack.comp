@@ -1,5 +1,5 @@
-// Replaces the arcs of ways through the hierarchy by those below them that are as short together, all of them, until only
-// arcs of the graph are left. One workgroup, which does in a round what the one before found.
+// Replaces the arcs of ways through the hierarchy by those below them, until only arcs of the graph are left or there are
+// enough for many workgroups, see phast_unpack_many.comp. One workgroup, which does in a round what the one before found.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -8,102 +8,25 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-const uint AT_ONCE = 4;  // supernodes that are looked at without waiting for each other
-// Where the supernodes that have a position in their list begin, for each position; then these, each with the place.
-layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
+#include "unpack_over.glsl"
 
-layout(push_constant) uniform Push {
-    uint most;
-    uint num_positions;
-    uint rounds;  // of this dispatch
-};
+shared uint items;
 
-// The place of the ancestor of some depth in a list, NONE where it is not there.
-uint place_of(Supernode s, uint depth) {
-    uint low = s.first_ancestor, end = low + s.num_ancestors, high = end;
-    while (low < high) {
-        uint middle = (low + high) / 2, there = ancestor_depth[middle];
-        if (there == depth) return middle - s.first_ancestor;
-        if (there < depth) low = middle + 1;
-        else high = middle;
-    }
-    return NONE;
-}
-
-// Whether an arc was not known yet.
-bool is_first(uint word) {
-    uint bit = 1 << word % 32;
-    return (atomicOr(marks[num_positions + word / 32], bit) & bit) == 0;
-}
-
-// An arc, and a node below both of its ends: the arcs that join it to them.
-void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, uint to_low, uint to_high) {
-    bool is_up = arc.z % 2 == 0;
-    uint fall = 2 * (is_up ? to_low : to_high) + 1, rise = 2 * (is_up ? to_high : to_low), length = more.z;
-    uint first = weight[fall], second = weight[rise];
-    if (first > length || second != length - first) return;
-    bool is_first_fall = is_first(fall), is_first_rise = is_first(rise);
-    uint begin_depth = is_up ? low_depth : more.y, end_depth = is_up ? more.y : low_depth;
-    if (is_first_fall) {
-        put_arc(uvec4(position, is_up ? arc.x : arc.y, fall, arc.w), uvec4(group, begin_depth, first, 0), most);
-    }
-    if (is_first_rise) {
-        put_arc(uvec4(position, is_up ? arc.y : arc.x, rise, arc.w + first), uvec4(group, end_depth, second, 0), most);
-    }
-}
-
-// Over the nodes of a supernode that has the lower end in its list.
-void unpack_over(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
-    Supernode s = supernodes[group];
-    uint column = NONE;
-    for (uint i = 0; i < s.size; ++i) {
-        uint row = first_arc_of(s, i);
-        if (weight[2 * (row + to_low) + (arc.z % 2 == 0 ? 1 : 0)] > more.z) continue;
-        if (column == NONE) column = place_of(s, more.y);
-        if (column == NONE) break;
-        replace(arc, more, s.first_node + i, group, low_depth, row + to_low, row + column);
-    }
-}
-
-void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
-    uint low = arc.x, high = arc.y, depth = more.y;
-    uint k = below[low] + lane, end = below[low + 1];
-    Supernode s = supernodes[more.x];
-    uint place = low - s.first_node, low_depth = s.depth + place;
-    if (place + 1 + lane < s.size) {
-        uint column = high >= s.first_node ? s.num_ancestors + high - s.first_node : place_of(s, depth);
-        for (uint i = place + 1 + lane; i < s.size; i += lanes) {
-            uint row = first_arc_of(s, i);
-            replace(arc, more, s.first_node + i, more.x, low_depth, row + s.num_ancestors + place, row + column);
-        }
-    }
-    for (; k < end; k += AT_ONCE * lanes) {
-        // What most are passed over by, of some of them without waiting for each other.
-        uint group[AT_ONCE], to_low[AT_ONCE], leg[AT_ONCE];
-        for (uint i = 0; i < AT_ONCE; ++i) {
-            uint entry = num_positions + 1 + 2 * min(k + i * lanes, end - 1);
-            group[i] = below[entry];
-            to_low[i] = below[entry + 1];
-        }
-        for (uint i = 0; i < AT_ONCE; ++i) {
-            uint word = 2 * (supernodes[group[i]].first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
-            leg[i] = supernodes[group[i]].size > 1 ? 0 : weight[word];
-        }
-        for (uint i = 0; i < AT_ONCE && k + i * lanes < end; ++i) {
-            if (leg[i] <= more.z) unpack_over(arc, more, low_depth, group[i], to_low[i]);
-        }
-    }
+uint find_arcs(uint count) {
+    return atomicAdd(items, count);
 }
 
 void main() {
-    uint lid = gl_LocalInvocationIndex, begin = next_item;
+    uint lid = gl_LocalInvocationIndex, begin = next_item, end = begin;
+    if (is_split != 0) return;
     if (lid == 0) items = num_items;
     for (uint i = 0; i < rounds; ++i) {
         memoryBarrierBuffer();
         barrier();
-        uint end = min(min(items, most), begin + WORKGROUP_SIZE);
+        end = min(items, most);
         barrier();  // nobody may add to these who has yet to see all look at them
-        if (begin == end) break;
+        if (begin == end || end - begin >= enough) break;
+        end = min(end, begin + WORKGROUP_SIZE);
         uint lanes = WORKGROUP_SIZE / (end - begin), item = begin + lid / lanes;
         if (item < end) unpack(list[most + 2 * item], list[most + 2 * item + 1], lid % lanes, lanes);
         begin = end;
@@ -112,6 +35,8 @@ void main() {
     if (lid == 0) {
         num_items = items;
         next_item = begin;
+        split_end = min(items, most);
+        is_split = uint(split_end - begin >= enough);
     }
     check_loops();
 }

@@ -7,7 +7,10 @@ layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     uint num_items;  // arcs found
     uint next_item;  // arcs replaced
     uint num_found;  // nodes found
-    uint unused[4];
+    uint is_split;   // whether many workgroups go on with the arcs from next_item to split_end
+    uint split_end;
+    uint has_no_room;
+    uint unused;
     // Nodes: position, distance, the arc that it hangs on, the place of that arc's tail. From `most` on two for each arc:
     // its lower end, its upper end, its word in weight[], the distance of the end that it begins at; the supernode of the
     // lower end, the depth of the upper one, its weight.

@@ -37,8 +37,10 @@ _HEADER_BYTES, _NODE_WORDS = 32, 4
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 #: Storage buffers of a kernel at most.
 BINDINGS = 8
-# Invocations of the one workgroup, on a GPU and on a software device.
-_SIZE, _SOFTWARE_SIZE = 1024, 64
+# Invocations of a workgroup that is alone, of many, and of both on a software device.
+_SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 128, 64
+# With so many arcs to be replaced many workgroups go on, so many; arcs that each of these may have before it.
+_ENOUGH, _GROUPS, _ROOM = 256, 64, 1024
 # Nodes that are copied along with the header.
 _AT_ONCE = 4096
 
@@ -122,8 +124,11 @@ class Unpacker(Resource):
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             height = height_of(hierarchy)
             self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height).on(*topology, *found, ways)
-            self._unpack = self._kernel("phast_unpack", 8, 3).on(*topology, *found, below)
-            self._hang = self._kernel("phast_hang", 5, 3).on(first_in, arcs_in, terminals, self._work, self._marks)
+            self._unpack = self._kernel("phast_unpack", 8, 4).on(*topology, *found, below)
+            many = self._kernel("phast_unpack_many", 8, 4, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
+            self._unpack_many = many.on(*topology, *found, below)
+            hang = self._kernel("phast_hang", 5, 4, size=_SIZE_OF_MANY)
+            self._hang = hang.on(first_in, arcs_in, terminals, self._work, self._marks)
             # Made last and so closed first: what was submitted must have ended before what it works on goes.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
@@ -141,8 +146,9 @@ class Unpacker(Resource):
         push_constants: int,
         constants: Mapping[int, int] = MappingProxyType({}),
         shared_bytes: int = 0,
+        size: int = _SIZE,
     ) -> Kernel:
-        size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else _SIZE, self._device.limits.workgroup_size)
+        size = min(_SOFTWARE_SIZE if self._device.info.kind == "cpu" else size, self._device.limits.workgroup_size)
         return Kernel(
             self._device,
             name,
@@ -211,13 +217,16 @@ class Unpacker(Resource):
                     recording.push(self._mark, number, source, target, best, *sizes)
                     recording.dispatch(1)
                     recording.barrier()
-            recording.bind(self._unpack)
-            recording.push(self._unpack, *sizes, _ROUNDS)
-            recording.dispatch(1)
-            recording.barrier()
+            for kernel, groups in ((self._unpack, 1), (self._unpack_many, _GROUPS)):
+                recording.bind(kernel)
+                recording.push(kernel, *sizes, _ROUNDS, _ENOUGH)
+                recording.dispatch(groups)
+                recording.barrier()
             recording.bind(self._hang)
-            recording.push(self._hang, *sizes, num_seeds)
-            recording.dispatch(1)
+            for step in range(3):
+                recording.push(self._hang, *sizes, num_seeds, step)
+                recording.dispatch(_GROUPS)
+                recording.barrier()
             recording.barrier("compute", "transfer")
             recording.copy(self._work, self._mapped, self._copied)
             recording.copy(self._status, self._mapped, 4 * STATUS_WORDS, 0, self._copied)

@@ -1,0 +1,50 @@
+// Goes on where phast_unpack.comp has found enough arcs: each workgroup replaces some of them, and all that comes of them,
+// without a word to the others. What it has yet to do is a stack.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance.glsl"
+#include "hierarchy.glsl"
+#include "unpack_arcs.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
+layout(constant_id = 1) const uint ROOM = 1024;
+#include "unpack_over.glsl"
+
+shared uint stack[ROOM];
+shared uint height;
+
+void push(uint item) {
+    uint place = atomicAdd(height, 1);
+    if (place < ROOM) stack[place] = item;
+    else has_no_room = 1;
+}
+
+uint find_arcs(uint count) {
+    uint place = atomicAdd(num_items, count);
+    for (uint i = place; i < place + count && i < most; ++i) push(i);
+    return place;
+}
+
+void main() {
+    uint lid = gl_LocalInvocationIndex;
+    if (is_split == 0) return;
+    if (lid == 0) height = 0;
+    barrier();
+    for (uint i = next_item + gl_WorkGroupID.x + lid * gl_NumWorkGroups.x; i < split_end;
+         i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
+        push(i);
+    }
+    while (true) {
+        memoryBarrierBuffer();
+        barrier();
+        uint there = min(height, ROOM), taken = min(there, WORKGROUP_SIZE);
+        if (there == 0) break;
+        uint lanes = WORKGROUP_SIZE / taken, place = there - taken + lid / lanes, item = place < there ? stack[place] : 0;
+        barrier();
+        if (lid == 0) height = there - taken;
+        barrier();
+        if (place < there) unpack(list[most + 2 * item], list[most + 2 * item + 1], lid % lanes, lanes);
+    }
+    check_loops();
+}
