@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.graphs import grid
 from tests.hierarchies import lists
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording
 from vkssp.solvers import phast, unpack
 
 
@@ -104,6 +107,47 @@ def test_nodes_that_many_arcs_enter(device: Device, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(unpack, "MOST_ARCS", 3)
     same_paths(grid(9), device, np.random.default_rng(4))
     assert not unpacked
+
+
+def test_walks_along_distances_are_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "MOST_ARCS", 3)
+    with Solver(grid(9), "phast", device) as solver:
+        solver.route(0, 80)
+        before = solver.memory_bytes
+        with solver.clone() as other:
+            other.route(0, 80)
+            assert solver.memory_bytes > before
+        assert solver.memory_bytes == before
+
+
+def test_walks_that_are_interrupted_end_before_the_distances_go(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, "MOST_ARCS", 3)
+    wait, closings = Recording.wait, list[str]()
+    with Solver(grid(9), "phast", device) as solver:
+        expected = solver.route(0, 80).weight
+        search, walker = solver._search, solver._walker
+        assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker._walker is not None
+        recording, distances = walker._walker._recording, search.distances
+
+        def interrupted(self: Recording) -> None:
+            if self is recording and self.pending:
+                raise KeyboardInterrupt
+            wait(self)
+
+        def noted(self: Any, name: str, release: Callable[[], None]) -> None:
+            closings.append(name)
+            release()
+
+        for name, part in (("recording", recording), ("distances", distances)):
+            monkeypatch.setattr(part, "_release", partial(noted, part, name, part._release))
+        monkeypatch.setattr(Recording, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solver.route(0, 79)
+        monkeypatch.setattr(Recording, "wait", wait)
+        assert closings == ["recording", "distances"]
+        assert solver.route(0, 80).weight == expected
 
 
 def test_more_pairs_than_ways_are_kept_of(

@@ -326,7 +326,9 @@ class PhastWalker(Resource):
 
     def _along_distances(self) -> PathWalker:
         if self._walker is None:
-            self._walker = PathWalker(self._search._graph, self._search.distances, self._search.terminals)
+            search = self._search
+            # Closed along with this one: it may be at work on the distances, which are closed next.
+            self._walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
         return self._walker
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
