@@ -200,3 +200,13 @@ def test_ways_in_circles_are_an_error(device: Device) -> None:
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
             unpacker._follow(nodes, 7)
+
+
+def test_ways_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Solver(prepare(grid(4)), "phast", device) as solver:
+        expected = solver.route(0, 15).weight
+        with monkeypatch.context() as patch:
+            patch.setattr(unpack.Unpacker, "route", lambda *_: ((3, 5), np.empty(0, np.int64)))
+            with pytest.raises(DeviceError, match="contradict"):
+                solver.route(0, 15)
+        assert solver.route(0, 15).weight == expected

@@ -237,7 +237,10 @@ class Phast(Resource):
 
     def _seed_at(self, position: int, distance: int) -> int:
         """Return the first of the last search's seeds that is at a position, with a distance."""
-        return [self._placed(seed) for seed in self._seeds_of_last].index((position, distance))
+        places = [self._placed(seed) for seed in self._seeds_of_last]
+        if (position, distance) not in places:
+            raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
+        return places.index((position, distance))
 
     def _run(self) -> Outcome:
         """Sweep from the seeds of the last search."""
