@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.graphs import grid
 from tests.hierarchies import lists
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording
 from vkssp.solvers import phast, unpack
 
 
@@ -106,6 +109,47 @@ def test_nodes_that_many_arcs_enter(device: Device, monkeypatch: pytest.MonkeyPa
     assert not unpacked
 
 
+def test_walks_along_distances_are_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "MOST_ARCS", 3)
+    with Solver(grid(9), "phast", device) as solver:
+        solver.route(0, 80)
+        before = solver.memory_bytes
+        with solver.clone() as other:
+            other.route(0, 80)
+            assert solver.memory_bytes > before
+        assert solver.memory_bytes == before
+
+
+def test_walks_that_are_interrupted_end_before_the_distances_go(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, "MOST_ARCS", 3)
+    wait, closings = Recording.wait, list[str]()
+    with Solver(grid(9), "phast", device) as solver:
+        expected = solver.route(0, 80).weight
+        search, walker = solver._search, solver._walker
+        assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker._walker is not None
+        recording, distances = walker._walker._recording, search.distances
+
+        def interrupted(self: Recording) -> None:
+            if self is recording and self.pending:
+                raise KeyboardInterrupt
+            wait(self)
+
+        def noted(self: Any, name: str, release: Callable[[], None]) -> None:
+            closings.append(name)
+            release()
+
+        for name, part in (("recording", recording), ("distances", distances)):
+            monkeypatch.setattr(part, "_release", partial(noted, part, name, part._release))
+        monkeypatch.setattr(Recording, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solver.route(0, 79)
+        monkeypatch.setattr(Recording, "wait", wait)
+        assert closings == ["recording", "distances"]
+        assert solver.route(0, 80).weight == expected
+
+
 def test_more_pairs_than_ways_are_kept_of(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
@@ -156,3 +200,13 @@ def test_ways_in_circles_are_an_error(device: Device) -> None:
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
             unpacker._follow(nodes, 7)
+
+
+def test_ways_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Solver(prepare(grid(4)), "phast", device) as solver:
+        expected = solver.route(0, 15).weight
+        with monkeypatch.context() as patch:
+            patch.setattr(unpack.Unpacker, "route", lambda *_: ((3, 5), np.empty(0, np.int64)))
+            with pytest.raises(DeviceError, match="contradict"):
+                solver.route(0, 15)
+        assert solver.route(0, 15).weight == expected

@@ -35,16 +35,20 @@ class PathWalker(Resource):
         The graph that the algorithm works on.
     distances, terminals : Buffer
         Those of an algorithm, whose last search is walked along.
+    owner : Resource, optional
+        What closes it; by default the graph.
     """
 
-    def __init__(self, graph: DeviceGraph, distances: Buffer, terminals: Buffer) -> None:
+    def __init__(
+        self, graph: DeviceGraph, distances: Buffer, terminals: Buffer, *, owner: Resource | None = None
+    ) -> None:
         device, rows = graph.device, 4 * (graph.num_nodes + 1)
         first_in = graph.prepared.reverse()[0]
         jumps = int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
         own = (4 if jumps else 1) * rows + (4 * graph.num_nodes // SPAN if jumps else 0)
         device.require(own + graph.missing("incoming", rows + graph.prepared.arcs.nbytes), "a route on this graph")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()
-        super().__init__(graph)
+        super().__init__(owner or graph)
         self._device, self._num_nodes = device, graph.num_nodes
         self._size = min(64, device.limits.workgroup_size)
         # A shortest path visits no node twice.

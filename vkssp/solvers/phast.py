@@ -257,7 +257,10 @@ class Phast(Resource):
 
     def _seed_at(self, position: int, distance: int) -> int:
         """Return the first of the last search's seeds that is at a position, with a distance."""
-        return [self._placed(seed) for seed in self._seeds_of_last].index((position, distance))
+        places = [self._placed(seed) for seed in self._seeds_of_last]
+        if (position, distance) not in places:
+            raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
+        return places.index((position, distance))
 
     def _run(self) -> Outcome:
         """Sweep from the seeds of the last search."""
@@ -346,7 +349,9 @@ class PhastWalker(Resource):
 
     def _along_distances(self) -> PathWalker:
         if self._walker is None:
-            self._walker = PathWalker(self._search._graph, self._search.distances, self._search.terminals)
+            search = self._search
+            # Closed along with this one: it may be at work on the distances, which are closed next.
+            self._walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
         return self._walker
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
