@@ -84,7 +84,17 @@ def test_routes_are_unpacked(device: Device, unpacked: list[bool]) -> None:
     assert unpacked and all(unpacked)
 
 
-@pytest.mark.parametrize(("name", "value"), [("_ROUNDS", 1), ("_AT_ONCE", 3), ("_SOFTWARE_SIZE", 1024)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_ROUNDS", 1),
+        ("_AT_ONCE", 3),
+        ("_SOFTWARE_SIZE", 1024),
+        ("_ENOUGH", 1),
+        ("_ENOUGH", 1 << 30),
+        ("_SOFTWARE_GROUPS", 64),
+    ],
+)
 def test_any_number_of_rounds_nodes_and_invocations(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool], name: str, value: int
 ) -> None:
@@ -93,10 +103,13 @@ def test_any_number_of_rounds_nodes_and_invocations(
     assert unpacked and all(unpacked)
 
 
+@pytest.mark.parametrize(("name", "value"), [("most", 25), ("_ROOM", 5)])
 def test_ways_of_more_arcs_than_there_is_room_for(
-    device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
+    device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool], name: str, value: int
 ) -> None:
-    monkeypatch.setattr(unpack, "_SOFTWARE_MOST" if device.info.kind == "cpu" else "_MOST", 25)
+    software = "_SOFTWARE_MOST" if device.info.kind == "cpu" else "_MOST"
+    monkeypatch.setattr(unpack, software if name == "most" else name, value)
+    monkeypatch.setattr(unpack, "_ENOUGH", 4)
     same_paths(grid(12), device, np.random.default_rng(3), rounds=16)
     # Those that have room are right after others have left marks behind.
     first = unpacked.index(False)

@@ -38,9 +38,10 @@ _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
 #: Storage buffers of a kernel at most.
 BINDINGS = 8
 # Invocations of a workgroup that is alone, of many, and of both on a software device.
-_SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 128, 64
-# With so many arcs to be replaced many workgroups go on, so many; arcs that each of these may have before it.
-_ENOUGH, _GROUPS, _ROOM = 256, 64, 1024
+_SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
+# With so many arcs to be replaced many workgroups go on: so many, and on a software device; arcs that each of these may
+# have before it.
+_ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 # Nodes that are copied along with the header.
 _AT_ONCE = 4096
 
@@ -204,6 +205,7 @@ class Unpacker(Resource):
 
     def _submit(self, pairs: list[tuple[int, int, int]], best: int, num_seeds: int, begin: bool) -> None:
         recording, sizes = self._recording, (self._most, self._num_nodes)
+        many = _SOFTWARE_GROUPS if self._device.info.kind == "cpu" else _GROUPS
         with recording.record():
             recording.barrier("all", "all")
             if begin:
@@ -217,7 +219,7 @@ class Unpacker(Resource):
                     recording.push(self._mark, number, source, target, best, *sizes)
                     recording.dispatch(1)
                     recording.barrier()
-            for kernel, groups in ((self._unpack, 1), (self._unpack_many, _GROUPS)):
+            for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
                 recording.bind(kernel)
                 recording.push(kernel, *sizes, _ROUNDS, _ENOUGH)
                 recording.dispatch(groups)
@@ -225,7 +227,7 @@ class Unpacker(Resource):
             recording.bind(self._hang)
             for step in range(3):
                 recording.push(self._hang, *sizes, num_seeds, step)
-                recording.dispatch(_GROUPS)
+                recording.dispatch(many)
                 recording.barrier()
             recording.barrier("compute", "transfer")
             recording.copy(self._work, self._mapped, self._copied)
