@@ -191,6 +191,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     return {
         **head,
         "graph": args.graph,
+        "weights": args.weights,
         "digest": digest(graph),
         "nodes": graph.num_nodes,
         "arcs": graph.num_arcs,
@@ -305,6 +306,7 @@ def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", help="a file, or an expression such as road:1024")
+    parser.add_argument("--weights", default="unit", help="of a file that has none, such as random:1-1000,seed=1")
     parser.add_argument("--algorithm", default="block_resident", choices=("block_resident", "phast"))
     parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
     parser.add_argument(
@@ -331,7 +333,7 @@ def main() -> int:
             if path:
                 check_writable(path)
         pyplot = import_pyplot() if args.figure else None
-        graph = read_graph(args.graph)
+        graph = read_graph(args.graph, weights=args.weights)
         result = measure(graph, args)
         if args.cpu_sources:
             save(args.json_file, result)  # hierarchies for all cores take their time
