@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -314,3 +315,14 @@ def test_a_disk_that_is_full_ends_the_making_of_rows(tmp_path: Path, monkeypatch
     with pytest.raises(FormatError, match="No space left"):
         write_table(tmp_path / "t.npy", Table((50, 3), ("weight",), blocks))
     assert len(made) < 5 and not list(tmp_path.iterdir())
+
+
+def test_what_the_disk_complains_of_on_the_way_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def complain(number: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fdatasync" if hasattr(os, "fdatasync") else "fsync", complain)
+    table = Table((4, 3), ("weight",), lambda: ({"weight": np.zeros((1, 3), np.uint32)} for _ in range(4)))
+    with pytest.raises(FormatError, match="Input/output"):
+        write_table(tmp_path / "t.npy", table)
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -165,17 +167,48 @@ def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
     descr = np.lib.format.dtype_to_descr(dtype)
     header = {"descr": descr, "fortran_order": False, "shape": table.shape}
     np.lib.format.write_array_header_1_0(stream, header)
+    with _on_its_way(stream) as hurry:
 
-    def write(block: Block) -> None:
-        if len(fields) == 1:
-            stream.write(np.ascontiguousarray(block[table.metrics[0]]).data)
-            return
-        packed: npt.NDArray[Any] = np.empty(block[table.metrics[0]].shape, dtype)
-        for name, values in block.items():
-            packed[COLUMNS[name]] = values
-        stream.write(packed.tobytes())
+        def write(block: Block) -> None:
+            if len(fields) == 1:
+                stream.write(np.ascontiguousarray(block[table.metrics[0]]).data)
+            else:
+                packed: npt.NDArray[Any] = np.empty(block[table.metrics[0]].shape, dtype)
+                for name, values in block.items():
+                    packed[COLUMNS[name]] = values
+                stream.write(packed.tobytes())
+            hurry()
 
-    yield write
+        yield write
+
+
+@contextmanager
+def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
+    """Yield what has the disk take what has been written so far, while more is; else all of it waits for the end."""
+    try:
+        number = stream.fileno()
+        is_file = stat.S_ISREG(os.fstat(number).st_mode)
+    except OSError:  # a pipe, say
+        is_file = False
+    if not is_file:
+        yield lambda: None
+        return
+    synchronize = getattr(os, "fdatasync", os.fsync)
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        running: Future[None] | None = None
+
+        def hurry() -> None:
+            nonlocal running
+            if running is not None and not running.done():
+                return
+            if running is not None:
+                running.result()  # what a disk complains of once it does not say again
+            stream.flush()
+            running = thread.submit(synchronize, number)
+
+        yield hurry
+        if running is not None:
+            running.result()
 
 
 @contextmanager
