@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -223,3 +224,16 @@ def test_ways_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: py
             with pytest.raises(DeviceError, match="contradict"):
                 solver.route(0, 15)
         assert solver.route(0, 15).weight == expected
+
+
+def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
+    device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
+) -> None:
+    gpu: Any = SimpleNamespace(info=SimpleNamespace(kind="discrete"))
+    assert unpack.pays(gpu, 1_000_000, 100.0) and not unpack.pays(gpu, 1_000_000, 100_000.0)
+    monkeypatch.setattr(phast, "pays", lambda _, num_nodes, arcs: num_nodes > 20 * arcs)
+    same_paths(grid(12), device, np.random.default_rng(6), rounds=20)
+    with Solver(prepare(grid(12)), "phast", device) as solver:
+        unpacked.clear()
+        assert solver.route(0, 1).arcs.tolist() and solver.route(0, 143).arcs.tolist()
+    assert len(unpacked) == 1

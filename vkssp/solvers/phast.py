@@ -30,7 +30,7 @@ from vkssp.solvers.pairs import KEPT, Pairs
 from vkssp.solvers.path import PathWalker
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sources import DELLING, DIBBELT
-from vkssp.solvers.unpack import Unpacker, can_unpack
+from vkssp.solvers.unpack import Unpacker, can_unpack, pays
 
 #: Specialization constants of the shaders.
 HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, COUNTING_CONSTANT = 1, 2, 3, 4
@@ -357,15 +357,23 @@ class PhastWalker(Resource):
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
         search = self._search
-        if self._unpacker is not None and search._last_pairs is not None and not search._hierarchy.saturated:
-            pairs, found = search._last_pairs
-            lengths = found.reshape(num_seeds, num_targets)
-            best = int(lengths.min())
-            # The first of equally near targets, and all seeds that it is so far from.
-            target = int(np.argmax(lengths.min(axis=0) == best))
-            numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
-            if (unpacked := self._unpacker.route(pairs, numbers, best, num_seeds)) is not None:
-                seed, arcs = unpacked
-                return search._seed_at(*seed), target, arcs
+        if (unpacked := self._unpacked(num_seeds, num_targets)) is not None:
+            return unpacked
         search._sweep_once()
         return self._along_distances().walk(num_seeds, num_targets)
+
+    def _unpacked(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]] | None:
+        """Return the path if it can be unpacked, and that is faster."""
+        search, unpacker = self._search, self._unpacker
+        if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
+            return None
+        pairs, found = search._last_pairs
+        lengths = found.reshape(num_seeds, num_targets)
+        best, prepared = int(lengths.min()), search._graph.prepared
+        if not pays(search._device, prepared.num_nodes, best / max(1.0, prepared.spread.mean)):
+            return None
+        # The first of equally near targets, and all seeds that it is so far from.
+        target = int(np.argmax(lengths.min(axis=0) == best))
+        numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
+        route = unpacker.route(pairs, numbers, best, num_seeds)
+        return None if route is None else (search._seed_at(*route[0]), target, route[1])

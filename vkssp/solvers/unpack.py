@@ -42,6 +42,9 @@ _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
 # With so many arcs to be replaced many workgroups go on: so many, and on a software device; arcs that each of these may
 # have before it.
 _ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
+# On a GPU it takes as long to unpack one arc as a sweep over so many nodes and a walk back. A software device sweeps more
+# slowly.
+_NODES_AN_ARC = 400
 # Nodes that are copied along with the header.
 _AT_ONCE = 4096
 
@@ -80,6 +83,11 @@ def can_unpack(graph: DeviceGraph, hierarchy: Hierarchy) -> bool:
         return False
     first_in = prepared.reverse()[0]
     return int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
+
+
+def pays(device: Device, num_nodes: int, arcs: float) -> bool:
+    """Return whether to unpack a route of about so many arcs is faster than a sweep over all nodes and a walk back."""
+    return device.info.kind == "cpu" or num_nodes >= _NODES_AN_ARC * arcs
 
 
 class Unpacker(Resource):
