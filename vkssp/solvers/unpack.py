@@ -42,8 +42,8 @@ _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
 # With so many arcs to be replaced many workgroups go on: so many, and on a software device; arcs that each of these may
 # have before it.
 _ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
-# On a GPU it takes as long to unpack one arc as a sweep over so many nodes and a walk back. A software device sweeps more
-# slowly.
+# On a GPU one arc is unpacked in the time in which a sweep and a walk back take care of so many nodes. Software devices
+# sweep more slowly.
 _NODES_AN_ARC = 400
 # Nodes that are copied along with the header.
 _AT_ONCE = 4096
