@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,8 @@ from vkssp.solvers.sweeps import tile_of
 #: Of a way up: the first of some positions, and distances of these, int64; `NONE` or more where there is none.
 Span = tuple[int, Indices]
 NONE = 1 << 40
+# Seconds of sweeps before those that are timed.
+_WARM_S = 0.3
 
 
 class WaysUp(Protocol):
@@ -188,6 +191,11 @@ class Sweeper(Resource):
 
     def _times(self, recording: Recording, repetitions: int) -> list[float]:
         found = []
+        # GPUs have slow clocks where there was little to do, and take a while to notice that this has changed.
+        began = time.perf_counter()
+        while self.device.info.kind != "cpu" and time.perf_counter() - began < _WARM_S:
+            recording.submit()
+            recording.wait()
         for _ in range(repetitions):
             recording.submit()
             recording.wait()
