@@ -19,6 +19,7 @@ from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 from vkssp.solvers import phast, unpack
+from vkssp.solvers.topology import below_of
 
 
 @pytest.fixture
@@ -195,7 +196,7 @@ def test_weights_so_large_that_shortcuts_do_not_fit(device: Device, unpacked: li
 def test_what_lies_below() -> None:
     hierarchy = prepare(grid(8)).hierarchy
     assert hierarchy is not None
-    below, above = unpack.below_of(hierarchy), lists(hierarchy)
+    below, above = below_of(hierarchy), lists(hierarchy)
     first, pairs = below[: hierarchy.num_nodes + 1], below[hierarchy.num_nodes + 1 :].reshape(-1, 2)
     assert len(pairs) == len(hierarchy.ancestor) > 0
     for position in range(hierarchy.num_nodes):
@@ -237,3 +238,16 @@ def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
         unpacked.clear()
         assert solver.route(0, 1).arcs.tolist() and solver.route(0, 143).arcs.tolist()
     assert len(unpacked) == 1
+
+
+def test_metrics_share_what_lies_below(device: Device) -> None:
+    graph = prepare(grid(20))
+    other = graph.with_weights(graph.weight * 2 + 1)
+    with Solver(graph, "phast", device) as one, Solver(other, "phast", device) as two:
+        alone = one.memory_bytes, two.memory_bytes
+        one.prepare_routes()
+        two.prepare_routes()
+        below = below_of(graph.hierarchy).nbytes  # type: ignore[arg-type]
+        assert one.memory_bytes - alone[0] == two.memory_bytes - alone[1] + below
+        with Solver(other, "dijkstra") as reference:
+            assert two.route(3, 390).arcs.tolist() == reference.route(3, 390).arcs.tolist()

@@ -194,6 +194,16 @@ class CustomizedHierarchy(Resource):
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
 
+    @property
+    def has_below(self) -> bool:
+        """Whether `below` is there already."""
+        return self._topology is not None and self._topology.has_below
+
+    def below(self) -> Buffer:
+        """Return what lies below each position, which routes need; see `Topology.below`."""
+        assert self._topology is not None
+        return self._topology.below()
+
     def customize(self, graph: Graph) -> None:
         """Take the weights of a graph, which has the arcs that this was made for.
 

@@ -21,7 +21,7 @@ from vkssp.solvers.reweigh import Reweigher
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
 PIECE = 4096
 # What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
-_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy", "below"}
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy"}
 
 
 class DeviceGraph(Resource):

@@ -338,7 +338,7 @@ class PhastWalker(Resource):
         self._unpacker: Unpacker | None = None
         self._walker: PathWalker | None = None
         try:
-            if can_unpack(graph, search._hierarchy.hierarchy):
+            if can_unpack(graph, search._hierarchy):
                 ways = search._of_pairs().ways
                 self._unpacker = Unpacker(graph, search._hierarchy, ways, search.terminals, self)
             else:

@@ -6,6 +6,7 @@ The first graph that is searched puts these on the device, the last one that goe
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -17,6 +18,7 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.hierarchy import Hierarchy, Indices
+from vkssp.rows import within
 
 #: The twin of Supernode in shaders/include/hierarchy.glsl.
 SUPERNODE = np.dtype(
@@ -42,6 +44,15 @@ def lengths_of(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
     outside = np.repeat(hierarchy.num_ancestors, hierarchy.size)
     first_node = hierarchy.first_node[:-1].astype(np.int64)
     return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
+
+
+def below_of(hierarchy: Hierarchy) -> Uint32s:
+    """Return where the supernodes below each position begin, and then these, each with its place in their list."""
+    by_ancestor = np.argsort(hierarchy.ancestor, kind="stable")
+    count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
+    group = np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
+    pairs = np.stack([group[by_ancestor], within(hierarchy.num_ancestors)[by_ancestor]], axis=1)
+    return np.concatenate([[0], np.cumsum(count), pairs.reshape(-1)]).astype(np.uint32)
 
 
 class Topology(Resource):
@@ -74,6 +85,7 @@ class Topology(Resource):
         self.orders: dict[str, tuple[Buffer, Batches]] = {}
         self._first_out, self._head = graph.first_out, graph.head
         self._lock, self._is_made = threading.Lock(), False
+        self._below: Buffer | None = None
         super().__init__(owner)
 
     def suits(self, hierarchy: Hierarchy, graph: Graph) -> bool:
@@ -101,6 +113,24 @@ class Topology(Resource):
                 if not self._is_made:
                     for buffer in list(self._owned.values()):
                         buffer.close()
+
+    @property
+    def has_below(self) -> bool:
+        """Whether what lies below nodes is there."""
+        return self._below is not None
+
+    def below(self) -> Buffer:
+        """Return what lies below each position, see `below_of`; put there when somebody first asks for it."""
+        with self._lock:
+            if self._below is None:
+                values = below_of(self.hierarchy)
+                with contextlib.ExitStack() as stack:
+                    made = Buffer(self.device, values.nbytes, name="what lies below nodes", owner=self)
+                    stack.callback(made.close)
+                    made.write(values)
+                    stack.pop_all()
+                self._below = made
+            return self._below
 
     def _make(self, graph: Graph) -> None:
         hierarchy = self.hierarchy

@@ -22,7 +22,6 @@ from vkssp.gpu.recording import Recording
 from vkssp.gpu.resource import Resource
 from vkssp.graph import Uint32s
 from vkssp.hierarchy import Hierarchy
-from vkssp.rows import within
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy, height_of
 from vkssp.solvers.graph import DeviceGraph
@@ -49,15 +48,6 @@ _NODES_AN_ARC = 400
 _AT_ONCE = 4096
 
 
-def below_of(hierarchy: Hierarchy) -> Uint32s:
-    """Return where the supernodes below each position begin, and then these, each with its place in their list."""
-    by_ancestor = np.argsort(hierarchy.ancestor, kind="stable")
-    count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
-    group = np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
-    pairs = np.stack([group[by_ancestor], within(hierarchy.num_ancestors)[by_ancestor]], axis=1)
-    return np.concatenate([[0], np.cumsum(count), pairs.reshape(-1)]).astype(np.uint32)
-
-
 def _most(hierarchy: Hierarchy, device: Device) -> int:
     """Return how many nodes, and how many arcs, there is room for: all that there are, or as many as routes have."""
     all_of_them = KEPT * max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
@@ -71,14 +61,14 @@ def _sizes(hierarchy: Hierarchy, device: Device) -> tuple[int, int, int]:
     return _HEADER_BYTES + 12 * _NODE_WORDS * _most(hierarchy, device), marks, below
 
 
-def can_unpack(graph: DeviceGraph, hierarchy: Hierarchy) -> bool:
+def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     """Return whether routes can be unpacked: not where many arcs enter a node, nor where cycles of weight zero do."""
-    prepared, device = graph.prepared, graph.device
+    prepared, device, hierarchy = graph.prepared, graph.device, customized.hierarchy
     if prepared.contracted or device.limits.storage_buffers < BINDINGS:
         return False
     work, marks, below = _sizes(hierarchy, device)
     incoming = 4 * (prepared.num_nodes + 1) + prepared.arcs.nbytes
-    needed = work + marks + graph.missing("below", below) + graph.missing("incoming", incoming)
+    needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
     if max(marks, below) > device.limits.buffer or needed > device.free_bytes():
         return False
     first_in = prepared.reverse()[0]
@@ -119,7 +109,7 @@ class Unpacker(Resource):
         self._most = _most(hierarchy, self._device)
         work, marks, _ = _sizes(hierarchy, self._device)
         try:
-            (below,) = graph.shared("below", lambda: graph.upload({"what lies below nodes": below_of(hierarchy)}))
+            below = customized.below()
             first_in, arcs_in, self._arc_in = graph.incoming()
             self._work = self._buffer("the ways that are unpacked", work)
             self._marks = self._buffer("the marks of unpacking", marks)
