@@ -251,3 +251,21 @@ def test_metrics_share_what_lies_below(device: Device) -> None:
         assert one.memory_bytes - alone[0] == two.memory_bytes - alone[1] + below
         with Solver(other, "dijkstra") as reference:
             assert two.route(3, 390).arcs.tolist() == reference.route(3, 390).arcs.tolist()
+
+
+def test_routes_are_unpacked_where_there_is_no_room_for_walks(
+    device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise DeviceError("a route on this graph needs more than there is")
+
+    monkeypatch.setattr(phast, "pays", lambda *_: False)
+    monkeypatch.setattr(phast, "PathWalker", full)
+    same_paths(grid(9), device, np.random.default_rng(7))
+    assert unpacked and all(unpacked)
+    monkeypatch.setattr(unpack.Unpacker, "route", lambda *_: None)
+    with (
+        Solver(prepare(grid(5)), "phast", device) as solver,
+        pytest.raises(DeviceError, match="a route on this graph needs"),
+    ):
+        solver.route(0, 24)

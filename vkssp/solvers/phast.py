@@ -7,7 +7,7 @@ Hardware-accelerated shortest path trees, 2011). Levels are those of supernodes,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -356,14 +356,22 @@ class PhastWalker(Resource):
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
-        search = self._search
-        if (unpacked := self._unpacked(num_seeds, num_targets)) is not None:
+        if (unpacked := self._unpacked(num_seeds, num_targets, pays)) is not None:
             return unpacked
-        search._sweep_once()
-        return self._along_distances().walk(num_seeds, num_targets)
+        try:
+            walker = self._along_distances()
+        except DeviceError:
+            # There may be no room for both ways to find it.
+            if (unpacked := self._unpacked(num_seeds, num_targets, lambda *_: True)) is None:
+                raise
+            return unpacked
+        self._search._sweep_once()
+        return walker.walk(num_seeds, num_targets)
 
-    def _unpacked(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]] | None:
-        """Return the path if it can be unpacked, and that is faster."""
+    def _unpacked(
+        self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
+    ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
+        """Return the path if it can be unpacked, and that pays."""
         search, unpacker = self._search, self._unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None

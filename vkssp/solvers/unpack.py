@@ -122,7 +122,7 @@ class Unpacker(Resource):
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             height = height_of(hierarchy)
-            self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height).on(*topology, *found, ways)
+            self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height + 4).on(*topology, *found, ways)
             self._unpack = self._kernel("phast_unpack", 8, 4).on(*topology, *found, below)
             many = self._kernel("phast_unpack_many", 8, 4, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
