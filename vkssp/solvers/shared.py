@@ -170,9 +170,11 @@ class SharedGraph:
             self._holders -= 1
             last = self._holders == 0
         if last:
-            self.graph.close()
-            if self._is_owner:
-                self.device.close()
+            try:
+                self.graph.close()
+            finally:
+                if self._is_owner:
+                    self.device.close()
 
 
 def share(
