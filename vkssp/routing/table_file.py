@@ -80,7 +80,8 @@ def write_table(
 ) -> int:
     """Write a table to a file, row by row, so that it need not fit into memory.
 
-    The file appears only when it is complete.
+    The file appears only when it is complete. Rows are written while the next ones are made, but for those that go
+    into a pipe.
 
     Parameters
     ----------
