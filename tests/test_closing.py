@@ -151,3 +151,32 @@ def test_an_interrupt_counts_for_more_than_an_error() -> None:
     with pytest.raises(KeyboardInterrupt):
         owner.close()
     assert closed == ["DeviceError", "KeyboardInterrupt", "DeviceError"] and not owner._owned
+
+
+def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own: Device) -> None:
+    """Both ask for the graph that they share."""
+    graph = grid(5)
+    solver = Solver(graph, "near_far", own)
+    shared, found = solver._shared, []
+    make = shared._make
+
+    def collecting(prepared: Any) -> Any:
+        gc.collect()
+        return make(prepared)
+
+    gc.disable()
+    try:
+        cycle: list[Any] = [solver.clone()]
+        cycle.append(cycle)
+        del cycle
+        shared._make, shared._is_torn = collecting, True
+        thread = threading.Thread(target=lambda: found.append(solver.distances(2)), daemon=True)
+        thread.start()
+        thread.join(30)
+        if thread.is_alive():
+            own.abandon("hangs")
+            pytest.fail("waits for itself")
+    finally:
+        gc.enable()
+    assert shared._holders == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
+    solver.close()
