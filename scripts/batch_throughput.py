@@ -329,9 +329,10 @@ def main() -> int:
             raise QueryError("--most and --table take 1 or more, --cpu-sources 0 or more")
         if args.write and (not args.table or Path(args.write).suffix.lower() != ".npy"):
             raise QueryError("--write takes a name that ends in .npy, and needs --table")
-        for path in (args.json_file, args.figure, args.write):
+        outputs = (args.json_file, args.figure, args.write)
+        for place, path in enumerate(outputs):
             if path:
-                check_writable(path)
+                check_writable(path, args.graph, *outputs[:place])
         pyplot = import_pyplot() if args.figure else None
         graph = read_graph(args.graph, weights=args.weights)
         result = measure(graph, args)

@@ -236,8 +236,10 @@ def main() -> int:
     def run() -> None:
         if min(*args.at_once, args.repetitions, args.checked, args.settled, args.tried) < 1:
             raise QueryError("--at-once, --repetitions, --checked, --settled and --tried take 1 or more")
+        if args.seed < 0:
+            raise QueryError("--seed takes 0 or more")
         if args.json_file:
-            check_writable(args.json_file)
+            check_writable(args.json_file, args.graph)
         graph = read_graph(args.graph)
         if graph.num_nodes == 0:
             raise QueryError(f"{args.graph} has no nodes; give another graph")

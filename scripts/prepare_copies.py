@@ -223,9 +223,9 @@ def main() -> int:
     def run() -> None:
         if min(args.copies) < 1 or args.join < 0:
             raise QueryError("--copies takes 1 or more, --join 0 or more")
-        for path in (args.output, args.json_file):
+        for path, others in ((args.output, (args.graph, args.json_file)), (args.json_file, (args.graph,))):
             if path:
-                check_writable(path)
+                check_writable(path, *others)
         result = measure(args)
         save(args.json_file, result)
         print("\n".join(report(result)))

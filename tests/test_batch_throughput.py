@@ -61,6 +61,9 @@ def test_hierarchies_are_customized_beside_and_tables_written(tmp_path: Path) ->
         [sys.executable, SCRIPT, *OPTIONS, "--write", str(tmp_path / "t.npy")], capture_output=True, text=True
     )
     assert refused.returncode == 2 and "--write takes" in refused.stderr
+    same = ("--json", str(tmp_path / "r.json"), "--figure", str(tmp_path / "r.json"))
+    refused = subprocess.run([sys.executable, SCRIPT, *OPTIONS, *same], capture_output=True, text=True)
+    assert refused.returncode == 2 and "is needed for something else" in refused.stderr
 
 
 def test_a_table_in_a_file_is_compared(tmp_path: Path, device: Device) -> None:

@@ -94,7 +94,13 @@ def test_the_script_writes_what_it_prints(tmp_path: Path) -> None:
     for name, size in result["hierarchies"].items():
         assert name in done.stdout and f"{size['arcs_down']:,}" in done.stdout
     assert result["checked"] == 5 and all(row["bytes"] > 0 for row in result["rows"])
-    refused = subprocess.run(
-        [sys.executable, str(SCRIPT), "road:8", "--at-once", "0"], capture_output=True, text=True, check=False
-    )
-    assert refused.returncode == 2 and "--at-once" in refused.stderr
+    graph, before = str(tmp_path / "g.graph"), (tmp_path / "g.graph").read_bytes()
+    for arguments, why in (
+        (("road:8", "--at-once", "0"), "--at-once"),
+        (("road:8", "--seed", "-1"), "--seed takes 0 or more"),
+        ((graph, "--json", graph), "is needed for something else"),
+    ):
+        command = [sys.executable, str(SCRIPT), *arguments]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert refused.returncode == 2 and why in refused.stderr and len(refused.stderr.splitlines()) == 1
+    assert Path(graph).read_bytes() == before

@@ -69,3 +69,9 @@ def test_what_cannot_be_laid_out_is_refused(tmp_path: Path) -> None:
         done = run(path, "--copies", *copies, "--output", tmp_path / "all.graph")
         assert done.returncode == 2 and why in done.stderr and len(done.stderr.splitlines()) <= 2, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["one.graph"]
+    graph, before = tmp_path / "one.graph", (tmp_path / "one.graph").read_bytes()
+    for outputs in (("--output", graph), ("--json", graph), ("--output", tmp_path / "a", "--json", tmp_path / "a")):
+        done = run(graph, "--copies", 1, 1, *outputs)
+        assert done.returncode == 2 and "is needed for something else" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["one.graph"] and graph.read_bytes() == before

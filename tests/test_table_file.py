@@ -6,7 +6,11 @@ import csv
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -326,3 +330,52 @@ def test_what_the_disk_complains_of_on_the_way_is_an_error(tmp_path: Path, monke
     with pytest.raises(FormatError, match="Input/output"):
         write_table(tmp_path / "t.npy", table)
     assert not list(tmp_path.iterdir())
+
+
+_BLOCKS = """
+import sys, threading, time
+import numpy as np
+from vkssp.routing.table import Table
+from vkssp.routing.table_file import write_table
+
+values = np.arange(1 << 16, dtype=np.uint32).reshape(1, -1)
+
+def blocks():
+    for number in range(40):
+        if "late" in sys.argv and number == 2:
+            ended.wait(60)
+            time.sleep(0.2)
+        yield {"weight": values}
+
+ended = threading.Event()
+table = Table((40, 1 << 16), ("weight",), blocks)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("ending", [".npy", ".csv"])
+def test_ctrl_c_while_nobody_reads_from_a_pipe(tmp_path: Path, ending: str) -> None:
+    """As when a pager waits for its user."""
+    path = tmp_path / f"t{ending}"
+    os.mkfifo(path)
+    code = f"{_BLOCKS}\ntry:\n    write_table(sys.argv[1], table)\nexcept KeyboardInterrupt:\n    sys.exit(130)"
+    process = subprocess.Popen([sys.executable, "-c", code, str(path)])
+    try:
+        with path.open("rb", buffering=0) as stream:
+            assert stream.read(1)  # it has begun
+            time.sleep(1)  # and fills the pipe
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_thread_that_outlives_the_main_one_writes_its_table(tmp_path: Path) -> None:
+    """Executors take nothing more then."""
+    path = tmp_path / "t.npy"
+    code = f"{_BLOCKS}\nthreading.Thread(target=lambda: write_table(sys.argv[1], table)).start()\n"
+    code += "threading._register_atexit(ended.set)"  # called before other threads are waited for
+    done = subprocess.run([sys.executable, "-c", code, str(path), "late"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and not done.stderr
+    assert np.array_equal(np.load(path), np.tile(np.arange(1 << 16, dtype=np.uint32), (40, 1)))

@@ -29,7 +29,7 @@ class Device(Resource):
     ----------
     info : DeviceInfo
         What was opened.
-    lock : threading.Lock
+    lock : threading.RLock
         Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
     kept : Resource
         Owns what all on the device share.
@@ -63,7 +63,8 @@ class Device(Resource):
         self.limits = self.info.limits
         self.queue = self._queue(self.family)
         self.transfer_queue = self._queue(self.transfer_family)
-        self.lock = threading.Lock()
+        # Taken again where memory is collected while it is held: what was forgotten may have to be waited for.
+        self.lock = threading.RLock()
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
         self.caches: dict[str, Any] = {}

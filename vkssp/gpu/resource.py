@@ -44,8 +44,9 @@ class Resource:
         for closing in (*closings, self._release):
             try:
                 closing()
-            except Exception as error:  # the rest must be given back all the same
-                trouble = trouble or error
+            except BaseException as error:  # the rest must be given back all the same, after Ctrl-C, too
+                if trouble is None or (isinstance(trouble, Exception) and not isinstance(error, Exception)):
+                    trouble = error
         if self._owner is not None:
             self._owner._owned.pop(self._made, None)
         if trouble is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import stat
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,6 @@ from tqdm import tqdm
 from vkssp.errors import FormatError, QueryError
 from vkssp.routing.table import DTYPES, Block, Table
 from vkssp.storage import ZARR, ZARR_MARKS, atomic_folder, atomic_write
-
-if TYPE_CHECKING:
-    pass
 
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
@@ -82,7 +80,8 @@ def write_table(
 ) -> int:
     """Write a table to a file, row by row, so that it need not fit into memory.
 
-    The file appears only when it is complete.
+    The file appears only when it is complete. Rows are written while the next ones are made, but for those that go
+    into a pipe.
 
     Parameters
     ----------
@@ -126,14 +125,14 @@ def write_table(
         writers[suffix](opened, table, rows, columns) as write,
         tqdm(total=len(rows), unit=" rows", delay=1.0, disable=not progress, leave=False) as bar,
     ):
-        for count, found in _written(table, write):
+        for count, found in _written(table, write, beside=suffix == ZARR or _is_file(opened)):
             reached += found
             bar.update(count)
     return reached
 
 
-def _written(table: Table, write: Callable[[Block], None]) -> Iterator[tuple[int, int]]:
-    """Write the blocks of a table; yield rows and pairs of each. While one is written others are made."""
+def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Iterator[tuple[int, int]]:
+    """Write the blocks of a table; yield rows and pairs of each. While one is written others are made beside it."""
     name = table.metrics[0]
 
     def take(block: Block) -> tuple[int, int]:
@@ -144,9 +143,15 @@ def _written(table: Table, write: Callable[[Block], None]) -> Iterator[tuple[int
         waiting: deque[Future[tuple[int, int]]] = deque()
         try:
             for block in table:
-                waiting.append(thread.submit(take, block))
-                if len(waiting) > _WAITING_BLOCKS:
+                if beside:
+                    try:
+                        waiting.append(thread.submit(take, block))
+                    except RuntimeError:  # the program is about to end, or may have no more threads
+                        beside = False
+                while len(waiting) > (_WAITING_BLOCKS if beside else 0):
                     yield waiting.popleft().result()
+                if not beside:
+                    yield take(block)
             while waiting:
                 yield waiting.popleft().result()
         finally:
@@ -182,18 +187,21 @@ def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
         yield write
 
 
+def _is_file(stream: IO[bytes]) -> bool:
+    """Return whether something is a file. Pipes may take no more for ever, and Ctrl-C must not wait for them."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:
+        return False
+
+
 @contextmanager
 def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
     """Yield what has the disk take what has been written so far, while more is; else all of it waits for the end."""
-    try:
-        number = stream.fileno()
-        is_file = stat.S_ISREG(os.fstat(number).st_mode)
-    except OSError:  # a pipe, say
-        is_file = False
-    if not is_file:
+    if not _is_file(stream):
         yield lambda: None
         return
-    synchronize = getattr(os, "fdatasync", os.fsync)
+    number, synchronize = stream.fileno(), getattr(os, "fdatasync", os.fsync)
     with ThreadPoolExecutor(1, "vkssp-table") as thread:
         running: Future[None] | None = None
 
@@ -204,7 +212,8 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
             if running is not None:
                 running.result()  # what a disk complains of once it does not say again
             stream.flush()
-            running = thread.submit(synchronize, number)
+            with contextlib.suppress(RuntimeError):  # without a thread the disk takes it at the end
+                running = thread.submit(synchronize, number)
 
         yield hurry
         if running is not None:

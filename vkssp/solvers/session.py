@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -111,9 +112,10 @@ class Session(Resource):
         After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
         """
         search, walker, self._search, self._walker = self._search, self._walker, None, None
-        for part in (walker, search):
-            if part is not None:
-                part.close()
+        with contextlib.ExitStack() as stack:  # all of it, also where something fails
+            for part in (search, walker):
+                if part is not None:
+                    stack.callback(part.close)
 
     def close(self) -> None:
         """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
@@ -251,7 +253,8 @@ class Session(Resource):
 
     def _release(self) -> None:
         kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.close()
-        self._discard()
-        self._shared.release()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._shared.release)
+            stack.callback(self._discard)
+            if kept is not None:
+                stack.callback(kept.close)

@@ -87,7 +87,8 @@ class SharedGraph:
         self.sweeps = sweeps
         self.prepared, self.device, self._is_owner, self._make = prepared, device, is_owner, make
         self.graph = make(prepared)
-        self._lock, self._holders = threading.Lock(), 0
+        # Taken again where a clone that was forgotten lets go while memory is collected, out of `mend`.
+        self._lock, self._holders = threading.RLock(), 0
         self.gate, self._is_torn = Gate(), False
 
     def set_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
@@ -170,9 +171,11 @@ class SharedGraph:
             self._holders -= 1
             last = self._holders == 0
         if last:
-            self.graph.close()
-            if self._is_owner:
-                self.device.close()
+            try:
+                self.graph.close()
+            finally:
+                if self._is_owner:
+                    self.device.close()
 
 
 def share(
