@@ -108,6 +108,36 @@ def test_an_interrupt_while_a_solver_is_closed_leaves_the_rest_to_be_closed(
         assert np.array_equal(there.distances(3), heap_dijkstra(first, 3))
 
 
+@pytest.mark.parametrize("interrupts", [1, 3])
+def test_what_an_interrupt_kept_from_being_waited_for_ends_before_the_rest_goes(
+    own: Device, monkeypatch: pytest.MonkeyPatch, interrupts: int
+) -> None:
+    solver = Solver(prepare(grid(12)), device=own)
+    solver.distances(3)
+    recording = solver._algorithm()._recording  # type: ignore[attr-defined]
+    recording.submit()
+    events: list[str] = []
+    wait_idle, release = Device.wait_idle, Buffer._release
+
+    def interrupted(self: Device, queue: Any) -> None:
+        if len(events) < interrupts:
+            events.append("interrupt")
+            raise KeyboardInterrupt
+        wait_idle(self, queue)
+        events.append("idle")
+
+    def noted(self: Buffer) -> None:
+        events.append("gone")
+        release(self)
+
+    monkeypatch.setattr(Device, "wait_idle", interrupted)
+    monkeypatch.setattr(Buffer, "_release", noted)
+    with pytest.raises(KeyboardInterrupt):
+        solver.close()
+    assert recording.closed and "gone" in events
+    assert events.index("idle") < events.index("gone", events.index("interrupt"))
+
+
 def _ends_well(solver: Solver) -> bool:
     try:
         solver.close()

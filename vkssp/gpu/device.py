@@ -180,6 +180,19 @@ class Device(Resource):
         with self.lock:
             call("vkQueueWaitIdle", queue)
 
+    def settle(self) -> None:
+        """Wait until the device has nothing left to do, also if Ctrl-C comes meanwhile."""
+        for queue in (self.queue, self.transfer_queue):
+            waits = not self._is_abandoned and self._handle is not None
+            while waits:
+                try:
+                    self.wait_idle(queue)
+                    waits = False
+                except Exception:
+                    waits = False  # a device that is lost does nothing any more
+                except BaseException:
+                    continue
+
     def _release(self) -> None:
         lib.vkDeviceWaitIdle(self.handle)
         lib.vkDestroyDevice(self.handle, ffi.NULL)

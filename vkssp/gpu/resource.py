@@ -45,12 +45,19 @@ class Resource:
             try:
                 closing()
             except BaseException as error:  # the rest must be given back all the same, after Ctrl-C, too
+                if not isinstance(error, Exception):
+                    self.settle()  # it may have come before something that works on the rest was waited for
                 if trouble is None or (isinstance(trouble, Exception) and not isinstance(error, Exception)):
                     trouble = error
         if self._owner is not None:
             self._owner._owned.pop(self._made, None)
         if trouble is not None:
             raise trouble
+
+    def settle(self) -> None:
+        """Wait until the device that this was made from has nothing left to do, whatever comes."""
+        if self._owner is not None:
+            self._owner.settle()
 
     @property
     def inherited(self) -> bool:
