@@ -266,3 +266,20 @@ def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
         solver.close()
     with pytest.raises(DeviceError, match="has been closed; open another"):
         Solver(metrics(5, 1)[0], device=opened)
+
+
+def test_whoever_lets_go_never_waits(device: Device) -> None:
+    """For a lock that another thread has: what it lets go is closed by that thread."""
+    graph = prepare(grid(5))
+    shared = topologies(device)
+    there = shared.hold(graph.hierarchy, graph, -7)  # type: ignore[arg-type]
+    with shared._lock:
+        thread = threading.Thread(target=shared.let_go, args=(-7,), daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive() and not there.closed
+    other = prepare(grid(4))
+    shared.hold(other.hierarchy, other, -8)  # type: ignore[arg-type]
+    assert there.closed
+    shared.let_go(-8)
+    check_topologies(device)

@@ -7,9 +7,9 @@ import csv
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -124,14 +124,15 @@ def write_table(
         place as opened,
         writers[suffix](opened, table, rows, columns) as write,
         tqdm(total=len(rows), unit=" rows", delay=1.0, disable=not progress, leave=False) as bar,
+        closing(_written(table, write, beside=suffix == ZARR or _is_file(opened))) as written,
     ):
-        for count, found in _written(table, write, beside=suffix == ZARR or _is_file(opened)):
+        for count, found in written:
             reached += found
             bar.update(count)
     return reached
 
 
-def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Iterator[tuple[int, int]]:
+def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Generator[tuple[int, int], None, None]:
     """Write the blocks of a table; yield rows and pairs of each. While one is written others are made beside it."""
     name = table.metrics[0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -202,8 +203,10 @@ class Topologies(Resource):
         # Older than the graphs that work with them, and so closed after these where the device is closed first.
         super().__init__(device.kept)
         self.device = device
-        # Taken again where graphs that were forgotten let go while memory is collected, out of `hold`.
+        # Graphs that were forgotten let go while memory is collected: out of `hold`, too, taking the lock again, and
+        # while other locks are held, for which a thread may wait that has this one. So whoever lets go never waits.
         self._lock = threading.RLock()
+        self._gone: deque[int] = deque()
 
     @property
     def all(self) -> list[Topology]:
@@ -230,17 +233,29 @@ class Topologies(Resource):
             while found is None or found.closed:  # somebody may have let go right after it was found
                 found = self._of(hierarchy, graph) or Topology(self, hierarchy, graph)
                 found.holders.add(holder)
+        self._close_unheld()
         found.upload(graph)
         return found
 
     def let_go(self, holder: int) -> None:
-        """Count one holder less; the last one closes what it held."""
-        with self._lock:
-            for topology in self.all:
-                if holder in topology.holders:
-                    topology.holders.discard(holder)
-                    if not topology.holders:
-                        topology.close()
+        """Count one holder less; what nobody holds is closed, by a thread that has the lock."""
+        self._gone.append(holder)
+        self._close_unheld()
+
+    def _close_unheld(self) -> None:
+        # Who has the lock comes here when it is free again, and so does what was added meanwhile.
+        while self._gone and self._lock.acquire(blocking=False):
+            try:
+                holder = self._gone.popleft()
+                for topology in self.all:
+                    if holder in topology.holders:
+                        topology.holders.discard(holder)
+                        if not topology.holders:
+                            topology.close()
+            except IndexError:  # somebody was faster
+                pass
+            finally:
+                self._lock.release()
 
     @property
     def memory_bytes(self) -> int:
