@@ -325,8 +325,8 @@ def main() -> int:
     args = parser.parse_args()
 
     def run() -> None:
-        if args.most < 1 or args.cpu_sources < 0 or any(size < 1 for size in args.table):
-            raise QueryError("--most and --table take 1 or more, --cpu-sources 0 or more")
+        if args.most < 1 or min(args.cpu_sources, args.seed) < 0 or any(size < 1 for size in args.table):
+            raise QueryError("--most and --table take 1 or more, --cpu-sources and --seed 0 or more")
         if args.write and (not args.table or Path(args.write).suffix.lower() != ".npy"):
             raise QueryError("--write takes a name that ends in .npy, and needs --table")
         outputs = (args.json_file, args.figure, args.write)

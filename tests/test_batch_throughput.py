@@ -64,6 +64,8 @@ def test_hierarchies_are_customized_beside_and_tables_written(tmp_path: Path) ->
     same = ("--json", str(tmp_path / "r.json"), "--figure", str(tmp_path / "r.json"))
     refused = subprocess.run([sys.executable, SCRIPT, *OPTIONS, *same], capture_output=True, text=True)
     assert refused.returncode == 2 and "is needed for something else" in refused.stderr
+    refused = subprocess.run([sys.executable, SCRIPT, *OPTIONS, "--seed", "-1"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "--seed 0 or more" in refused.stderr
 
 
 def test_a_table_in_a_file_is_compared(tmp_path: Path, device: Device) -> None:
