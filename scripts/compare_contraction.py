@@ -14,7 +14,6 @@ with the compiled Dijkstra's, those from all others with each other.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -26,13 +25,13 @@ from vkssp import Graph, QueryError, Solver, prepare
 from vkssp.bench.contraction import MOST_SETTLED, MOST_TRIED, contraction
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
-from vkssp.bench.result import number, table
+from vkssp.bench.result import number, save_result, table
 from vkssp.bench.sweeping import ManySwept, Sweeper, Swept
 from vkssp.gpu.device import Device
 from vkssp.reading import read_graph
 from vkssp.solvers.customized import CustomizedHierarchy
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.storage import atomic_write, check_writable
+from vkssp.storage import check_writable
 
 #: What is compared.
 CONTRACTED, CUSTOMIZED = "contraction hierarchy", "vkssp's hierarchy"
@@ -155,10 +154,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             "customize_ms": customized.customize_ms,
             "hierarchy_arcs": graph.hierarchy.num_arcs,
         }
-        sweepers = {name: Sweeper(device, swept) for name, swept in hierarchies.items()}
-        began = time.perf_counter()
-        while time.perf_counter() - began < args.warm_up:
-            sweepers[CUSTOMIZED].one(ways[CUSTOMIZED][0], 10)
+        sweepers = {name: Sweeper(device, swept, args.warm_up) for name, swept in hierarchies.items()}
         runs = {1: measure_one(sweepers, ways, expected, args.repetitions)}
         for count in args.at_once:
             if count > 1:
@@ -228,7 +224,7 @@ def main() -> int:
             f"{'contracted' if name == 'settled' else 'tried'} (default: %(default)s)",
         )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--warm-up", type=float, default=0.7, metavar="S", help="seconds of sweeps before those timed")
+    parser.add_argument("--warm-up", type=float, default=0.3, metavar="S", help="seconds of sweeps before each timed")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--json", dest="json_file", metavar="FILE")
     args = parser.parse_args()
@@ -245,8 +241,7 @@ def main() -> int:
             raise QueryError(f"{args.graph} has no nodes; give another graph")
         result = measure(graph, args)
         if args.json_file:
-            with atomic_write(args.json_file) as stream:
-                stream.write(json.dumps(result, indent=1).encode())
+            save_result(args.json_file, result)
         print("\n".join(report(result)))
 
     return exit_code(run)

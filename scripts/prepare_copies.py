@@ -12,7 +12,6 @@ and, since others may use the processor, too, by that; and the most memory that 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import sys
@@ -25,12 +24,12 @@ import numpy as np
 from vkssp import Graph, GraphError, QueryError, prepare
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
-from vkssp.bench.result import table
+from vkssp.bench.result import save_result, table
 from vkssp.geo import haversine
 from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import stages
 from vkssp.reading import read_graph
-from vkssp.storage import atomic_write, check_writable
+from vkssp.storage import check_writable
 
 #: Distance from a copy to the next, in extents of their coordinates.
 PITCH = 1.01
@@ -154,7 +153,12 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "copies": [columns, rows],
         "join": args.join,
     }
-    steps = Stages(lambda: save(args.json_file, result))
+
+    def keep() -> None:
+        if args.json_file:
+            save_result(args.json_file, result)
+
+    steps = Stages(keep)
     result["stages"] = steps.rows
     prepare(Graph.from_edges([0], [1], [1]))  # compiled code is loaded
     graph = steps.run("reading", lambda: read_graph(args.graph))
@@ -180,14 +184,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         del graph, prepared, hierarchy
         steps.run("loading, with checks", lambda: Graph.load(args.output))
     result["peak_bytes"] = peak_bytes()
+    keep()
     return result
-
-
-def save(path: str | None, result: dict[str, Any]) -> None:
-    """Write a result to a file, if there is to be one."""
-    if path:
-        with atomic_write(path) as stream:
-            stream.write(json.dumps(result, indent=1).encode())
 
 
 def report(result: dict[str, Any]) -> list[str]:
@@ -227,7 +225,6 @@ def main() -> int:
             if path:
                 check_writable(path, *others)
         result = measure(args)
-        save(args.json_file, result)
         print("\n".join(report(result)))
 
     return exit_code(run)

@@ -83,6 +83,12 @@ def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.arange(len(first), dtype=np.int64) - first
 
 
+def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the whole numbers of some ranges, one after the other, int64: `count` each, from `first` on."""
+    found: npt.NDArray[np.int64] = np.repeat(first.astype(np.int64), count) + within(count)
+    return found
+
+
 def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
     degree = first_out[1:] - first_out[:-1]

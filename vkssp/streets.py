@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import GraphError
-from vkssp.rows import within
+from vkssp.rows import ranges, within
 
 #: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
 COORDINATE_SCALE = 1e-7
@@ -207,8 +207,7 @@ class Streets:
         wanted = given.astype(np.int64)
         first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
         count = end - first
-        places = np.repeat(first, count) + within(count)
-        return order[places], np.repeat(np.arange(len(wanted)), count)
+        return order[ranges(first, count)], np.repeat(np.arange(len(wanted)), count)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""

@@ -18,7 +18,7 @@ from vkssp.errors import GraphError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.landmarks import landmark_order
 from vkssp.order import z_order
-from vkssp.rows import rows_of
+from vkssp.rows import ranges, rows_of
 
 Indices = npt.NDArray[np.int64]
 
@@ -79,8 +79,7 @@ class Contraction:
             up = self.first_up, self.head_up, self.weight_up, self.rank
             reached = found[: kernel.climb(*up, source, dist, heap, found)].copy()
             first, count = self.rows[reached].astype(np.int64).T
-            place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-            arc = self.arcs[place].astype(np.int64)
+            arc = self.arcs[ranges(first, count)].astype(np.int64)
             over = np.full(len(reached), kernel.NONE, np.int64)
             np.minimum.at(over, np.repeat(np.arange(len(reached)), count), dist[arc[:, 0]] + arc[:, 1])
             keeps = dist[reached] <= over
@@ -140,7 +139,7 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     position = np.empty(n, np.int64)
     position[node] = np.arange(n)
     low = np.repeat(np.arange(n), length)
-    entries = pool[np.repeat(first - np.cumsum(length) + length, length) + np.arange(len(low))]
+    entries = pool[ranges(first, length)]
     del pool
     above, low = position[entries[:, kernel.NODE]], position[low]
     down, up = (entries[:, which] < kernel.NONE for which in (kernel.IN, kernel.OUT))

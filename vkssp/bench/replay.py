@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.rows import ranges
 
 #: The moment of what never happens.
 NEVER = np.iinfo(np.int32).max
@@ -112,8 +113,7 @@ def replay(graph: Graph, source: int, trace: npt.NDArray[Any]) -> Replay:
             step += 1
             worked[working] += 1
             degree = first_out[working + 1] - first_out[working]
-            offset = np.cumsum(degree) - degree
-            arcs = np.arange(degree.sum()) + np.repeat(first_out[working] - offset, degree)
+            arcs = ranges(first_out[working], degree)
             through = np.repeat(dist[working], degree) + weight[arcs]
             better = through < dist[head[arcs]]
             improved = np.unique(head[arcs[better]])

@@ -27,8 +27,6 @@ from vkssp.solvers.sweeps import tile_of
 #: Of a way up: the first of some positions, and distances of these, int64; `NONE` or more where there is none.
 Span = tuple[int, Indices]
 NONE = 1 << 40
-# Seconds of sweeps before those that are timed.
-_WARM_S = 0.3
 
 
 class WaysUp(Protocol):
@@ -163,6 +161,8 @@ class Sweeper(Resource):
         Where it goes.
     swept : Swept
         The hierarchy.
+    warm_up_s : float
+        Seconds of sweeps before each that is timed; none on a software device.
 
     Raises
     ------
@@ -170,9 +170,9 @@ class Sweeper(Resource):
         If the device's limits or its memory do not allow it.
     """
 
-    def __init__(self, device: Device, swept: Swept) -> None:
+    def __init__(self, device: Device, swept: Swept, warm_up_s: float = 0.0) -> None:
         super().__init__(device)
-        self.device, self.swept = device, swept
+        self.device, self.swept, self._warm_up_s = device, swept, warm_up_s
         try:
             self._rows, self._arcs = self._upload("rows", swept.rows), self._upload("arcs", swept.arcs)
             self._timestamps = Timestamps(device, 2, owner=self)
@@ -193,7 +193,7 @@ class Sweeper(Resource):
         found = []
         # GPUs have slow clocks where there was little to do, and take a while to notice that this has changed.
         began = time.perf_counter()
-        while self.device.info.kind != "cpu" and time.perf_counter() - began < _WARM_S:
+        while self.device.info.kind != "cpu" and time.perf_counter() - began < self._warm_up_s:
             recording.submit()
             recording.wait()
         for _ in range(repetitions):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.reduction import Reduction
+from vkssp.rows import ranges
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -59,7 +60,7 @@ class Surroundings:
         first = prepared.first_out[members].astype(np.int64)
         degree = prepared.first_out[members + 1].astype(np.int64) - first
         rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
-        arcs = prepared.arcs[np.repeat(first - rows[:-1], degree) + np.arange(rows[-1])]
+        arcs = prepared.arcs[ranges(first, degree)]
         heads = arcs[:, 0].astype(np.int64)
         component = np.repeat(np.arange(len(first_member) - 1), np.diff(first_member))
         of_arc = np.repeat(component, degree)
@@ -124,11 +125,11 @@ class Surroundings:
         each = size + around
         # Where each component begins, of which the core nodes around it come last.
         base = np.cumsum(each) - each
-        members, exits = _ranges(begin, size), _ranges(first_exit, around)
-        inside, outside = _ranges(base, size), _ranges(base + size, around)
+        members, exits = ranges(begin, size), ranges(first_exit, around)
+        inside, outside = ranges(base, size), ranges(base + size, around)
         first_arc = self._rows[begin]
         num_arcs = self._rows[begin + size] - first_arc
-        arcs = _ranges(first_arc, num_arcs)
+        arcs = ranges(first_arc, num_arcs)
         # One node more, with an arc to every seed.
         hub = int(each.sum())
         degree = np.zeros(hub + 1, np.int64)
@@ -146,12 +147,6 @@ class Surroundings:
             self._exit[exits[left]],
             distance[outside[left]].astype(np.int64),
         )
-
-
-def _ranges(first: Int64s, count: Int64s) -> Int64s:
-    """Return the whole numbers of some ranges, one after the other."""
-    end = np.cumsum(count)
-    return np.repeat(first - (end - count), count) + np.arange(end[-1])
 
 
 def _put_least(least: dict[int, int], keys: Uint32s, values: Int64s) -> None:

@@ -91,7 +91,7 @@ class CustomizedHierarchy(Resource):
     rows, arcs : Buffer
         For each position the first of the arcs down to it that sweeps need, and their number; ancestor and weight of
         each.
-    supernodes, supernode_of, ancestors, ancestor_depth : Buffer
+    supernodes, supernode_of, ancestor_depth : Buffer
         The hierarchy, see `Topology`.
     saturated : bool
         Whether a sum of weights did not fit into 32 bits.
@@ -128,7 +128,7 @@ class CustomizedHierarchy(Resource):
     def _make(self, topology: Topology, num_given: int, rows: Uint32s) -> None:
         hierarchy, num_arcs = self.hierarchy, self.hierarchy.num_arcs
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
-        self.ancestors, self.ancestor_depth = topology.ancestors, topology.ancestor_depth
+        self.ancestor_depth = topology.ancestor_depth
         self.rows = self._buffer("the rows of arcs down", rows.nbytes)
         if rows.nbytes:
             self.rows.write(rows)
@@ -139,7 +139,7 @@ class CustomizedHierarchy(Resource):
         status = self._buffer("the status of customization", 4 * STATUS_WORDS)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(self.device, 2, owner=self)
-        parts = (self.supernodes, self.supernode_of, status, self.weights, self.ancestors)
+        parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
         begin = self._kernel("hierarchy_weights", 3, 1).on(self._given, topology.places, self.weights)
         pack = self._kernel("hierarchy_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
         recorded = []

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.rows import within
+from vkssp.rows import ranges, within
 from vkssp.solvers.base import MAX_TERMINALS, Terminal
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.terminals import terminals
@@ -69,8 +69,7 @@ class Groups:
         first, count = self.first[begin:end], self.first[begin + 1 : end + 1] - self.first[begin:end]
         here = groups % len(places)
         places[here, :, 0] = UNREACHABLE
-        seed = np.repeat(first, count) + within(count)
-        at = np.repeat(here, count), seed - np.repeat(first, count)
+        seed, at = ranges(first, count), (np.repeat(here, count), within(count))
         places[(*at, 0)], places[(*at, 1)] = self.node[seed], self.offset[seed]
 
 

@@ -21,7 +21,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.hierarchy import Hierarchy
-from vkssp.rows import within
+from vkssp.rows import ranges
 from vkssp.solvers.base import MAX_TERMINALS
 from vkssp.solvers.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.solvers.graph import DeviceGraph
@@ -55,8 +55,7 @@ def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
         here = np.logical_or.reduceat(is_needed[low : int(first_node[end])], first_node[begin:end] - low)
         groups = begin + np.flatnonzero(here)
         count = hierarchy.num_ancestors[groups]
-        place = np.repeat(first[groups], count) + within(count)
-        is_needed[hierarchy.ancestor[place]] = True
+        is_needed[hierarchy.ancestor[ranges(first[groups], count)]] = True
     return np.flatnonzero(is_needed).astype(np.uint32)
 
 
