@@ -100,7 +100,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
         pool.set_weights(GRAPH.weight * np.uint32(2))
         assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0] * 2)
         pool.close()
-    assert not any(isinstance(part, DeviceGraph) for part in second._owned.values())
+    assert not any(isinstance(part, DeviceGraph) for copies in second.owned for part in copies.owned)
 
 
 @KINDS

@@ -54,6 +54,11 @@ class Resource:
         if trouble is not None:
             raise trouble
 
+    @property
+    def owned(self) -> list[Resource]:
+        """What was made from this object and is not closed."""
+        return list(self._owned.values())
+
     def settle(self) -> None:
         """Wait until the device that this was made from has nothing left to do, whatever comes."""
         if self._owner is not None:
