@@ -146,8 +146,8 @@ class Dealing:
             return  # the program has ended, or is a fork, which has none of the threads
         self._tell_to_stop()
         for thread in self._threads:
-            # A thread may be the one that finds a forgotten iterator.
-            if thread is not threading.current_thread() and thread.ident is not None:
+            # Not for this thread itself, which may find a forgotten iterator, nor for one that never quite began.
+            with suppress(RuntimeError):
                 thread.join()
 
     def _tell_to_stop(self) -> None:
@@ -161,7 +161,8 @@ class Dealing:
         self._tell_to_stop()
         deadline = time.monotonic() + _AT_EXIT_S
         for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            with suppress(RuntimeError):
+                thread.join(max(0.0, deadline - time.monotonic()))
         self._threads = []
 
     def _work(self, hand: Hand) -> None:
