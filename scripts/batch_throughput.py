@@ -46,6 +46,7 @@ from vkssp.solvers.phast import Phast, hierarchy_of
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sweeps import Sweeps
 from vkssp.storage import atomic_write, check_writable
+from vkssp.terminal import print_lines
 
 #: Sources of each row of the table, and how often each is timed.
 SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
@@ -340,7 +341,7 @@ def main() -> int:
             save(args.json_file, result)  # hierarchies for all cores take their time
             measure_cores(graph, args, result)
         save(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
         if args.figure and pyplot is not None:
             figure = pyplot.figure(figsize=(6, 4))
             draw(result, figure)

@@ -32,6 +32,7 @@ from vkssp.reading import read_graph
 from vkssp.solvers.customized import CustomizedHierarchy
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: What is compared.
 CONTRACTED, CUSTOMIZED = "contraction hierarchy", "vkssp's hierarchy"
@@ -242,7 +243,7 @@ def main() -> int:
         result = measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

@@ -47,6 +47,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.options import add_reading, reading
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 METHODS = "near_far,delta_step,dijkstra,bidirectional,routingkit-cch"
 SOURCES, SEED, LIMIT_S, WARM_UP_S = 100, 1, 600.0, 0.7
@@ -178,7 +179,7 @@ def run(args: argparse.Namespace) -> None:
         for result in measure(args):
             if args.json:  # after each method, for hours of work must not be lost
                 save_result(args.json, result)
-    print("\n".join(report(result)))
+    print_lines(report(result))
     if args.csv:
         save_rank_csv(args.csv, result)
     if args.figure:

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from vkssp import UNREACHABLE, Graph, Solver, VksspError
 from vkssp.bench.measuring import commit
 from vkssp.generate import road_grid
+from vkssp.terminal import print_error, print_lines
 
 #: Seconds of searches before those that are timed.
 WARM_UP_S = 0.7
@@ -123,15 +124,17 @@ def main() -> int:
     try:
         result = measure(args)
     except VksspError as error:
-        print(error, file=sys.stderr)
+        print_error(error)
         return 2
-    print(f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources")
-    print(f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}")
-    print(f"{'milliseconds':22}{'median':>10}{'quartiles':>20}{'range':>20}")
+    lines = [
+        f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources",
+        f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}",
+        f"{'milliseconds':22}{'median':>10}{'quartiles':>20}{'range':>20}",
+    ]
     for name, row in result["milliseconds"].items():
         quartiles, extremes = f"{row['q1']:.1f}..{row['q3']:.1f}", f"{row['min']:.1f}..{row['max']:.1f}"
-        print(f"{name:22}{row['median']:10.1f}{quartiles:>20}{extremes:>20}")
-    print("all distances checked against scipy")
+        lines.append(f"{name:22}{row['median']:10.1f}{quartiles:>20}{extremes:>20}")
+    print_lines([*lines, "all distances checked against scipy"])
     if args.json:
         Path(args.json).write_text(json.dumps(result, indent=1))
     return 0

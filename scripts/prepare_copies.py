@@ -30,6 +30,7 @@ from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import stages
 from vkssp.reading import read_graph
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: Distance from a copy to the next, in extents of their coordinates.
 PITCH = 1.01
@@ -225,7 +226,7 @@ def main() -> int:
             if path:
                 check_writable(path, *others)
         result = measure(args)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

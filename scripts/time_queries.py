@@ -29,6 +29,7 @@ from vkssp.gpu.device import Device
 from vkssp.reading import read_graph
 from vkssp.solvers import phast
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: How routes are found: what `phast` is made to believe.
 WAYS: dict[str, dict[str, Callable[..., bool]]] = {
@@ -168,7 +169,7 @@ def main() -> int:
         result = measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

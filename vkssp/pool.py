@@ -30,6 +30,7 @@ from vkssp.solvers.nearest import NearestSources
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import prepared_for
 from vkssp.solvers.tables import Tables
+from vkssp.terminal import printable
 from vkssp.traffic import changed_weights
 
 # Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
@@ -131,7 +132,7 @@ class SolverPool(Resource, Tables):
                     if are_meant:
                         raise
                     trouble = error
-                    _log.warning("device %s is left out: %s", device, error)
+                    _log.warning("device %s is left out: %s", printable(device), printable(error))
                     continue
                 solver._shared.gate = self._gate
                 assert isinstance(solver.device, Device)
@@ -313,7 +314,8 @@ class SolverPool(Resource, Tables):
             self._members.remove(member)
             self._lost.append(member)
             left = len(self._members)
-        _log.warning("%s is lost, and left out from now on: %s; devices left: %d", member, error, left)
+        told = printable(member), printable(error)
+        _log.warning("%s is lost, and left out from now on: %s; devices left: %d", *told, left)
         return True
 
     def _left(self) -> list[_Member]:

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import fnmatch
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from vkssp.bench.result import about, label, load_result, of_sources, save_resul
 from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.options import add_reading, reading
 from vkssp.storage import atomic_write, check_writable
+from vkssp.terminal import print_error, print_lines, printable
 
 #: A line of a figure: x, and y with its lower and upper end where there is a spread.
 Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None, Sequence[float] | None]
@@ -82,7 +82,7 @@ def exit_code(run: Callable[[], object]) -> int:
     try:
         run()
     except VksspError as error:
-        print(error, file=sys.stderr)
+        print_error(error)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -112,8 +112,8 @@ def _evaluate(
             progress=True,
             each=functools.partial(save_result, paths["json"]),
         )
-    lines = [about(result), *report(result)]
-    print("\n".join(lines))
+    lines = list(map(printable, [about(result), *report(result)]))
+    print_lines(lines)
     with atomic_write(paths["txt"]) as stream:
         stream.write(("\n".join(lines) + "\n").encode())
     figure = pyplot.figure(figsize=(9, 5), layout="constrained")

@@ -14,6 +14,7 @@ from vkssp.reading import read_graph
 from vkssp.reduction import REDUCTIONS
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 from vkssp.solvers.prepare import ORDERS
+from vkssp.terminal import print_error
 from vkssp.traffic import with_traffic
 
 #: What a command returns: an object for JSON, and lines for a terminal.
@@ -170,5 +171,5 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     graph, change = with_traffic(graph, traffic)
     if change.unknown:
         unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
-        print(f"vkssp: {unknown} are not in the graph, and passed over", file=sys.stderr)
+        print_error(f"vkssp: {unknown} are not in the graph, and passed over")
     return graph

@@ -21,6 +21,7 @@ from vkssp.commands.common import (
 from vkssp.commands.routing import add_avoid
 from vkssp.errors import QueryError
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M
+from vkssp.terminal import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,16 +121,14 @@ def _write_each(
     args: argparse.Namespace, router: Router, places: Ends, limits: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Write the isochrones of each place, and return their figures."""
-    from tqdm import tqdm
-
     from vkssp.routing.isochrone import write_isochrones_of_each
 
     made = router.isochrones_of_each(places.places or [], limits, args.width)
-    watched = {"unit": " places", "delay": 1.0, "disable": not is_watched(args), "leave": False}
     figures: list[dict[str, Any]] = []
 
     def told() -> Iterator[Sequence[Isochrone]]:
-        for name, found in zip(places.ids, tqdm(made, total=len(places.ids), **watched), strict=True):
+        bar = progress_bar(made, shown=is_watched(args), total=len(places.ids), unit=" places")
+        for name, found in zip(places.ids, bar, strict=True):
             figures.append({"place": name, "isochrones": [one.figures for one in found]})
             yield found
 

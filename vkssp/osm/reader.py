@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from vkssp.errors import FormatError
 from vkssp.osm.extract import BrokenTags, Extract
@@ -25,6 +24,7 @@ from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, way_attributes
 from vkssp.streets import LAST_LAT, LAST_LON
+from vkssp.terminal import progress_bar
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
@@ -152,7 +152,7 @@ def read_roads(
     extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
-    with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
+    with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True) as bar:
         for item in bar:
             if item.is_way():
                 roads.add_way(item)
