@@ -36,6 +36,7 @@ from tqdm import tqdm
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
+from vkssp.storage import atomic_write, check_writable
 from vkssp.terminal import print_error, print_lines
 
 #: OSRM's names for our profiles.
@@ -199,7 +200,8 @@ def save_answers(path: Path, head: dict[str, Any], pairs: Sequence[Pair]) -> Non
         rows.append(json.dumps(row, separators=(",", ":")))
     columns = "from lat, lon, to lat, lon; where OSRM has a route: seconds, metres, both as snapped, what is special"
     text = json.dumps({**head, "columns": columns}, indent=1)[:-2]
-    path.write_text(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+    with atomic_write(path, "w") as stream:
+        stream.write(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n")
 
 
 def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
@@ -341,6 +343,8 @@ def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bo
 
 def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
     """Return OSRM's answers for a new sample, and save them if asked to."""
+    if args.answers:
+        check_writable(args.answers, args.extract, content="JSON")
     osrm = Osrm(args.osrm)
     places, _ = import_extract(args.extract, profile=args.profile, turns="none")
     pairs = []

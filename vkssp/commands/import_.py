@@ -7,11 +7,11 @@ import argparse
 from vkssp.commands.common import (
     Result,
     add_json,
-    check_graph_output,
+    check_outputs,
     is_watched,
     load,
 )
-from vkssp.options import add_reading
+from vkssp.options import add_reading, file_name
 
 SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
 
@@ -20,9 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     parser.add_argument(
-        "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
+        "extract",
+        type=file_name,
+        metavar="EXTRACT",
+        help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read",
     )
-    parser.add_argument("output", metavar="OUT", help="the graph file to write")
+    parser.add_argument("output", type=file_name, metavar="OUT", help="the graph file to write, such as city.graph")
     parser.add_argument(
         "--all-nodes",
         action="store_true",
@@ -37,7 +40,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.osm import import_extract, is_extract
     from vkssp.reading import is_saved
 
-    check_graph_output(args)
+    check_outputs(args, output="a saved graph")
     if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
         graph = load(args, args.extract)
         graph.save(args.output)
