@@ -202,7 +202,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["distances", "GRAPH", "--source", "-1"], "source is -1; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "x"], "invalid int value: 'x'"),
         (["distances", "GRAPH", "--source", "0", "--output", "no/d.npy"], "no is no folder; make it first"),
-        (["import", "GRAPH", "out.graph"], "not named like an OpenStreetMap extract"),
+        (["import", "GRAPH", "out.graph", "--all-nodes"], "--all-nodes is for extracts, and"),
         (["import", "EXTRACT", "no/out.graph"], "no is no folder; make it first"),
         (["import", "EXTRACT", "out.graph", "--profile", "submarine"], "submarine"),
     ],

@@ -11,6 +11,7 @@ from vkssp.commands.common import (
     is_watched,
     load,
 )
+from vkssp.errors import QueryError
 from vkssp.options import add_reading, file_name
 
 SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
@@ -36,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Import an extract, or read or generate another graph, and save it."""
-    from vkssp.generate import is_expression
     from vkssp.osm import import_extract, is_extract
-    from vkssp.reading import is_saved
 
     check_outputs(args, output="a saved graph")
-    if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
+    if args.format is not None or not is_extract(args.extract):
+        if args.all_nodes:
+            raise QueryError(f"--all-nodes is for extracts, and {args.extract} is read as another graph; leave it out")
         graph = load(args, args.extract)
         graph.save(args.output)
         size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs}
