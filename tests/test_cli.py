@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from tests.graphs import grid, heap_dijkstra
-from vkssp import UNREACHABLE, Graph, __version__
+from vkssp import UNREACHABLE, DeviceError, Graph, __version__
 from vkssp.cli import main
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import choose
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import TRACE
 
@@ -262,8 +263,33 @@ def test_without_any_driver(tmp_path: Path, plain_graph: str) -> None:
     done = in_a_process("distances", plain_graph, "--source", "0", VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "no Vulkan driver found; install" in done.stderr.splitlines()[-1]
+    line = done.stderr.splitlines()[-1]
+    assert f"no Vulkan driver found: VK_DRIVER_FILES is {nothing}, and {nothing} does not exist; VK_ICD_FILE" in line
+    assert line.endswith(
+        "; unset them to look for all drivers, or put the .json file of an installed driver in VK_DRIVER_FILES"
+    )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({}, "no Vulkan driver found; install your GPU vendor's driver"),
+        ({"VK_ICD_FILENAMES": __file__}, f": VK_ICD_FILENAMES is {__file__}; unset it to look for all drivers, or put"),
+        ({"VK_ICD_FILENAMES": f"{__file__}{os.pathsep}/no"}, ", and /no does not exist; unset it"),
+        ({"VK_LOADER_DRIVERS_DISABLE": "*"}, ": VK_LOADER_DRIVERS_DISABLE is *; unset it to look for all drivers"),
+    ],
+)
+def test_the_variable_that_hides_all_drivers_is_named(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: str
+) -> None:
+    for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(DeviceError) as caught:
+        choose([], None)
+    assert words in str(caught.value)
 
 
 def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:
