@@ -384,7 +384,8 @@ def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
         ("head", b"no array", "damaged"),
         ("head", npy(np.array(["1", "2", "3"])), "head has dtype <U1"),
         ("streets_length", npy(np.array([1, 2, 3])), "streets.length has dtype int64; give float32"),
-        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must be finite"),
+        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must not be negative"),
+        ("streets_length", npy(np.array([1, 3e38, 3], np.float32)), r"streets.length .* nor more than 1e\+08 m"),
         ("streets_polyline", npy(np.array([0, 0, 1], ">u4")), "streets.polyline has dtype >u4; give uint32"),
         ("streets_backward", npy(np.array([0, 7, 0], np.uint8).view(np.bool_)), "neither true nor false"),
         (
@@ -417,7 +418,7 @@ def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
     streets = dataclasses.replace(graph.streets, turn=np.array([10, 11, 0], np.uint32))
     with pytest.raises(GraphError, match=r"streets.turn\[1\] is 11, more than the arc's weight, 10"):
         Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
-    for seconds in (-1.0, np.nan, np.inf):
+    for seconds in (-1.0, np.nan, np.inf, 5e-324, 1e308):
         with pytest.raises(GraphError, match="seconds_per_weight"):
             dataclasses.replace(graph.streets, seconds_per_weight=seconds).check(3)
 
