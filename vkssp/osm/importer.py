@@ -49,7 +49,7 @@ def import_extract(
     profile : str or Path
         The vehicle: ``car``, ``bike``, ``foot``, or the path of a file as docs/profiles.md describes them.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second.
+        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
     order : str
         How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
         when they were first drawn.

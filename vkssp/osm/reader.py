@@ -31,6 +31,9 @@ _UNKNOWN = 2**31 - 1
 
 _NOT_UTF8 = "text that is not UTF-8"
 
+#: Bytes of a file whose progress bar is there from the start.
+_LARGE = 1 << 20
+
 #: Arrays of `RawRoads` with an entry per way.
 _PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "name", "ref", "roundabout", "link")
 
@@ -131,7 +134,7 @@ def read_roads(
     report : ImportReport
         Takes what is counted on the way.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second.
+        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
     turns : str
         What to read about turns: ``"none"``, ``"restrictions"`` or ``"costs"``.
 
@@ -152,7 +155,9 @@ def read_roads(
     extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
-    with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True) as bar:
+    # While pyosmium looks for the next object that matters no Python runs, so that nothing could be drawn then.
+    delay = 0.0 if source.stat().st_size >= _LARGE else 1.0
+    with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True, delay=delay) as bar:
         for item in bar:
             if item.is_way():
                 roads.add_way(item)
