@@ -9,9 +9,9 @@ _NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordin
 
 
 def file_name(text: str) -> str:
-    """Return the name of a file, which is not empty, as one from a variable that is not set would be."""
+    """Return the name of a file; refuse an empty one, which a shell makes of a variable that is not set."""
     if not text:
-        raise argparse.ArgumentTypeError("the file name is empty; give one, or leave the option out")
+        raise argparse.ArgumentTypeError("the file name is empty; give one")
     return text
 
 

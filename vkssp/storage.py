@@ -109,14 +109,17 @@ def _state(target: Path) -> os.stat_result | None:
     A file that is write-protected raises `OSError`, as it does where it is opened: renaming would not ask.
     """
     try:
-        with open(target, "r+b") as stream:
-            return os.fstat(stream.fileno())
+        handle = os.open(target, os.O_WRONLY)
     except FileNotFoundError:
         return None
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
 
 
 def _inherit(path: str | Path, before: os.stat_result | None) -> None:
-    """Give what takes the place of something its owner, group and mode; without that, the mode of a new file."""
+    """Give a replacement the owner, group and mode of the original; a new file gets the mode that the umask leaves."""
     if before is None:
         mask = os.umask(0)
         os.umask(mask)

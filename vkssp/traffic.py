@@ -17,7 +17,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s, whole_numbers
 from vkssp.rows import own
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
-#: Speeds that a way can have in km/h. Nothing on a street is faster; what is slower is closed rather than slow.
+#: Bounds of the speed on a way in km/h; a slower street is closed, and a higher number is a slip of the keyboard.
 LOWEST_KMH, HIGHEST_KMH = 0.01, 1000.0
 
 

@@ -18,7 +18,7 @@ from vkssp.osm.profile_file import Range, SourceFile, read_table
 #: What a graph may know of turns.
 TURNS = ("none", "restrictions", "costs")
 
-# What is above 0 and less than these makes times that no weight holds.
+# Positive numbers below these bounds make travel times that 32 bits do not hold.
 Speed = Annotated[float, Range(0.1, 300)]  # km/h
 Cap = Annotated[float, Range(0.1, 300, zero=True)]
 Factor = Annotated[float, Range(0.01, 2)]
