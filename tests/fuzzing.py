@@ -108,7 +108,7 @@ def attempt(case: Case, folder: Path) -> Result:
     path.write_bytes(damaged(case))
     target.write_bytes(_OLD)
     try:
-        if path.suffix == ".saved":
+        if path.suffix == ".graph":
             return _loaded(case, path)
         return _imported(path, target)
     finally:

@@ -223,7 +223,7 @@ def mutations_for(name: str) -> dict[str, Mutation]:
     """Return the kinds of damage that make sense for a file, by their names."""
     if name.endswith(".pbf"):
         return {"bytes": bytes_damaged, "blobs": blobs_damaged}
-    if name.endswith(".saved"):
+    if name.endswith(".graph"):
         return {"bytes": bytes_damaged, "archive": archive_damaged}
     if name.endswith((".gz", ".bz2", ".xz")):
         return {"bytes": bytes_damaged, "unpacked": unpacked_damaged}

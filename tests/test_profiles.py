@@ -115,15 +115,25 @@ def test_a_key_changes_a_speed(tmp_path: Path, old: str, new: str, before: float
         assert graph.weight.tolist() == [round(STEP * 3.6 / speed * 10)] * 2
 
 
+def test_a_way_on_which_times_pass_32_bits_is_named(tmp_path: Path) -> None:
+    text = LEAST.replace("residential = 6", "residential = 0.1") + "[factors.surface]\nmud = 0.01\n"
+    path = written(tmp_path, text)
+    nodes, ways = {1: (0.0, 0.0), 2: (0.0, 1.1)}, [(7, [1, 2], {**ROAD, "surface": "mud"})]
+    with pytest.raises(QueryError, match=r"way 7 takes longer than 32 bits hold at 0.001 km/h; give a cart higher"):
+        graph_of(tmp_path, nodes, ways, path)
+
+
 PUSHING = '[pushing]\nspeed = 4\nkeys = ["foot"]\n'
 TRACK = 'enough_for = ["track", "road"]'
 
 
-@pytest.mark.parametrize("value", ["-5", "0", "2500", "nan", "inf", "true", "'25'", "[25]", "2020-02-02"])
+@pytest.mark.parametrize(
+    "value", ["-5", "0", "5e-324", "0.09", "2500", "nan", "inf", "true", "'25'", "[25]", "2020-02-02"]
+)
 def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
     path = changed(tmp_path, "\nresidential = 25\n", f"\nresidential = {value}\n")
     line = line_of(CAR_TEXT, "residential = 25")
-    expected = f"speeds.highway.residential is {value}; give a number above 0, at most 300"
+    expected = f"speeds.highway.residential is {value}; give a number from 0.1 to 300"
     assert refused(path) == f"profile {path}, line {line}: {expected}"
 
 
@@ -132,13 +142,14 @@ def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
     [
         # Numbers.
         ("\nresidential = 25", "\nresidential = {a = 2}", "speeds.highway.residential", "is a table; give a number"),
-        ("\nferry = 5", "\nferry = -1", "route_speeds.ferry", "is -1; give a number above 0"),
-        ("\nmovable = 5", "\nmovable = 0", "bridge_speeds.movable", "is 0; give a number above 0"),
-        ("\ndefault_speed = 10", "\ndefault_speed = 1e9", "default_speed", "is 1000000000.0; give a number above 0"),
-        ("\nmud = 10", "\nmud = -10", "caps.surface.mud", "is -10; give a number from 0 to 300"),
-        ("\nalley = 0.5", "\nalley = 0", "factors.service.alley", "is 0; give a number above 0, at most 2"),
+        ("\nferry = 5", "\nferry = -1", "route_speeds.ferry", "is -1; give a number from 0.1 to 300"),
+        ("\nmovable = 5", "\nmovable = 0", "bridge_speeds.movable", "is 0; give a number from 0.1 to 300"),
+        ("\ndefault_speed = 10", "\ndefault_speed = 1e9", "default_speed", "is 1000000000.0; give a number from 0.1"),
+        ("\nmud = 10", "\nmud = -10", "caps.surface.mud", "is -10; give 0, or a number from 0.1 to 300"),
+        ("\nmud = 10", "\nmud = 5e-324", "caps.surface.mud", "is 5e-324; give 0, or a number from 0.1 to 300"),
+        ("\nalley = 0.5", "\nalley = 0", "factors.service.alley", "is 0; give a number from 0.01 to 2"),
         ("\ndrive-thru = 0.5", '\n"drive thru" = 5', 'factors.service."drive thru"', "is 5; give a number"),
-        ("share = 0.8", "share = 80", "limits.share", "is 80; give a number above 0, at most 2"),
+        ("share = 0.8", "share = 80", "limits.share", "is 80; give a number from 0.01 to 2"),
         ("height = 2.0", "height = 200", "size.height", "is 200; give a number from 0 to 100"),
         ("weight = 2000", "weight = -1", "size.weight", "is -1; give a number from 0 to 1e+06"),
         ("\nlift_gate = 60", "\nlift_gate = -6", "barriers.seconds.lift_gate", "is -6; give a number from 0 to 864"),

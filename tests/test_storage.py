@@ -9,10 +9,13 @@ import re
 import stat
 import subprocess
 import sys
+import tempfile
 import tracemalloc
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +24,10 @@ from hypothesis import given
 
 from tests.graphs import grid, random_graphs
 from vkssp import FormatError, Graph, GraphError, Streets
+from vkssp.bench.result import save_csv, save_result
+from vkssp.routing.geojson import write_features
+from vkssp.routing.isochrone import write_isochrones, write_isochrones_of_each
+from vkssp.routing.map import write_isochrone_map
 from vkssp.storage import atomic_folder, atomic_write, check_writable
 
 
@@ -170,6 +177,99 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["g"]
 
 
+def untouched() -> Iterator[Any]:
+    raise AssertionError("the features were asked for")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("write", "wrong", "known"),
+    [
+        (lambda path: grid(2).save(path), "g.osm.pbf", ".graph or .npz"),
+        (lambda path: write_features(path, untouched()), "r.gpx", ".geojson or .json"),
+        (lambda path: write_isochrones_of_each(path, untouched(), []), "r.shp", ".geojson or .json"),
+        (lambda path: write_isochrones(path, []), "r", ".geojson or .json"),
+        (lambda path: write_isochrone_map(path, grid(2), []), "r.geojson", ".html or .htm"),
+        (lambda path: save_result(path, {}), "r.csv", ".json"),
+        (lambda path: save_csv(path, {}), "r.json", ".csv"),
+    ],
+)
+def test_no_file_is_named_like_what_it_is_not(
+    tmp_path: Path, write: Callable[[str], None], wrong: str, known: str
+) -> None:
+    with pytest.raises(FormatError, match=f"{re.escape(wrong)}: what is written is .* must end in {re.escape(known)}$"):
+        write(str(tmp_path / wrong))
+    with pytest.raises(FormatError, match=r"the name of the file for .* is empty"):
+        write("")
+    assert os.listdir(tmp_path) == []
+
+
+def test_endings_in_any_case_and_names_of_open_files(tmp_path: Path) -> None:
+    write_features(tmp_path / "R.GeoJSON", [])
+    command = [sys.executable, "-c", "from vkssp.routing.geojson import *; write_features('/dev/stdout', [])"]
+    with (tmp_path / "redirected").open("wb") as stream:
+        subprocess.run(command, stdout=stream, check=True, cwd=Path(__file__).parent.parent)
+    assert (tmp_path / "redirected").read_bytes() == (tmp_path / "R.GeoJSON").read_bytes()
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_follows_the_umask_and_a_replaced_one_stays_as_private_as_it_was(tmp_path: Path, umask: int) -> None:
+    (tmp_path / "far").mkdir()
+    for name, mode in (("private", 0o600), ("shared", 0o664), ("far/g", 0o640)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "g")
+    (tmp_path / "dangling").symlink_to(tmp_path / "far" / "new")
+    before = os.umask(umask)
+    try:
+        for name in ("private", "shared", "link", "dangling", "fresh"):
+            grid(3).save(tmp_path / name)
+    finally:
+        os.umask(before)
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("private", "shared", "far/g")}
+    assert modes == {"private": 0o600, "shared": 0o664, "far/g": 0o640}
+    for name in ("far/new", "fresh"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o666 & ~umask
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "dangling").is_symlink()
+    assert all(Graph.load(tmp_path / name).num_nodes == 9 for name in ("link", "dangling", "private"))
+
+
+def test_a_replaced_folder_stays_as_private_as_it_was(tmp_path: Path) -> None:
+    for _ in range(2):
+        with atomic_folder(tmp_path / "t.zarr", ("zarr.json",)) as folder:
+            (folder / "zarr.json").touch()
+        (tmp_path / "t.zarr").chmod(0o700)
+    with atomic_folder(tmp_path / "t.zarr", ("zarr.json",)):
+        pass
+    assert stat.S_IMODE((tmp_path / "t.zarr").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser gives files away")
+def test_owner_and_group_stay_where_that_is_permitted() -> None:
+    with tempfile.TemporaryDirectory() as name:  # others may enter it, unlike tmp_path
+        folder = Path(name)
+        folder.chmod(0o777)
+        for file, mode, owner in (("theirs", 0o640, 65534), ("open", 0o676, 0), ("protected", 0o644, 0)):
+            (folder / file).touch()
+            (folder / file).chmod(mode)
+            os.chown(folder / file, owner, owner)
+        grid(3).save(folder / "theirs")
+        found = (folder / "theirs").stat()
+        assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (65534, 65534, 0o640)
+        os.setegid(65534)
+        os.seteuid(65534)
+        try:
+            grid(3).save(folder / "open")
+            with pytest.raises(FormatError, match=r"cannot write .*protected: Permission denied"):
+                grid(3).save(folder / "protected")
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+        # Another group gets no more than what everybody had.
+        assert (folder / "open").stat().st_mode & 0o777 == 0o666
+        assert (folder / "protected").stat().st_size == 0 and len(os.listdir(folder)) == 3
+
+
 def test_saved_files_may_be_read_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     grid(3).save(tmp_path / "g")
@@ -284,7 +384,8 @@ def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
         ("head", b"no array", "damaged"),
         ("head", npy(np.array(["1", "2", "3"])), "head has dtype <U1"),
         ("streets_length", npy(np.array([1, 2, 3])), "streets.length has dtype int64; give float32"),
-        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must be finite"),
+        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must not be negative"),
+        ("streets_length", npy(np.array([1, 3e38, 3], np.float32)), r"streets.length .* nor more than 1e\+08 m"),
         ("streets_polyline", npy(np.array([0, 0, 1], ">u4")), "streets.polyline has dtype >u4; give uint32"),
         ("streets_backward", npy(np.array([0, 7, 0], np.uint8).view(np.bool_)), "neither true nor false"),
         (
@@ -317,7 +418,7 @@ def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
     streets = dataclasses.replace(graph.streets, turn=np.array([10, 11, 0], np.uint32))
     with pytest.raises(GraphError, match=r"streets.turn\[1\] is 11, more than the arc's weight, 10"):
         Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
-    for seconds in (-1.0, np.nan, np.inf):
+    for seconds in (-1.0, np.nan, np.inf, 5e-324, 1e308):
         with pytest.raises(GraphError, match="seconds_per_weight"):
             dataclasses.replace(graph.streets, seconds_per_weight=seconds).check(3)
 

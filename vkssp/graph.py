@@ -370,6 +370,16 @@ class Graph:
         """Write the graph, and all it knows of coordinates and streets, and its hierarchy, to one file.
 
         The file appears only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, a name that ends in .graph or .npz, or has no ending.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written, or its name has another ending.
         """
         from vkssp.storage import save_graph
 

@@ -28,6 +28,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import RowBlock
 from vkssp.solvers.shared import SharedWeights, WeightsChange, prepared_for
 from vkssp.solvers.tables import Tables
+from vkssp.terminal import printable
 from vkssp.traffic import changed_weights
 
 # Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
@@ -139,7 +140,7 @@ class SolverPool(Resource, Tables):
                     if are_meant:
                         raise
                     trouble = error
-                    _log.warning("device %s is left out: %s", device, error)
+                    _log.warning("device %s is left out: %s", printable(device), printable(error))
                     continue
                 solver.share_weights(self._weights)
                 assert isinstance(solver.device, Device)
@@ -301,8 +302,8 @@ class SolverPool(Resource, Tables):
         # It is closed with the pool: others may be using it, and would take that for an error of theirs.
         claim = object()
         if self._lost.setdefault(member, claim) is claim:
-            left = len(self._members) - len(self._lost)
-            _log.warning("%s is lost, and left out from now on: %s; devices left: %d", member, error, left)
+            left, told = len(self._members) - len(self._lost), (printable(member), printable(error))
+            _log.warning("%s is lost, and left out from now on: %s; devices left: %d", *told, left)
         return True
 
     def _left(self) -> list[_Member]:

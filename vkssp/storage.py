@@ -7,10 +7,11 @@ import json
 import math
 import os
 import shutil
+import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +36,17 @@ _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
 #: Arrays in folders, and the files by which one knows them.
 ZARR, ZARR_MARKS = ".zarr", ("zarr.json", ".zgroup", ".zarray")
+#: Endings of the names of files, by what is written there; a saved graph may have a name without one.
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "a saved graph": (".graph", ".npz", ""),
+    "a NumPy array": (".npy",),
+    "CSV": (".csv",),
+    "GeoJSON": (".geojson", ".json"),
+    "HTML": (".html", ".htm"),
+    "JSON": (".json",),
+}
+# Folders of names for open files and devices, which have no endings.
+_DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
 
 
@@ -58,11 +70,13 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
 
     A link keeps pointing to where it does; what is no file, such as /dev/stdout or a pipe, is written to as it is.
+    A file that replaces another keeps its mode and, where the system permits, its owner and group; a new one follows
+    the umask.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or one of that name is write-protected.
     """
     target = Path(os.path.realpath(path))
     temporary = None
@@ -73,15 +87,13 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 through: Any = _Written(stream) if "b" in mode else stream
                 yield through
             return
+        before = _state(target)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner may read; give what open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        _inherit(temporary, before)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
@@ -89,6 +101,38 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _state(target: Path) -> os.stat_result | None:
+    """Return owner, group and mode of a file that is to be replaced, None where there is none.
+
+    A file that is write-protected raises `OSError`, as it does where it is opened: renaming would not ask.
+    """
+    try:
+        handle = os.open(target, os.O_WRONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def _inherit(path: str | Path, before: os.stat_result | None) -> None:
+    """Give a replacement the owner, group and mode of the original; a new file gets the mode that the umask leaves."""
+    if before is None:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(path, 0o666 & ~mask)
+        return
+    mode = stat.S_IMODE(before.st_mode)
+    if hasattr(os, "chown"):
+        for owner, group in ((before.st_uid, -1), (-1, before.st_gid)):
+            with suppress(OSError):  # only the superuser gives files away
+                os.chown(path, owner, group)
+        if os.stat(path).st_gid != before.st_gid:  # what one group could do says nothing of another
+            mode &= ~0o070 | (mode & 0o007) << 3
+    os.chmod(path, mode)
 
 
 def _unwritable(path: str | Path, error: OSError) -> FormatError:
@@ -123,6 +167,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
         yield new
         # No folder takes the place of one that holds something. That one waits aside, and returns if anything fails.
         if target.exists():
+            _inherit(new, os.stat(target))
             os.replace(target, old)
         os.replace(new, target)
     except OSError as error:
@@ -148,10 +193,45 @@ def _is_special(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def check_writable(path: str | Path, *others: str | Path | None) -> None:
-    """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there.
+def check_ending(path: str | Path, content: str) -> None:
+    """Check that the name of a file says what is written there.
 
-    Nor may it be one of some other files, which are read, or written too.
+    Parameters
+    ----------
+    path : str or Path
+        The file. Devices, pipes and names of open files, such as /dev/stdout, may be called anything.
+    content : str
+        What is written, a key of `ENDINGS`.
+
+    Raises
+    ------
+    FormatError
+        If the name has another ending, or is empty.
+    """
+    if not os.fspath(path):
+        raise FormatError(f"the name of the file for {content} is empty; give one")
+    is_open = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
+    if not is_open and not _is_special(path) and Path(path).suffix.lower() not in ENDINGS[content]:
+        known = " or ".join(filter(None, ENDINGS[content]))
+        raise FormatError(f"cannot write {path}: what is written is {content}, and its name must end in {known}")
+
+
+def check_writable(path: str | Path, *others: str | Path | None, content: str | None = None) -> None:
+    """Check that a file can be made at a path, before hours of work are spent on what goes there.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    *others : str, Path or None
+        Files that it must not be: those that are read, or written, too.
+    content : str, optional
+        What is written, a key of `ENDINGS`; the name has to have one of its endings.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be made, or must not be.
     """
     target = Path(os.path.realpath(path))
     for other in others:
@@ -168,10 +248,15 @@ def check_writable(path: str | Path, *others: str | Path | None) -> None:
     special = _is_special(path)
     if not os.access(path if special else target.parent, os.W_OK):
         raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
+    if target.is_file() and not os.access(target, os.W_OK):
+        raise FormatError(f"cannot write {path}: it is write-protected; choose another name, or allow writing to it")
+    if content is not None:
+        check_ending(path, content)
 
 
 def save_graph(graph: Graph, path: str | Path) -> None:
     """Write a graph to one file; see `Graph.save`."""
+    check_ending(path, "a saved graph")
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in _CORE}
     header: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
     if graph.lat is not None:

@@ -16,6 +16,8 @@ from vkssp.rows import ranges, within
 COORDINATE_SCALE = 1e-7
 #: The pole and the date line in the same unit.
 LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
+# Least and most seconds that a unit of weight may stand for, and the longest arc: their products stay finite.
+_LEAST_SECONDS, _MOST_SECONDS, _LONGEST_M = 1e-6, 1e6, 1e8
 
 
 @dataclass(frozen=True)
@@ -153,10 +155,13 @@ class Streets:
                 raise GraphError(f"streets.{label} holds an index outside streets.names")
         if self.names and self.names[0]:
             raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
-        if not 0 <= self.seconds_per_weight < np.inf:
-            raise GraphError(f"streets.seconds_per_weight is {self.seconds_per_weight}; give seconds, or 0 for none")
-        if not (np.isfinite(self.length).all() and (self.length >= 0).all()):
-            raise GraphError("streets.length must be finite and not negative")
+        if self.seconds_per_weight != 0 and not _LEAST_SECONDS <= self.seconds_per_weight <= _MOST_SECONDS:
+            bounds = f"{_LEAST_SECONDS:g} to {_MOST_SECONDS:g}"
+            raise GraphError(
+                f"streets.seconds_per_weight is {self.seconds_per_weight}; give seconds from {bounds}, or 0 for none"
+            )
+        if not ((self.length >= 0) & (self.length <= _LONGEST_M)).all():  # NaN is neither
+            raise GraphError(f"streets.length must not be negative, nor more than {_LONGEST_M:g} m")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
         """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
-from tqdm import tqdm
-
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy.build import build
@@ -16,6 +14,7 @@ from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.extra import require_library
 from vkssp.hierarchy.order import dissected, halving, places
+from vkssp.terminal import progress_bar
 
 #: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
 #: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
@@ -52,7 +51,7 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
         If numba or routingkit-cch is not installed.
     """
     run = stages(graph)
-    with tqdm(total=NUM_STAGES, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
+    with progress_bar(title="preparing", shown=progress, total=NUM_STAGES, unit=" stages", delay=0.0) as bar:
         next(run)
         while True:
             try:

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from vkssp.errors import FormatError, QueryError
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
@@ -49,7 +49,7 @@ def import_extract(
     profile : str or Path
         The vehicle: ``car``, ``bike``, ``foot``, or the path of a file as docs/profiles.md describes them.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second.
+        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
     order : str
         How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
         when they were first drawn.
@@ -165,6 +165,12 @@ def _assemble(
     if turn is not None:
         weight += turn
     way = segments.way[segment]
+    if weight.max(initial=0.0) >= UNREACHABLE:
+        at = int(weight.argmax())
+        raise QueryError(
+            f"way {roads.way[way[at]]} takes longer than 32 bits hold at {roads.speed[way[at], direction[at]]:g} km/h; "
+            f"give {profile.vehicle} higher speeds or factors, or simplify streets"
+        )
     streets = Streets(
         length=segments.length[segment].astype(np.float32),
         way=roads.way[way],

@@ -18,9 +18,10 @@ from vkssp.osm.profile_file import Range, SourceFile, read_table
 #: What a graph may know of turns.
 TURNS = ("none", "restrictions", "costs")
 
-Speed = Annotated[float, Range(0, 300, least=False)]  # km/h
-Cap = Annotated[float, Range(0, 300)]
-Factor = Annotated[float, Range(0, 2, least=False)]
+# Positive numbers below these bounds make travel times that 32 bits do not hold.
+Speed = Annotated[float, Range(0.1, 300)]  # km/h
+Cap = Annotated[float, Range(0.1, 300, zero=True)]
+Factor = Annotated[float, Range(0.01, 2)]
 Seconds = Annotated[float, Range(0, 86400)]
 Bias = Annotated[float, Range(0.1, 10)]
 Metres = Annotated[float, Range(0, 100)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from vkssp.terminal import printable
+
 
 @dataclass
 class ImportReport:
@@ -104,8 +106,8 @@ class ImportReport:
         return lines
 
     def __str__(self) -> str:
-        """Return the lines as one text."""
-        return "\n".join(self.lines())
+        """Return the lines as one text, in which keys of tags cannot pass for lines."""
+        return "\n".join(map(printable, self.lines()))
 
 
 def _listed(counts: dict[str, int], most: int = 8) -> str:

@@ -296,7 +296,7 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
     Parameters
     ----------
     path : str or pathlib.Path
-        The file; one that exists is replaced.
+        The file, a name that ends in .geojson or .json; one that exists is replaced.
     found : sequence of Isochrone
         The isochrones.
     """
@@ -311,7 +311,7 @@ def write_isochrones_of_each(
     Parameters
     ----------
     path : str or pathlib.Path
-        The file; it appears only when it is complete.
+        The file, a name that ends in .geojson or .json; it appears only when it is complete.
     found : iterable of sequence of Isochrone
         The isochrones of each place.
     names : sequence of int or str

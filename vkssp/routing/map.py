@@ -20,7 +20,7 @@ from vkssp.errors import QueryError
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
 from vkssp.routing.words import format_distance, format_duration, format_query
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_write, check_ending
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +154,7 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     Parameters
     ----------
     path : str or Path
-        The file to write; it appears only when it is complete.
+        The file to write, a name that ends in .html or .htm; it appears only when it is complete.
     graph : Graph
         The graph that the route was found in; it needs coordinates.
     route : Route
@@ -167,8 +167,9 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     QueryError
         If the graph has no coordinates, or the route no points.
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "HTML")
     _write(path, page(graph, route, title=title))
 
 
@@ -239,7 +240,7 @@ def write_isochrone_map(
     Parameters
     ----------
     path : str or Path
-        The file to write; it appears only when it is complete.
+        The file to write, a name that ends in .html or .htm; it appears only when it is complete.
     graph : Graph
         The graph that they were found in; see `write_map` for how it is drawn.
     found : sequence of Isochrone
@@ -254,8 +255,9 @@ def write_isochrone_map(
     QueryError
         If there is no isochrone, or none that says where it begins.
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "HTML")
     _write(path, isochrone_page(graph, found, facts=facts, title=title))
 
 

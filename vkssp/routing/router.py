@@ -357,7 +357,8 @@ class Router(Resource):
         Parameters
         ----------
         speeds : mapping of int to float
-            Speed in km/h for OSM way ids. Ways that the graph does not have are counted and passed over.
+            Speed in km/h for OSM way ids, from 0.01 to 1000. Ways that the graph does not have are counted and passed
+            over.
 
         Returns
         -------
@@ -367,7 +368,7 @@ class Router(Resource):
         Raises
         ------
         QueryError
-            If a speed is not more than 0, or the graph has none of the ways, or no durations.
+            If a speed is out of range, or the graph has none of the ways, or no durations.
         """
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)
