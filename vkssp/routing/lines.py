@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.geo import haversine
+from vkssp.geo import (
+    METRES_PER_DEGREE,
+    POLAR_LATITUDE,
+    haversine,
+    longitude_reach,
+    part_before_nearest,
+    polar_plane,
+    unwrapped,
+)
 from vkssp.graph import Graph
 from vkssp.streets import COORDINATE_SCALE
 
@@ -90,23 +98,34 @@ class StreetLines:
             self._usable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
-        self._unwrap()
+        self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
         self.south, self.west = self.points.min(axis=0)
         self.north, self.east = self.points.max(axis=0)
+        self._reach_poles()
 
-    def _unwrap(self) -> None:
-        """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
-        leap = np.diff(self.points[:, 1], prepend=self.points[0, 1])
-        leap[self.first[:-1]] = 0.0
-        turns = -np.rint(leap / 360.0)
-        if turns.any():
-            total = np.cumsum(turns)
-            line = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
-            self.points[:, 1] += 360.0 * (total - total[self.first[:-1]][line])
+    def _reach_poles(self) -> None:
+        """Let the bounds hold what is straight on the plane of a pole, and so comes nearer to it than its ends."""
+        begin = np.delete(np.arange(len(self.points) - 1), self.first[1:-1] - 1)
+        lat = self.points[:, 0]
+        for pole in (1, -1):
+            here = begin[np.maximum(pole * lat[begin], pole * lat[begin + 1]) > POLAR_LATITUDE]
+            if len(here):
+                start = polar_plane(self.points[here], pole)
+                step = polar_plane(self.points[here + 1], pole) - start
+                nearest = np.hypot(*(start + part_before_nearest(start, step)[:, None] * step).T).min()
+                bound = pole * (90.0 - nearest / METRES_PER_DEGREE)
+                self.north, self.south = max(self.north, bound), min(self.south, bound)
 
-    def near(self, lon: float) -> list[float]:
-        """Return the longitudes, of those that mean the same meridian, that lines of this map may have."""
-        return [lon + turn for turn in (0.0, 360.0, -360.0) if self.west - 1 <= lon + turn <= self.east + 1]
+    def near(self, lat: float, lon: float, metres: float) -> list[float]:
+        """Return the longitudes, of those that mean the same meridian, at which lines may be so near to a place.
+
+        Near a pole that is the one that is given, as `plane_at` minds no turns there.
+        """
+        if abs(lat) > POLAR_LATITUDE:
+            return [lon]
+        reach = longitude_reach(lat, metres)
+        turns = (0.0, 360.0, -360.0)
+        return [lon + turn for turn in turns if self.west - reach <= lon + turn <= self.east + reach]
 
     @property
     def num_polylines(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
+from vkssp.geo import turned, unwrapped
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
 from vkssp.routing.words import format_distance, format_duration, format_query
@@ -39,14 +40,17 @@ def _encode_degrees(points: npt.NDArray[np.float64]) -> str:
     return encode_points(np.rint(points * PAGE_SCALE).astype(np.int64))
 
 
-def _pins(places: Sequence[Place]) -> list[dict[str, Any]]:
-    """Return what the page's script reads of places: the first is A, the last B, via points have numbers."""
+def _pins(places: Sequence[Place], centre: float) -> list[dict[str, Any]]:
+    """Return what the page's script reads of places: the first is A, the last B, via points have numbers.
+
+    All of them are on the side of the longitude `centre`, as the roads and the route are.
+    """
     return [
         {
             "role": role,
             "letter": letter,
-            "at": [place.lat, place.lon],
-            "snapped": [place.snapped_lat, place.snapped_lon],
+            "at": [place.lat, float(turned(place.lon, centre))],
+            "snapped": [place.snapped_lat, float(turned(place.snapped_lon, centre))],
             "snapped_m": round(float(place.snapped_m), 1),
             "name": place.name,
         }
@@ -121,11 +125,13 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
     """Return the HTML of `write_map`."""
     _check_drawable(graph)
     points, places = points_of(route), places_of(route)
+    lon = unwrapped(np.array([0, len(points)]), points[:, 1])
+    points, centre = np.stack([points[:, 0], lon], axis=1), float(lon.min() + lon.max()) / 2
     payload = {
         **roads_payload(graph, points),
         "route": _encode_degrees(points),
-        "ends": _pins(places),
-        "steps": [[round(step.lat, 6), round(step.lon, 6)] for step in route.steps],
+        "ends": _pins(places, centre),
+        "steps": [[round(step.lat, 6), round(float(turned(step.lon, centre)), 6)] for step in route.steps],
     }
     # Where weights are no durations, the weight is what was made least.
     known = route.duration_s is not None and math.isfinite(route.duration_s)
@@ -150,6 +156,7 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     without streets is drawn as straight lines between its nodes. Networks of more than `SIMPLIFY_ABOVE` points are
     simplified by at most `TOLERANCE_M`, and reduced to `MAX_POINTS`: the roads around the route first, then
     the faster ones. Where the route has steps, the page lists them, and shows the place of one that is clicked.
+    A map across the 180th meridian goes on there. Its projection, Web Mercator, ends at latitudes of 85 degrees.
 
     Parameters
     ----------
@@ -192,11 +199,13 @@ def isochrone_page(
     areas, inside = [], shapely.MultiPolygon()
     for one, colour in zip(rising, colours, strict=False):
         # What lies in a nearer one has the colour of that.
-        areas.append({"colour": colour, **_area_payload(shapely.difference(one.area, inside))})
-        inside = one.area
-    points = shapely.get_coordinates(rising[-1].area)[:, ::-1]
+        area = _joined(one.area, origin.snapped_lon)
+        areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
+        inside = area
+    points = shapely.get_coordinates(inside)[:, ::-1]
     around = np.concatenate([points, [[origin.snapped_lat, origin.snapped_lon]]])
-    payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin])}
+    centre = float(around[:, 1].min() + around[:, 1].max()) / 2
+    payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin], centre)}
     legend = [
         f'<li><b class="swatch" style="background: {colour}"></b><div><b>{one.label}</b>'
         f"<span>{format_distance(one.road_m)} of road</span></div></li>"
@@ -211,6 +220,21 @@ def isochrone_page(
         "facts": _facts_html(facts or {}),
     }
     return _fill(graph, payload, texts)
+
+
+def _joined(area: Any, centre: float) -> Any:
+    """Return an area with the parts that were cut at the 180th meridian beside each other, around a longitude."""
+    import shapely
+
+    parts = shapely.get_parts(area)
+    west, _, east, _ = shapely.bounds(parts).reshape(-1, 4).T
+    middle = (west + east) / 2
+    shift = turned(middle, centre) - middle
+    if not shift.any():
+        return area
+    points, which = shapely.get_coordinates(parts, return_index=True)
+    points[:, 0] += shift[which]
+    return shapely.union_all(shapely.set_coordinates(parts, points))
 
 
 def _area_payload(area: Any) -> dict[str, str]:

@@ -307,9 +307,9 @@ class Router(Resource):
         sources, targets : sequence of (float, float)
             Latitude and longitude in degrees; by default targets are the sources.
         metrics : sequence of str, optional
-            ``"duration"`` in seconds, ``"distance"`` in metres, both along the best route (where several are best,
-            along one of them), ``"weight"``, of what is made least. By default that itself: durations, or weights where
-            those are none, or distances.
+            ``"duration"`` in seconds, ``"distance"`` in metres, both along the path that `route` returns,
+            ``"weight"``, of what is made least. By default that itself: durations, or weights where those are none, or
+            distances.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import haversine
+from vkssp.geo import between, haversine
 from vkssp.graph import UNREACHABLE
 from vkssp.routing.along import NEVER, Begun, entered_at, open_parts
 from vkssp.routing.snap import StreetIndex
@@ -225,5 +225,7 @@ def part_of_line(points: Floats, low: float, high: float) -> Floats:
     passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
     ends = np.array([low, high]) * passed[-1]
     inner = (passed > ends[0]) & (passed < ends[1])
-    cut = np.stack([np.interp(ends, passed, points[:, axis]) for axis in (0, 1)], axis=1)
+    piece = np.clip(np.searchsorted(passed, ends, side="right") - 1, 0, len(points) - 2)
+    step = passed[piece + 1] - passed[piece]
+    cut = between(points[piece], points[piece + 1], (ends - passed[piece]) / np.where(step > 0, step, 1.0))
     return np.concatenate([cut[:1], points[inner], cut[1:]])

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.geo import METRES_PER_DEGREE, haversine
+from vkssp.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
 from vkssp.graph import Graph
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
@@ -273,7 +273,8 @@ class StreetIndex(StreetLines):
         """
         radius = min(_FIRST_RADIUS_M, limit)
         while True:
-            found = [snap for x in self.near(lon) for snap in self._within(lat, x, radius, leaving, reached, number)]
+            turns = self.near(lat, lon, radius)
+            found = [snap for x in turns for snap in self._within(lat, x, radius, leaving, reached, number)]
             if len(found) >= number or radius >= limit:
                 return sorted(found, key=lambda snap: snap.metres)[:number]
             radius = min(4 * radius, limit)
@@ -298,7 +299,7 @@ class StreetIndex(StreetLines):
         radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
         # Close to where a map ends and begins again a street may be found on either side.
-        plain = np.array([self.near(lon) == [lon] for lon in places[:, 1].tolist()], np.bool_)
+        plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
         for first in range(0, len(places), _AT_ONCE):
             which = first + np.flatnonzero(plain[first : first + _AT_ONCE])
@@ -331,10 +332,14 @@ class StreetIndex(StreetLines):
         import shapely
 
         lat, lon = places.T
-        width = np.maximum(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
-        boxes = shapely.box(lon - high / width, lat - high, lon + high / width, lat + high)
-        place, found = self.tree.query(boxes)
+        reach = high / np.maximum(np.cos(np.radians(lat)), 1e-3)
+        box = np.stack([lon - reach, lat - high, lon + reach, lat + high])
+        # Near a pole streets of all longitudes are near, and of all latitudes, as they may lead over the pole.
+        polar = np.abs(lat) > POLAR_LATITUDE
+        box[0, polar], box[2, polar] = self.west, self.east
+        box[1, polar & (lat > 0)], box[3, polar & (lat < 0)] = POLAR_LATITUDE - 1.0, 1.0 - POLAR_LATITUDE
+        place, found = self.tree.query(shapely.box(*box))
         usable = self._usable[found]
         if leaving:
             usable &= self._useful[0][found]
@@ -349,20 +354,16 @@ class StreetIndex(StreetLines):
         at = np.repeat(self.first[found], pieces) + piece
         street = np.repeat(np.arange(len(found)), pieces)
         place, found = place[street], found[street]
-        # Metres on a plane that touches the Earth at the place: exact enough at the distances that matter.
-        scale = METRES_PER_DEGREE * np.stack([np.ones(len(width)), width], axis=1)[place]
-        start = (self.points[at] - places[place]) * scale
-        step_degrees = self.points[at + 1] - self.points[at]
-        step = step_degrees * scale
-        squared = (step**2).sum(axis=1)
-        along = np.clip(-(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0), 0.0, 1.0)
+        start = plane_at(self.points[at], places[place])
+        step = plane_at(self.points[at + 1], places[place]) - start
+        along = part_before_nearest(start, step)
         metres = np.hypot(*(start + along[:, None] * step).T)
         # The nearest piece of each street.
         by_metres = np.lexsort((metres, street))
         nearest = by_metres[np.unique(street[by_metres], return_index=True)[1]]
         if self.avoided is not None:
-            points = self.points[at] + along[:, None] * step_degrees
-            nearest = nearest[~self.avoided.covers(*points[nearest].T)]
+            points = between(self.points[at[nearest]], self.points[at[nearest] + 1], along[nearest])
+            nearest = nearest[~self.avoided.covers(*points.T)]
         nearest = nearest[np.lexsort((metres[nearest], place[nearest]))]
         return _Pieces(place[nearest], found[nearest], piece[nearest], along[nearest], metres[nearest])
 
@@ -371,7 +372,7 @@ class StreetIndex(StreetLines):
         points = self.polyline_points(polyline)
         passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
         metres_along = passed[at_piece] + along * (passed[at_piece + 1] - passed[at_piece])
-        point = points[at_piece] + along * (points[at_piece + 1] - points[at_piece])
+        (point,) = between(points[at_piece, None], points[at_piece + 1, None], np.array([along]))
         fraction = min(float(metres_along / passed[-1]), 1.0) if passed[-1] > 0 else 0.0
         if metres_along < _END_M:
             fraction, at_piece, point = 0.0, 0, points[0]
