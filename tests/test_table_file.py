@@ -213,7 +213,7 @@ def test_ends_in_arrays(tmp_path: Path) -> None:
     assert read_ends(path).places == [(1.5, 2.0)]
     for wrong in (np.zeros(3), np.zeros((2, 3)), np.array(["a"]), np.zeros(0, np.int64)):
         np.save(path, wrong)
-        with pytest.raises(FormatError, match=r"neither integers|has no places"):
+        with pytest.raises(FormatError, match=r"neither integers|has no places|is no NumPy array"):
             read_ends(path)
 
 
