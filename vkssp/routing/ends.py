@@ -118,7 +118,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
         for (memory, bound), group in nodes.items():
             # Who came by a street that serves the ends of trips may go on along such, too, as a new leg starts.
             starts = [*group, *nodes.get((memory, False), [])] if bound else group
-            goals, out = ([End(node, 0) for node in ends] for ends in (group, starts))
+            goals, out = (_best(End(node, 0) for node in ends) for ends in (group, starts))
             found.append(Passage(goals, out, frozenset(), frozenset(group)))
         return found
     arcs = defaultdict(list)

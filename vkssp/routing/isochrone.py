@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.graph import Uint32s
 from vkssp.routing.along import Begun, entered_at, open_parts
@@ -33,6 +34,8 @@ WIDTHS_M = (1.0, 10_000.0)
 # Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
+# Boxes around pieces of streets that meet others, for each piece: four on a map of roads. A few more are no burden.
+_MEETINGS, _FEW_MEETINGS, _PIECES_AT_ONCE = 64, 10**5, 64
 _DECIMALS = 6  # of degrees, a tenth of a metre
 
 
@@ -227,7 +230,25 @@ def _band(lines: npt.NDArray[Any], width_m: float) -> Any:
 
     # Each for itself: widening many lines together takes ten times as long as joining what comes out.
     simple = shapely.simplify(lines, _TOLERANCE * width_m)
+    _check_meetings(simple)
     return shapely.union_all(shapely.buffer(simple, width_m, quad_segs=_CORNERS))
+
+
+def _check_meetings(lines: npt.NDArray[Any]) -> None:
+    """Raise `QueryError` if lines meet each other so often that their union takes more memory than the map."""
+    import shapely
+
+    points, line = shapely.get_coordinates(lines, return_index=True)
+    goes_on = line[1:] == line[:-1]
+    pieces = shapely.linestrings(np.stack([points[:-1][goes_on], points[1:][goes_on]], axis=1))
+    most, found, tree = max(_FEW_MEETINGS, _MEETINGS * len(pieces)), 0, shapely.STRtree(pieces)
+    for first in range(0, len(pieces), _PIECES_AT_ONCE):
+        found += tree.query(pieces[first : first + _PIECES_AT_ONCE]).shape[1]
+        if found > most:
+            raise QueryError(
+                f"the streets that are reached may cross each other over {most:,} times, and no area can be drawn of "
+                "them; is the graph damaged?"
+            )
 
 
 def _degrees(area: Any, metres: npt.NDArray[np.float64], width_m: float) -> Any:

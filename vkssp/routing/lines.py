@@ -15,6 +15,8 @@ from vkssp.graph import Graph
 from vkssp.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
+# Coordinates closer to zero than a micrometre are zero: differences without full precision overflow as divisors.
+_LEAST_DEGREES = 1e-11
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class StreetLines:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
             self.first = np.arange(0, len(ends) + 1, 2)
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
+            self.points[np.abs(self.points) < _LEAST_DEGREES] = 0.0
             self.polyline_of = np.arange(graph.num_arcs)
             self.backward = np.zeros(graph.num_arcs, np.bool_)
             self._usable = np.ones(graph.num_arcs, np.bool_)
