@@ -203,7 +203,7 @@ def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> 
 
 
 def _run(arguments: list[str]) -> tuple[int, str]:
-    """Return the status of a command and what it wrote to stderr; raise `AssertionError` if it failed without a word."""
+    """Return the status of a command and what it wrote to stderr; raise `AssertionError` if that is no error."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         status = vkssp([*arguments, "--json"])

@@ -167,7 +167,7 @@ class Streets:
         wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise GraphError(f"streets.length[{at}] is {self.length[at]}; give metres from 0 to {MOST_METRES:.0f}")
+            raise GraphError(f"streets.length[{at}] is {self.length[at]:g}; give metres from 0 to {MOST_METRES:.0f}")
         if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
             at = int(np.argmax(self.layer))
             raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
