@@ -117,14 +117,14 @@ def test_a_key_changes_a_speed(tmp_path: Path, old: str, new: str, before: float
         assert graph.weight.tolist() == [round(STEP * 3.6 / speed * 10)] * 2
 
 
-<<<<<<< HEAD
 def test_a_way_on_which_times_pass_32_bits_is_named(tmp_path: Path) -> None:
     text = LEAST.replace("residential = 6", "residential = 0.1") + "[factors.surface]\nmud = 0.01\n"
     path = written(tmp_path, text)
     nodes, ways = {1: (0.0, 0.0), 2: (0.0, 1.1)}, [(7, [1, 2], {**ROAD, "surface": "mud"})]
     with pytest.raises(QueryError, match=r"way 7 takes longer than 32 bits hold at 0.001 km/h; give a cart higher"):
         graph_of(tmp_path, nodes, ways, path)
-=======
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text", "speed"),
     [
@@ -139,7 +139,6 @@ def test_a_way_on_which_times_pass_32_bits_is_named(tmp_path: Path) -> None:
 def test_access_keys_open_ways_without_a_speed(tmp_path: Path, old: str, new: str, text: str, speed: float) -> None:
     assert way_attributes(tags(text), CAR).forward == 10
     assert way_attributes(tags(text), read_profile(changed(tmp_path, old, new))).forward == speed
->>>>>>> 57700ce92951579701019f1e7c15144ae3ed4cd6
 
 
 PUSHING = '[pushing]\nspeed = 4\nkeys = ["foot"]\n'

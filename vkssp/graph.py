@@ -68,7 +68,10 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
     pair = []
     for values, name, bound in ((lat, "lat", 90.0), (lon, "lon", 180.0)):
         try:
-            array = np.ascontiguousarray(values, dtype=np.float64)
+            given = np.asarray(values)
+            if given.size and given.dtype.kind not in "biufO":
+                raise TypeError(f"its dtype is {given.dtype}")
+            array = np.ascontiguousarray(given, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise GraphError(f"{name} is no array of degrees ({error})") from None
         if array.shape != (num_nodes,):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import shutil
 import stat
@@ -22,7 +21,8 @@ import numpy.typing as npt
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
-from vkssp.rows import own
+from vkssp.npy_file import read_npy
+from vkssp.room import require
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
@@ -48,6 +48,15 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
 # Folders of names for open files and devices, which have no endings.
 _DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
+#: Names of all arrays that a saved graph may have.
+_NAMES = frozenset(
+    (
+        *_CORE,
+        *_COORDINATES,
+        *(f"streets_{name}" for name in (*Streets.PER_ARC, *Streets.SHARED, *_OPTIONAL, "names")),
+        *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
+    )
+)
 
 
 class _Written(io.RawIOBase):
@@ -289,13 +298,13 @@ def load_graph(path: str | Path) -> Graph:
                 raise FormatError(f"{source} is not a saved graph, or truncated; make one with 'vkssp import'")
             with zipfile.ZipFile(stream) as archive:
                 arrays, header = _unpack(archive, source)
-    except FormatError:
+    except (FormatError, MemoryError):
         raise
     except FileNotFoundError:
         raise FormatError(f"{source} does not exist; check the path") from None
     except OSError as error:
         raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
-    # Whatever zipfile, numpy and json make of damaged bytes.
+    # Whatever zipfile and json make of damaged bytes.
     except Exception as error:
         raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
     try:
@@ -304,10 +313,10 @@ def load_graph(path: str | Path) -> Graph:
         graph = Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
         if not any(name.startswith(_HIERARCHY) for name in arrays):
             return graph
-        hierarchy = Hierarchy(*(own(arrays[f"{_HIERARCHY}{name}"]) for name in Hierarchy.ARRAYS))
+        hierarchy = Hierarchy(*(arrays[f"{_HIERARCHY}{name}"] for name in Hierarchy.ARRAYS))
         hierarchy.check(graph)
         return replace(graph, hierarchy=hierarchy)
-    except (GraphError, KeyError, ValueError, TypeError) as error:
+    except (GraphError, KeyError, ValueError, TypeError, OverflowError) as error:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
 
 
@@ -316,46 +325,51 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     if "header" not in members:
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    if len(members) < len(archive.infolist()):
+        raise FormatError(f"{source} is damaged (two of its parts have the same name); import it again")
     # Nothing is packed, and so no small file can hold a large graph.
     if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members.values()):
         raise FormatError(f"{source} was packed by another program, or damaged; import it again")
-    if sum(member.file_size for member in members.values()) > source.stat().st_size:
+    size = sum(member.file_size for member in members.values())
+    if size > source.stat().st_size:
         raise FormatError(f"{source} is damaged (it is smaller than what it holds); import it again")
-    header = json.loads(bytes(_array(archive, members.pop("header"))))
+    require(size, f"{source}: a graph of {size / 2**30:.1f} GiB")
+    header = json.loads(_text(_array(archive, members.pop("header")), "header"))
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
     if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
         version = header.get("version")
         raise FormatError(
-            f"{source} has format version {version}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+            f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
             "import it again"
         )
     # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
     missing = set(header.get("arrays", _CORE)) - set(members)
     if missing:
-        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
-    return {name: _array(archive, member) for name, member in members.items()}, header
+        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
+    # Other names are those of later versions, whose graphs are the same without these arrays.
+    return {name: _array(archive, member) for name, member in members.items() if name in _NAMES}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
     """Return an array of an archive, or raise `ValueError` if it is not what it says, before memory is taken for it."""
-    formats = np.lib.format
     with archive.open(member) as stream:
-        if formats.read_magic(stream) != (1, 0):
-            raise ValueError(f"{member.filename} is of another format")
-        shape, _, dtype = formats.read_array_header_1_0(stream)
-        if math.prod(shape) * dtype.itemsize != member.file_size - stream.tell():
-            raise ValueError(f"{member.filename} has not the size that it says")
-    with archive.open(member) as stream:
-        array: npt.NDArray[Any] = formats.read_array(stream, allow_pickle=False)
-    # What is no truth value would pass for one, but not be equal to one.
-    if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
-        raise ValueError(f"{member.filename} holds what is neither true nor false")
-    return array
+        try:
+            return read_npy(stream, member.file_size)
+        except ValueError as error:
+            raise ValueError(f"{member.filename} {error}") from None
+
+
+def _text(array: npt.NDArray[Any], name: str) -> bytes:
+    """Return the text that an array holds."""
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions, and no bytes of a text")
+    return array.tobytes()
 
 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
-    names = bytes(arrays["streets_names"]).decode("utf-8", "surrogateescape").split("\0")[:-1]
+    text = _text(arrays["streets_names"], "streets.names")
+    names = text.decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
     values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
     return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

@@ -16,8 +16,12 @@ from vkssp.rows import ranges, within
 COORDINATE_SCALE = 1e-7
 #: The pole and the date line in the same unit.
 LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
-# Least and most seconds that a unit of weight may stand for, and the longest arc: their products stay finite.
-_LEAST_SECONDS, _MOST_SECONDS, _LONGEST_M = 1e-6, 1e6, 1e8
+#: Metres of the longest street: ten times around the Earth. In tenths of a metre they fit into 32 bits.
+MOST_METRES = 4e8
+#: Seconds that a unit of weight may stand for, so that no duration leaves the range of single precision.
+_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
+#: Parts of a trip that a node may serve; see `Streets.layer`.
+_NUM_LAYERS = 3
 
 
 @dataclass(frozen=True)
@@ -155,13 +159,18 @@ class Streets:
                 raise GraphError(f"streets.{label} holds an index outside streets.names")
         if self.names and self.names[0]:
             raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
-        if self.seconds_per_weight != 0 and not _LEAST_SECONDS <= self.seconds_per_weight <= _MOST_SECONDS:
-            bounds = f"{_LEAST_SECONDS:g} to {_MOST_SECONDS:g}"
+        seconds = self.seconds_per_weight
+        if seconds != 0 and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
             raise GraphError(
-                f"streets.seconds_per_weight is {self.seconds_per_weight}; give seconds from {bounds}, or 0 for none"
+                f"streets.seconds_per_weight is {seconds}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
             )
-        if not ((self.length >= 0) & (self.length <= _LONGEST_M)).all():  # NaN is neither
-            raise GraphError(f"streets.length must not be negative, nor more than {_LONGEST_M:g} m")
+        wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise GraphError(f"streets.length[{at}] is {self.length[at]:g}; give metres from 0 to {MOST_METRES:.0f}")
+        if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
+            at = int(np.argmax(self.layer))
+            raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
         """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied."""

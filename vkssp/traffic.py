@@ -135,7 +135,8 @@ def _speed_weights(
         raise QueryError(f"the graph has none of the {len(ways)} ways, such as {ways[0]}; give ids of OSM ways on it")
     moving = streets.length[arcs] > 0
     arcs, which = arcs[moving], which[moving]
-    units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
+    with np.errstate(over="ignore"):  # infinite is too long, too
+        units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
     weights = np.maximum(units, 1.0)
     if streets.turn is not None:
         weights += streets.turn[arcs]

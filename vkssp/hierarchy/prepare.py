@@ -8,7 +8,7 @@ from dataclasses import replace
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy.build import build
-from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
+from vkssp.hierarchy.checks import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
@@ -16,11 +16,6 @@ from vkssp.hierarchy.extra import require_library
 from vkssp.hierarchy.order import dissected, halving, places
 from vkssp.terminal import progress_bar
 
-#: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
-#: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
-MOST_ARCS_A_NODE = 100
-#: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
-FEW_ARCS = 2**24
 #: Stages of preparing.
 NUM_STAGES = 6
 

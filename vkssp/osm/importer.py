@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from vkssp.errors import FormatError, QueryError
+from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers, with_enclaves
@@ -95,7 +95,10 @@ def import_extract(
         raise _no_road(path, vehicle)
     cut = perf_counter()
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
-    graph = _assemble(roads, segments, vehicle, report, order, unit)
+    try:
+        graph = _assemble(roads, segments, vehicle, report, order, unit)
+    except GraphError as error:  # such as a street that takes longer than a weight can tell
+        raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}

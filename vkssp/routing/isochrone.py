@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import QueryError
 from vkssp.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
@@ -40,6 +41,8 @@ WIDTHS_M = (1.0, 10_000.0)
 # Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
+# Boxes around pieces of streets that meet others, for each piece: four on a map of roads. A few more are no burden.
+_MEETINGS, _FEW_MEETINGS, _PIECES_AT_ONCE = 64, 10**5, 64
 _DECIMALS = 6  # of degrees, a tenth of a metre
 # Around a pole an area is turned into degrees sector by sector: in each of them longitudes do not jump.
 _SECTORS = 8
@@ -242,12 +245,16 @@ class _Plane:
         """Return an area with what lies within a width of some lines, each along one of the polylines."""
         import shapely
 
-        # Each for itself: widening many lines together takes ten times as long as joining what comes out.
-        bands = shapely.buffer(shapely.simplify(lines, _TOLERANCE * width_m), width_m, quad_segs=_CORNERS)
         pole = self._pole[polyline]
         flat = np.flatnonzero(pole == 0)
-        points, which = shapely.get_coordinates(bands[flat], return_index=True)
-        bands[flat] = shapely.set_coordinates(bands[flat], points / self._scale[polyline[flat[which]]])
+        simple = shapely.simplify(lines, _TOLERANCE * width_m)
+        # Each for itself: widening many lines together takes ten times as long as joining what comes out.
+        bands = shapely.buffer(simple, width_m, quad_segs=_CORNERS)
+        for shapes in (simple, bands):
+            points, which = shapely.get_coordinates(shapes[flat], return_index=True)
+            shapes[flat] = shapely.set_coordinates(shapes[flat], points / self._scale[polyline[flat[which]]])
+        for side in (0, 1, -1):
+            _check_meetings(simple[pole == side])
         elsewhere, north, south = (
             shapely.union_all([before, *bands[pole == side]]) for before, side in zip(area, (0, 1, -1), strict=True)
         )
@@ -275,6 +282,23 @@ class _Plane:
         inner = (along > ends[0]) & (along < ends[1])
         cut = np.stack([np.interp(ends, along, points[:, axis]) for axis in (0, 1)], axis=1)
         return np.array([shapely.LineString([cut[0], *points[inner], cut[1]])])
+
+
+def _check_meetings(lines: npt.NDArray[Any]) -> None:
+    """Raise `QueryError` if lines meet each other so often that their union takes more memory than the map."""
+    import shapely
+
+    points, line = shapely.get_coordinates(lines, return_index=True)
+    goes_on = line[1:] == line[:-1]
+    pieces = shapely.linestrings(np.stack([points[:-1][goes_on], points[1:][goes_on]], axis=1))
+    most, found, tree = max(_FEW_MEETINGS, _MEETINGS * len(pieces)), 0, shapely.STRtree(pieces)
+    for first in range(0, len(pieces), _PIECES_AT_ONCE):
+        found += tree.query(pieces[first : first + _PIECES_AT_ONCE]).shape[1]
+        if found > most:
+            raise QueryError(
+                f"the streets that are reached may cross each other over {most:,} times, and no area can be drawn of "
+                "them; is the graph damaged?"
+            )
 
 
 def _degrees(area: _Area, width_m: float) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from vkssp.graph import Graph
 from vkssp.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
+# Coordinates closer to zero than a micrometre are zero: differences without full precision overflow as divisors.
+_LEAST_DEGREES = 1e-11
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,18 @@ class Snap:
     def is_end(self) -> bool:
         """Whether it is at an end of its polyline, and so at a junction."""
         return self.fraction in (0.0, 1.0)
+
+
+class Junctions(NamedTuple):
+    """Places, counted from 0 in the order of their numbers in `Streets.junction`, and the nodes that stand for each.
+
+    `place` is the place of each node, and `order` the nodes in the order of their places, shape (num_nodes,) each;
+    `first` is where in that order each place begins, shape (num_places + 1,).
+    """
+
+    place: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
 
 
 class StreetLines:
@@ -93,6 +107,7 @@ class StreetLines:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
             self.first = np.arange(0, len(ends) + 1, 2)
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
+            self.points[np.abs(self.points) < _LEAST_DEGREES] = 0.0
             self.polyline_of = np.arange(graph.num_arcs)
             self.backward = np.zeros(graph.num_arcs, np.bool_)
             self._usable = np.ones(graph.num_arcs, np.bool_)
@@ -142,21 +157,26 @@ class StreetLines:
         return self.graph.streets is not None and self.graph.streets.junction is not None
 
     @cached_property
-    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The nodes in the order of their places, and where in it each place begins."""
+    def junctions(self) -> Junctions | None:
+        """The places that nodes of the graph stand for; None where each node is a place."""
         streets = self.graph.streets
-        assert streets is not None and streets.junction is not None
+        if streets is None or streets.junction is None:
+            return None
         order = np.argsort(streets.junction, kind="stable")
-        return order, np.searchsorted(streets.junction[order], np.arange(int(streets.junction.max()) + 2))
+        number = streets.junction[order]
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = number[1:] != number[:-1]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(is_first) - 1
+        return Junctions(place, order, np.append(np.flatnonzero(is_first), len(order)))
 
     def nodes_at(self, node: int) -> list[int]:
         """Return the nodes that are the same place as a given one, that one among them."""
-        streets = self.graph.streets
-        if streets is None or streets.junction is None:
+        junctions = self.junctions
+        if junctions is None:
             return [node]
-        order, first = self._by_junction
-        place = int(streets.junction[node])
-        found: list[int] = order[first[place] : first[place + 1]].tolist()
+        place = int(junctions.place[node])
+        found: list[int] = junctions.order[junctions.first[place] : junctions.first[place + 1]].tolist()
         return found
 
     def nodes_of(self, snap: Snap) -> list[int]:

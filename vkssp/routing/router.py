@@ -231,7 +231,7 @@ class Router(Resource):
         ------
         QueryError
             If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
-            there is none, or the width is not within its bounds.
+            there is none, or the width is not within its bounds; or streets cross each other too often for an area.
         """
         with self.solver.holding():
             (found,) = isochrones_around(self.solver, self.index, self.metric, [origin], ["from"], limits, width_m)

@@ -21,6 +21,8 @@ MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
 # Places that are looked up together: enough to make the work in Python small, few enough for the memory of a phone.
 _AT_ONCE = 256
+# Pieces of streets that are compared at once, about 50 MiB, unless a single place is near more of them.
+_MOST_PIECES = 1 << 18
 #: Within so many metres of its end a point on a street is taken to be at the end: on the junction, free to take any of
 #: its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
@@ -113,18 +115,17 @@ class StreetIndex(StreetLines):
         from scipy.sparse import csgraph
 
         links = self.graph.to_scipy().astype(np.bool_)
-        streets = self.graph.streets
-        if streets is None or streets.junction is None:
+        junctions = self.junctions
+        if junctions is None:
             _, part = csgraph.connected_components(links, directed=False)
             sizes = np.bincount(part)
         else:
             # Who may not turn round never meets who goes the other way round a block; but they are on one island.
-            place = streets.junction.astype(np.int64)
-            count = int(place.max()) + 1
+            place, count = junctions.place, len(junctions.first) - 1
             ends = (place[self.graph.tail], place[self.graph.head])
             links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
             _, of_place = csgraph.connected_components(links, directed=False)
-            part, sizes = of_place[place], np.bincount(of_place[np.unique(place)])
+            part, sizes = of_place[place], np.bincount(of_place)
         of_polyline = np.zeros(self.num_polylines, np.int64)
         of_polyline[self.polyline_of] = part[self.graph.tail]
         return of_polyline, sizes
@@ -182,9 +183,7 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
-        _ = self.tree, self._parts, self._useful, self._one_sided
-        if self.knows_turns:
-            _ = self._by_junction
+        _ = self.tree, self._parts, self._useful, self._one_sided, self.junctions
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -301,9 +300,14 @@ class StreetIndex(StreetLines):
         # Close to where a map ends and begins again a street may be found on either side.
         plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
-        for first in range(0, len(places), _AT_ONCE):
-            which = first + np.flatnonzero(plain[first : first + _AT_ONCE])
-            near = self._pieces_near(places[which], radius, leaving, reached)
+        groups = [first + np.flatnonzero(plain[first : first + _AT_ONCE]) for first in range(0, len(places), _AT_ONCE)]
+        while groups:
+            which = groups.pop()
+            place, streets = self._streets_near(places[which], radius, leaving, reached)
+            if len(which) > 1 and int((self.first[streets + 1] - self.first[streets]).sum()) > _MOST_PIECES:
+                groups += np.array_split(which, 2)
+                continue
+            near = self._pieces_near(places[which], place, streets)
             best = np.unique(near.place, return_index=True)[1]
             for i in best[near.metres[best] <= radius].tolist():
                 at = int(which[near.place[i]])
@@ -317,18 +321,18 @@ class StreetIndex(StreetLines):
         return result
 
     def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:
-        near = self._pieces_near(np.array([[lat, lon]]), radius, leaving, reached)
+        place = np.array([[lat, lon]])
+        near = self._pieces_near(place, *self._streets_near(place, radius, leaving, reached))
         return [
             self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
             for i in range(min(number, len(near.metres)))
             if near.metres[i] <= radius
         ]
 
-    def _pieces_near(self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool) -> _Pieces:
-        """Return the nearest piece of each street that comes near some places, and more, the nearest of a place first.
-
-        What is nearest of a street may not lie in an area to avoid.
-        """
+    def _streets_near(
+        self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the usable streets that may come near some places: the place and the polyline of each pair."""
         import shapely
 
         lat, lon = places.T
@@ -347,7 +351,15 @@ class StreetIndex(StreetLines):
             usable &= self._useful[1][found]
         place, found = place[usable], found[usable]
         order = np.lexsort((found, place))  # so that ties fall the same way everywhere
-        place, found = place[order], found[order]
+        return place[order], found[order]
+
+    def _pieces_near(
+        self, places: npt.NDArray[np.float64], place: npt.NDArray[np.int64], found: npt.NDArray[np.int64]
+    ) -> _Pieces:
+        """Return the nearest piece of each street for each place, the nearest of a place first; see `_streets_near`.
+
+        What is nearest of a street may not lie in an area to avoid.
+        """
         # The pieces of all candidates, each from point `at` to the next one.
         pieces = self.first[found + 1] - self.first[found] - 1
         piece = within(pieces)
