@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp import room
+from vkssp.checks import flag, number_of, shown
 from vkssp.errors import DeviceError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
@@ -30,6 +32,7 @@ from vkssp.solvers.nearest import NearestSources
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.shared import prepared_for
 from vkssp.solvers.tables import Tables
+from vkssp.solvers.terminals import checked_columns
 from vkssp.traffic import changed_weights
 
 # Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
@@ -110,8 +113,11 @@ class SolverPool(Resource, Tables):
             raise QueryError(
                 f"{algorithm} runs on the CPU, and not on devices; choose another algorithm, or name no devices"
             )
-        if waiting_bytes is not None and not waiting_bytes > 0:
-            raise QueryError(f"waiting_bytes is {waiting_bytes!r}; give more than 0")
+        if waiting_bytes is not None:
+            most = number_of(waiting_bytes)
+            if most is None or not 1 <= most < math.inf:
+                raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
+            waiting_bytes = int(most)
         selected, are_meant = chosen(devices)
         self._lock, self._gate = threading.Lock(), Gate()
         self._waiting_bytes = waiting_bytes
@@ -121,7 +127,7 @@ class SolverPool(Resource, Tables):
         super().__init__()
         try:
             # Kept are a reduction and the like: what is made for one device serves all.
-            wanted = reduction or ("auto" if algorithm == AUTO else "none")
+            wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
             prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
             trouble: DeviceError | None = None
             for device in selected:
@@ -185,6 +191,8 @@ class SolverPool(Resource, Tables):
         limit: int = UNREACHABLE,
     ) -> Iterator[Uint32s]:
         """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Session.rows`."""
+        nodes, limit = checked_columns(graph, nodes, limit)
+        whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self._prepared, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)

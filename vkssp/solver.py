@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import choice
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -20,7 +21,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
-from vkssp.solvers.terminals import terminals
+from vkssp.solvers.terminals import pairs_of, terminals
 from vkssp.traffic import changed_weights
 
 
@@ -98,8 +99,7 @@ class Solver(Nearest, Tables):
         **parameters: Any,
     ) -> None:
         self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
-        if counters not in COUNTING:
-            raise QueryError(f"counters is {counters!r}; choose one of {', '.join(COUNTING)}")
+        choice(counters, "counters", COUNTING)
         if where == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
@@ -308,6 +308,7 @@ class Solver(Nearest, Tables):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
+        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
         with self.holding():
             here_seeds, here_targets = self._terminals(seeds, targets)
             if len(targets) == 0:

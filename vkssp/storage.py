@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
@@ -64,7 +65,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     FormatError
         If the file cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of(path)))
     temporary = None
     encoding = None if "b" in mode else "utf-8"
     try:
@@ -113,7 +114,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     FormatError
         If it cannot be written, or there is something else.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of(path)))
     check_folder(path, marks)
     aside = None
     try:
@@ -197,7 +198,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
 
 def load_graph(path: str | Path) -> Graph:
     """Read a graph that `save_graph` wrote; see `Graph.load`."""
-    source = Path(path)
+    source = path_of(path)
     try:
         with source.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
@@ -219,7 +220,7 @@ def load_graph(path: str | Path) -> Graph:
         graph = Graph.from_csr(*core, lat=arrays.get("lat"), lon=arrays.get("lon"), streets=streets)
         if not any(name.startswith(_HIERARCHY) for name in arrays):
             return graph
-        hierarchy = Hierarchy(*(own(arrays[f"{_HIERARCHY}{name}"]) for name in Hierarchy.ARRAYS))
+        hierarchy = Hierarchy(*(arrays[f"{_HIERARCHY}{name}"] for name in Hierarchy.ARRAYS))
         hierarchy.check(graph)
         return replace(graph, hierarchy=hierarchy)
     except (GraphError, KeyError, ValueError, TypeError) as error:
@@ -249,7 +250,7 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     missing = set(header.get("arrays", _CORE)) - set(members)
     if missing:
         raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
-    return {name: _array(archive, member) for name, member in members.items()}, header
+    return {name: own(_array(archive, member)) for name, member in members.items()}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

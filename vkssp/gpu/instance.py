@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
+from vkssp.checks import index_of, shown
 from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
@@ -262,12 +262,11 @@ def list_devices() -> list[DeviceInfo]:
 
 def _by_index(devices: list[DeviceInfo], selector: int | str) -> list[DeviceInfo]:
     if isinstance(selector, str):
-        index = int(selector) if selector.isdecimal() else -1
+        index: int | None = int(selector) if selector.isdecimal() and len(selector) < 10 else -1
     else:
-        try:
-            index = operator.index(selector)
-        except TypeError:
-            raise DeviceError(f"device is {selector!r}; give an index or a part of a name") from None
+        index = index_of(selector)
+    if index is None:
+        raise DeviceError(f"device is {shown(selector)}; give an index or a part of a name")
     return [d for d in devices if d.index == index]
 
 
@@ -283,16 +282,17 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
     listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
     if not ranked:
         raise DeviceError(_NO_DRIVER)
-    if selector is None or selector == "":
+    if selector is None or (isinstance(selector, str) and not selector):
         chosen = ranked[0]
     else:
         fitting = _by_index(devices, selector)
         if not fitting and isinstance(selector, str):  # a number may also be that of a model
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
-            raise DeviceError(f"no device's name contains {selector!r}; choose one of {listing}")
+            raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")
         if not fitting:
-            raise DeviceError(f"there is no device {selector}; choose one of {listing}")
+            number = selector[:20] if isinstance(selector, str) else shown(selector)
+            raise DeviceError(f"there is no device {number}; choose one of {listing}")
         chosen = fitting[0]
     if chosen.unusable:
         raise DeviceError(f"{chosen.name} {chosen.unusable}; choose one of {listing}")

@@ -119,12 +119,12 @@ class StreetIndex(StreetLines):
             sizes = np.bincount(part)
         else:
             # Who may not turn round never meets who goes the other way round a block; but they are on one island.
-            place = streets.junction.astype(np.int64)
-            count = int(place.max()) + 1
+            places, place = np.unique(streets.junction, return_inverse=True)
+            count = len(places)
             ends = (place[self.graph.tail], place[self.graph.head])
             links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
             _, of_place = csgraph.connected_components(links, directed=False)
-            part, sizes = of_place[place], np.bincount(of_place[np.unique(place)])
+            part, sizes = of_place[place], np.bincount(of_place)
         of_polyline = np.zeros(self.num_polylines, np.int64)
         of_polyline[self.polyline_of] = part[self.graph.tail]
         return of_polyline, sizes

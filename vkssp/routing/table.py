@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import items_of, shown
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
@@ -98,9 +99,10 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "d
     timed = duration(graph, 1) is not None
     if metrics is None:
         return (least,) if timed or least != "duration" else ("weight",)
-    wanted = tuple(metrics)
-    if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(DTYPES):
-        raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(DTYPES)}, each once")
+    given = items_of(metrics) or []
+    wanted = tuple(str(name) for name in given if isinstance(name, str) and name in DTYPES)
+    if not wanted or len(set(wanted)) < len(given):
+        raise QueryError(f"metrics is {shown(metrics)}; give some of {', '.join(DTYPES)}, each once")
     if "duration" in wanted and not timed:
         raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
     return wanted

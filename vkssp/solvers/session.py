@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import flag
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -26,7 +27,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW, RowMaker
 from vkssp.solvers.shared import SharedGraph
 from vkssp.solvers.sweeps import Sweeps, sweeps_at_once
-from vkssp.solvers.terminals import terminals
+from vkssp.solvers.terminals import checked_columns, terminals
 
 # The part of a device's free memory up to which what makes many rows is kept for the next table.
 _MOST_KEPT = 0.125
@@ -162,6 +163,8 @@ class Session(Resource):
         DistanceOverflowError
             While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
         """
+        nodes, limit = checked_columns(graph, nodes, limit)
+        whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self._prepared, seeds)
         return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
@@ -243,8 +246,8 @@ class Session(Resource):
         self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
     ) -> tuple[list[Terminal], list[Terminal]]:
         # Who looks for no target may have any number of seeds.
-        most = MAX_TERMINALS if len(targets) else None
-        return terminals(self._prepared, seeds, "source", most), terminals(self._prepared, targets, "target")
+        ends = terminals(self._prepared, targets, "target")
+        return terminals(self._prepared, seeds, "source", MAX_TERMINALS if ends else None), ends
 
     def _check_open(self) -> None:
         if self.closed:

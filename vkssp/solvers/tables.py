@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import is_many
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers.base import Terminal
@@ -96,7 +97,7 @@ class Tables(ABC):
         ...         print(rows.tolist())
         [[0, 4, 4294967295], [4294967295, 0, 3]]
         """
-        if np.ndim(source) == 0:
+        if not is_many(source):
             most = checked_limit(limit)
             found = self.distances_from([(source, 0)])
             if limit is not None:
