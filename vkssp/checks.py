@@ -214,6 +214,8 @@ def ids_among(
 
 def index_of(value: Any) -> int | None:
     """Return a value as an integer, None where it is none; truth values are none."""
+    if type(value) is int:  # at once: some are asked for by the ten thousand
+        return value
     if isinstance(value, bool | np.bool_):
         return None
     try:
@@ -273,6 +275,8 @@ def items_of(values: Any) -> list[Any] | None:
 
 def listed(values: Any, name: str, what: str, error: Error = QueryError) -> list[Any]:
     """Return the items of an argument that has to be a list, an array, or an iterator, of some things in an order."""
+    if type(values) in (list, tuple):
+        return list(values)
     is_ordered = isinstance(values, Sequence | Iterator | np.ndarray)
     items = items_of(unmasked(values, name, error)) if is_ordered else None
     if items is None:

@@ -177,6 +177,7 @@ class SolverPool(Resource, Tables):
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are for several questions; may be nested."""
+        self._check_open()  # of what a fork has inherited, locks may be held for ever
         with self._gate.searching():
             self._left()
             yield
@@ -268,6 +269,7 @@ class SolverPool(Resource, Tables):
 
     def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
         """Change weights by a function, as soon as nobody searches; see `Session.change_weights`."""
+        self._check_open()
         with self._gate.changing(), ExitStack() as undo:
             members, old = self._left(), self._prepared
             undo.callback(setattr, self, "_prepared", old)
@@ -287,6 +289,7 @@ class SolverPool(Resource, Tables):
     def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
         """Ask the device that has the least to do, and another one if that is lost."""
         while True:
+            self._check_open()
             with self._lock:
                 self._check_left()
                 member = min(self._members, key=lambda one: one.busy)
@@ -325,6 +328,7 @@ class SolverPool(Resource, Tables):
         return True
 
     def _left(self) -> list[_Member]:
+        self._check_open()
         with self._lock:
             self._check_left()
             return list(self._members)

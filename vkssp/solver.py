@@ -29,7 +29,9 @@ class Solver(Nearest, Tables):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
-    then take turns; `clone` gives each its own buffers over one copy of the graph.
+    then take turns; `clone` gives each its own buffers over one copy of the graph. Solvers are neither copied nor
+    pickled; another process makes its own. Where a device is open, processes are started by ``"spawn"`` or
+    ``"forkserver"``: in one that is forked only algorithms that run on the CPU work.
 
     Parameters
     ----------
@@ -75,9 +77,9 @@ class Solver(Nearest, Tables):
     Raises
     ------
     QueryError
-        If the algorithm, a parameter or the order is not known or out of range.
+        If it is no graph, or the algorithm, a parameter or the order is not known or out of range.
     DeviceError
-        If there is no such device, or the graph does not fit on it.
+        If there is no such device, the graph does not fit on it, or the process was forked while a device was open.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import ids_among, index_of, number_of, whole_numbers
+from vkssp.checks import ids_among, index_of, number_of, shown, whole_numbers
 from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
@@ -99,7 +99,8 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
         ways = np.fromiter(map(index_of, speeds), np.int64, len(speeds))
         speed = np.fromiter(map(number_of, speeds.values()), np.float64, len(speeds))
     except (AttributeError, TypeError, ValueError, OverflowError):
-        raise QueryError("speeds must be a mapping of OSM way ids to km/h, such as {4711: 30.0}") from None
+        cure = "give a mapping of OSM way ids to km/h, such as {4711: 30.0}"
+        raise QueryError(f"speeds is {shown(speeds)}; {cure}") from None
     return _speed_weights(graph, ways, speed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from vkssp.checks import index_of, shown
 from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.resource import Resource
+from vkssp.gpu.resource import AFTER_FORK, Resource
 
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order in which a device is chosen.
@@ -102,11 +103,28 @@ class DeviceInfo:
     unusable: str
 
 
+# The processes that made the instances that are open, by the instances' numbers.
+_makers: dict[int, int] = {}
+
+
+def require_no_fork() -> None:
+    """Raise `DeviceError` if the process was forked while one that it comes from had an instance open.
+
+    Drivers keep threads and locks for all of a process, which a fork does not copy, or copies as they are: a device
+    that the child opens then may end it.
+    """
+    if set(_makers.values()) - {os.getpid()}:
+        raise DeviceError(
+            f"this process was forked while a Vulkan device was open, which drivers do not survive; {AFTER_FORK}"
+        )
+
+
 class Instance(Resource):
     """A VkInstance and the physical devices that it sees."""
 
     def __init__(self) -> None:
         vkffi.require_loader()
+        require_no_fork()
         flags, extensions = 0, []
         kind = ("vkEnumerateInstanceExtensionProperties", "VkExtensionProperties")
         offered = {text(p.extensionName) for p in enumerate_all(*kind, ffi.NULL)}
@@ -129,6 +147,7 @@ class Instance(Resource):
                 raise DeviceError(_NO_DRIVER) from None
             raise
         super().__init__()
+        _makers[self._made] = self._process
         try:
             self.devices = enumerate_all("vkEnumeratePhysicalDevices", "VkPhysicalDevice", self.handle)
         except VulkanError:
@@ -136,6 +155,7 @@ class Instance(Resource):
 
     def _release(self) -> None:
         lib.vkDestroyInstance(self.handle, ffi.NULL)
+        del _makers[self._made]
 
 
 _NO_DRIVER = (
@@ -254,7 +274,7 @@ def list_devices() -> list[DeviceInfo]:
     Raises
     ------
     DeviceError
-        If there is no Vulkan loader or no driver.
+        If there is no Vulkan loader or no driver, or the process was forked while a device was open.
     """
     with Instance() as instance:
         return [describe(index, physical) for index, physical in enumerate(instance.devices)]

@@ -123,21 +123,21 @@ class StreetLines:
         return self.graph.streets is not None and self.graph.streets.junction is not None
 
     @cached_property
-    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The nodes in the order of their places, and where in it each place begins."""
+    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+        """The nodes in the order of their places, and the place of each."""
         streets = self.graph.streets
         assert streets is not None and streets.junction is not None
         order = np.argsort(streets.junction, kind="stable")
-        return order, np.searchsorted(streets.junction[order], np.arange(int(streets.junction.max()) + 2))
+        return order, streets.junction[order]
 
     def nodes_at(self, node: int) -> list[int]:
         """Return the nodes that are the same place as a given one, that one among them."""
         streets = self.graph.streets
         if streets is None or streets.junction is None:
             return [node]
-        order, first = self._by_junction
-        place = int(streets.junction[node])
-        found: list[int] = order[first[place] : first[place + 1]].tolist()
+        order, places = self._by_junction
+        place = streets.junction[node]  # of the type of all, none of which is converted then
+        found: list[int] = order[np.searchsorted(places, place) : np.searchsorted(places, place, "right")].tolist()
         return found
 
     def nodes_of(self, snap: Snap) -> list[int]:

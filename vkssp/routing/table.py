@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,10 @@ class Table:
     shape: tuple[int, int]
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise QueryError("a Table is made by its solver, and neither copied nor pickled; take what its read returns")
 
     def __iter__(self) -> Iterator[Block]:
         """Return an iterator over blocks of rows, from the first on."""

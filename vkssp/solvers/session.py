@@ -81,6 +81,7 @@ class Session(Resource):
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        self._check_open()  # of what a fork has inherited, locks may be held for ever
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
         with self._shared.gate.searching(), self._lock:
             self._check_open()
@@ -89,6 +90,7 @@ class Session(Resource):
 
     def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        self._check_open()
         with self._lock:
             self._check_open()
             shared = self._shared.hold()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vkssp.checks import choice
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import require_no_fork
 from vkssp.graph import Graph, checked_graph
 from vkssp.reduction import REDUCTIONS, reduction_for
 from vkssp.solvers.base import AUTO, Algorithm
@@ -190,6 +191,8 @@ def share(
 ) -> SharedGraph:
     """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
     choice(reduction, "reduction", REDUCTIONS)
+    if runs_on == "device" and not isinstance(device, Device):
+        require_no_fork()  # before time is spent on the graph
     prepared, sweeps = prepared_for(graph, algorithm, order, reduction, is_traced)
     if runs_on == "host":
         if reduction == "full":

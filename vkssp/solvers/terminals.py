@@ -40,15 +40,18 @@ def terminals(
     if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
         wanted = "at least 1" if most is None else f"1 to {most}"
         raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
-    result = []
+    result, num_nodes = [], prepared.graph.num_nodes
     for place in places:
         try:
             node, offset = place
         except (TypeError, ValueError):
             raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
-        most_weight = UNREACHABLE - 1
-        weight = whole_number(offset, f"the weight to a {name}", 0, most_weight, f"give 0 to {most_weight}")
-        result.append((_node(prepared, node, name), weight))
+        weight, index = index_of(offset), index_of(node)
+        if weight is None or not 0 <= weight < UNREACHABLE:
+            raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
+        if index is None or not 0 <= index < num_nodes:
+            raise _no_node(node, name, num_nodes)
+        result.append((int(prepared.node[index]), weight))
     return result
 
 
@@ -105,11 +108,8 @@ def checked_limit(limit: int | None) -> int:
     return whole_number(limit, "limit", 0, most, f"give a weight, 0 to {most}, or leave it out")
 
 
-def _node(prepared: PreparedGraph, node: int, name: str) -> int:
+def _no_node(node: Any, name: str, num_nodes: int) -> QueryError:
     if index_of(node) is None:
-        raise QueryError(f"{name} is {shown(node)}; give a node id, an integer")
-    num_nodes = prepared.graph.num_nodes
-    if num_nodes == 0:
-        raise QueryError(f"{name} is {shown(node)}, but this graph has no nodes")
-    index = whole_number(node, name, 0, num_nodes - 1, f"node ids of this graph go from 0 to {num_nodes - 1}")
-    return int(prepared.node[index])
+        return QueryError(f"{name} is {shown(node)}; give a node id, an integer")
+    there = f"; node ids of this graph go from 0 to {num_nodes - 1}" if num_nodes else ", but this graph has no nodes"
+    return QueryError(f"{name} is {shown(node)}{there}")
