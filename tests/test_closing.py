@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +15,8 @@ import pytest
 
 from tests.failures import check_pipelines, check_topologies
 from tests.graphs import grid, heap_dijkstra
-from vkssp import DeviceError, Solver, prepare
+from tests.streetmaps import street_map
+from vkssp import DeviceError, QueryError, Router, Solver, SolverPool, prepare
 from vkssp.gpu import recording as recording_module
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -210,3 +214,27 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own:
         gc.enable()
     assert len(shared._holders) == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
     solver.close()
+
+
+def test_what_is_closed_in_the_end_is_neither_copied_nor_pickled(own: Device) -> None:
+    """The copy would close what the original still uses."""
+    graph = street_map([(0, 0), (0, 1)], [(0, 1, 10)])
+    with (
+        Solver(graph, device=own) as solver,
+        Solver(graph, "dijkstra") as cpu,
+        SolverPool(graph, devices=[own]) as pool,
+        Router(graph, device=own) as router,
+    ):
+        table = router.table([(0.0, 0.0001)])
+        for thing, cure in (
+            *((one, "clone() makes another") for one in (solver, cpu)),
+            *((one, "make another") for one in (pool, router, own)),
+            (table, "take what its read returns"),
+        ):
+            for ask in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(QueryError, match=rf"^a {type(thing).__name__} .*{re.escape(cure)}"):
+                    ask(thing)
+        gc.collect()
+        for one in (solver, cpu, pool):
+            assert one.distances(0).tolist() == [0, 10]
+        assert len(table.read()["duration"]) == 1

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +13,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.graphs import grid, random_graphs
-from vkssp import Graph, GraphError, Order, z_order
+from tests.streetmaps import street_map
+from vkssp import Graph, GraphError, Order, prepare, z_order
+from vkssp.solvers.prepare import PreparedGraph
 
 
 def test_from_edges_sorts_by_tail_and_keeps_parallel_arcs_and_loops() -> None:
@@ -175,3 +183,101 @@ def test_z_order_of_one_place_keeps_the_sequence() -> None:
 def test_what_is_no_permutation_is_refused(nodes: list[object]) -> None:
     with pytest.raises(GraphError, match=r"give a (one-dimensional )?permutation"):
         Order.from_nodes(nodes)
+
+
+def _view_of(writable: Any) -> Any:
+    view = writable.view()
+    view.flags.writeable = False
+    return view
+
+
+def test_a_read_only_view_of_what_can_be_written_to_is_copied(tmp_path: Path) -> None:
+    mapped = tmp_path / "head"
+    np.array([1, 0], np.uint32).tofile(mapped)
+    memory = bytearray(np.array([1, 2], np.uint32).tobytes())
+    first_out, degrees = np.array([0, 1, 2], np.uint32), np.array([1.0, 2.0])
+    head = np.memmap(mapped, np.uint32, "r+")
+    weight = np.frombuffer(memoryview(memory).toreadonly(), np.uint32)
+    assert not weight.flags.writeable
+    graph = Graph.from_csr(_view_of(first_out), _view_of(head), weight, lat=_view_of(degrees), lon=_view_of(degrees))
+    other = graph.with_weights(weight)
+    first_out[1], head[0], degrees[0], memory[0] = 9, 9, 9.0, 9
+    assert graph.first_out.tolist() == [0, 1, 2] and graph.head.tolist() == [1, 0]
+    assert graph.weight.tolist() == other.weight.tolist() == [1, 2]
+    assert graph.lat is not None and graph.lat.tolist() == [1.0, 2.0]
+
+
+def test_what_nobody_can_write_to_is_shared(tmp_path: Path) -> None:
+    np.array([1, 0], np.uint32).tofile(tmp_path / "head")
+    head = np.memmap(tmp_path / "head", np.uint32, "r")
+    weight = np.frombuffer(np.array([1, 2], np.uint32).tobytes(), np.uint32)
+    first_out = np.array([0, 1, 2], np.uint32)
+    first_out.flags.writeable = False
+    graph = Graph.from_csr(first_out[:], head, weight)
+    for ours, theirs in ((graph.first_out, first_out), (graph.head, head), (graph.weight, weight)):
+        assert np.shares_memory(ours, theirs)
+
+
+def test_streets_and_hierarchies_do_not_change_with_the_arrays_that_they_were_made_of() -> None:
+    graph = prepare(street_map([(0, 0), (0, 1), (1, 1)], [(0, 1, 10), (1, 2, 10)]))
+    assert graph.streets is not None and graph.hierarchy is not None
+    for one in (graph.streets, graph.hierarchy):
+        values = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        writable = {name: value.copy() for name, value in arrays.items()}
+        made = dataclasses.replace(one, **writable)
+        for name, value in writable.items():
+            value[...] = 0
+            assert np.array_equal(getattr(made, name), arrays[name]), name
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(made, name)[...] = 0
+
+
+@pytest.mark.parametrize("copied", ["copy", "deepcopy", "pickle 2", "pickle 5", "out of band"])
+def test_copies_are_equal_and_cannot_be_written_to(copied: str) -> None:
+    def again(thing: Any) -> Any:
+        if not copied.startswith("pickle") and copied != "out of band":
+            return getattr(copy, copied)(thing)
+        if copied.startswith("pickle"):
+            return pickle.loads(pickle.dumps(thing, int(copied[-1])))
+        buffers: list[pickle.PickleBuffer] = []
+        data = pickle.dumps(thing, 5, buffer_callback=buffers.append)
+        memory = [bytearray(buffer.raw()) for buffer in buffers]
+        found = pickle.loads(data, buffers=memory)
+        for piece in memory:
+            piece[:] = bytes(len(piece))
+        return found
+
+    graph = prepare(street_map([(0, 0), (0, 1), (1, 1)], [(0, 1, 10), (1, 2, 10)]))
+    assert graph.lat is not None and graph.lon is not None
+    for thing in (graph, graph.streets, graph.hierarchy, z_order(graph.lat, graph.lon)):
+        found = again(thing)
+        assert type(found) is type(thing)
+        _check_equal(thing, found)
+    prepared = again(PreparedGraph(graph, keep=True))
+    assert prepared.keeps and np.array_equal(prepared.arcs, PreparedGraph(graph).arcs)
+
+
+def _check_equal(one: Any, other: Any) -> None:
+    for field in dataclasses.fields(one):
+        mine, its = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(mine, np.ndarray):
+            assert np.array_equal(mine, its) and mine.dtype == its.dtype and not its.flags.writeable, field.name
+        elif dataclasses.is_dataclass(mine):
+            _check_equal(mine, its)
+        else:
+            assert mine == its
+
+
+def test_what_was_pickled_is_checked_like_what_is_loaded() -> None:
+    graph = prepare(street_map([(0, 0), (0, 1), (1, 1)], [(0, 1, 10), (1, 2, 10)]))
+    for thing, name, value in (
+        (graph, "head", graph.head + np.uint32(3)),
+        (graph, "hierarchy", prepare(Graph.from_edges([0], [1], [1])).hierarchy),
+        (graph.streets, "polyline", graph.head + np.uint32(3)),
+        (graph.hierarchy, "node", np.zeros(3, np.uint32)),
+        (z_order(np.zeros(2), np.zeros(2)), "node", np.zeros(2, np.uint32)),
+    ):
+        damaged = dataclasses.replace(thing, **{name: value})  # type: ignore[type-var]
+        with pytest.raises(GraphError):
+            pickle.loads(pickle.dumps(damaged))

@@ -252,7 +252,7 @@ def test_what_is_no_pool(device: Device) -> None:
         ({"delta": 0, "algorithm": "near_far"}, QueryError, "delta is 0"),
         ({"waiting_bytes": 0}, QueryError, "waiting_bytes is 0"),
         ({"order": "no"}, QueryError, "order is 'no'"),
-        ({"graph": 5}, QueryError, "graph is a int"),
+        ({"graph": 5}, QueryError, "graph is 5; make a Graph"),
     ):
         with pytest.raises(error, match=message):  # type: ignore[call-overload]
             SolverPool(**{"graph": GRAPH, "devices": device, **no})

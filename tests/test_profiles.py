@@ -285,7 +285,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     folder = tmp_path / "folder.toml"
     folder.mkdir()
     assert refused(folder).startswith(f"cannot read profile {folder}: ")
-    assert refused("a\0b.toml").startswith("cannot read profile ")
+    assert refused("a\0b.toml").endswith("a path holds no zero character")
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b'# 1\n# 2\nvehicle = "v\xe9lo"\n')
     assert refused(latin) == f"profile {latin}, line 3: this is not UTF-8; save it as UTF-8"

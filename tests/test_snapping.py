@@ -181,3 +181,15 @@ def test_damaged_files_are_refused(tmp_path: Path, array: Any, message: str) -> 
     rewritten(path, "streets_snappable.npy", npy(array))
     with pytest.raises(FormatError, match=message):
         Graph.load(path)
+
+
+def test_junctions_may_have_any_numbers() -> None:
+    """Not as many of them are counted as the largest number, which a file tells."""
+    graph = street_map([(0, 0), (0, 1), (5, 0), (5, 1)], [(0, 1, 10), (2, 3, 10)])
+    assert graph.streets is not None
+    streets = replace(graph.streets, junction=np.array([7, 2**32 - 1, 0, 4_000_000_000], np.uint32))
+    index = StreetIndex(replace(graph, streets=streets))
+    index.prepare()
+    snaps = index.trip_ends(np.array([[0.0, 0.0005], [0.005, 0.0005]]))
+    assert len({index.part(snap) for snap in snaps if snap is not None}) == 2
+    assert [index.nodes_at(node) for node in range(4)] == [[0], [1], [2], [3]]

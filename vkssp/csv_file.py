@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vkssp.checks import path_of
 from vkssp.errors import FormatError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
     FormatError
         If it cannot be read, is not UTF-8 or not separated by commas; also while lines are taken.
     """
+    path = path_of(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
             yield csv.reader(stream)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import Error, flag, instance, real_numbers, shown, whole_number, whole_numbers
 from vkssp.errors import GraphError
-from vkssp.rows import own, rows_of, tails_of
+from vkssp.order import Order
+from vkssp.room import require
+from vkssp.rows import fixed, own, rows_of, tails_of
+from vkssp.streets import Streets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vkssp.hierarchy import Hierarchy
-    from vkssp.order import Order
-    from vkssp.streets import Streets
 
 #: The distance of a node that no path reaches; every real distance and weight is smaller.
 UNREACHABLE = 2**32 - 1
@@ -26,38 +27,8 @@ UNREACHABLE = 2**32 - 1
 Uint32s = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
-
-def whole_numbers(values: npt.ArrayLike, name: str, what: str, limit: int) -> Uint32s:
-    """Return `values` as one-dimensional uint32s, or raise a `GraphError` that says which of them cannot be one."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # rows of unequal length
-        raise GraphError(f"{name} is no array of numbers ({error})") from None
-    if array.ndim != 1:
-        raise GraphError(f"{name} has {array.ndim} dimensions; give a one-dimensional array")
-    if array.size == 0:
-        return np.zeros(0, np.uint32)
-    if array.dtype == np.uint32 and limit >= UNREACHABLE:
-        return array
-    if array.dtype.kind not in "biuf":
-        raise GraphError(f"{name} has dtype {array.dtype}; give integers")
-    if array.dtype.kind == "f":
-        array = array.astype(np.float64)  # half and single precision cannot tell the limit from what is above it
-        if not np.isfinite(array).all():
-            at = int(np.flatnonzero(~np.isfinite(array))[0])
-            raise GraphError(f"{name}[{at}] is {array[at]}; give finite {what}")
-        fractional = np.flatnonzero(array != np.trunc(array))
-        if fractional.size:
-            at = int(fractional[0])
-            raise GraphError(f"{name}[{at}] is {array[at]}; scale and round {what} to whole numbers first")
-    low, high = array.min(), array.max()
-    if low < 0:
-        at = int(np.argmin(array))
-        raise GraphError(f"{name}[{at}] is {array[at]}; {what} must not be negative")
-    if high > limit:
-        at = int(np.argmax(array))
-        raise GraphError(f"{name}[{at}] is {array[at]}; the largest of {what} that can be held is {limit}")
-    return array.astype(np.uint32, copy=False)
+# What a node and an edge take at the least while the rows of a graph are made.
+_NODE_BYTES, _EDGE_BYTES = 9, 30
 
 
 def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Floats | None]:
@@ -67,13 +38,7 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
         return None, None
     pair = []
     for values, name, bound in ((lat, "lat", 90.0), (lon, "lon", 180.0)):
-        try:
-            given = np.asarray(values)
-            if given.size and given.dtype.kind not in "biufO":
-                raise TypeError(f"its dtype is {given.dtype}")
-            array = np.ascontiguousarray(given, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise GraphError(f"{name} is no array of degrees ({error})") from None
+        array = real_numbers(values, name, "degrees")
         if array.shape != (num_nodes,):
             raise GraphError(f"{name} has shape {array.shape}; give one per node, ({num_nodes},)")
         if not (np.abs(array) <= bound).all():  # also catches NaN
@@ -83,12 +48,27 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
     return pair[0], pair[1]
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array that nobody changes any more: a copy, unless it is one already."""
-    if array.flags.writeable or not array.flags.c_contiguous:
-        array = array.copy()
-        array.flags.writeable = False
-    return array
+def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s, Uint32s]:
+    """Return offsets of nodes' arcs and the heads of these as uint32s, or raise `GraphError` unless they fit."""
+    first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
+    if len(first) == 0:
+        raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
+    heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
+    num_nodes = len(first) - 1
+    if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
+        raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
+    if first[0] != 0:
+        raise GraphError(f"first_out[0] is {first[0]}; it must be 0")
+    falls = np.flatnonzero(first[1:] < first[:-1])
+    if falls.size:
+        at = int(falls[0])
+        raise GraphError(f"first_out falls from {first[at]} to {first[at + 1]} at {at + 1}; it must never fall")
+    if int(first[-1]) != len(heads):
+        raise GraphError(f"first_out ends at {first[-1]} but there are {len(heads)} arcs; they must be equal")
+    if len(heads) and int(heads.max()) >= num_nodes:
+        at = int(np.argmax(heads))
+        raise GraphError(f"head[{at}] is {heads[at]}; node ids go from 0 to {num_nodes - 1}")
+    return first, heads
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +77,8 @@ class Graph:
 
     The arcs of node ``u`` are ``first_out[u]`` to ``first_out[u + 1] - 1``. Make one with `from_csr`, `from_edges`,
     `from_scipy` or `load`; all of them check what they are given. Parallel arcs, loops and zero weights are fine.
+    A graph and its arrays do not change. Copies share them, and a graph that is unpickled is checked like one that is
+    loaded.
 
     Attributes
     ----------
@@ -121,6 +103,21 @@ class Graph:
     lon: Floats | None = None
     streets: Streets | None = None
     hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now; what they hold has been checked already."""
+        for name, dtype in _DTYPES.items():
+            array: Any = getattr(self, name)
+            if array is None and name in ("lat", "lon"):
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+                raise GraphError(f"{name} is {shown(array)}, not checked; make a graph with Graph.from_csr")
+            object.__setattr__(self, name, fixed(array))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: from the arrays, with all checks."""
+        rows = self.first_out, self.head, self.weight
+        return _remade, (type(self), *rows, self.lat, self.lon, self.streets, self.hierarchy)
 
     @property
     def num_nodes(self) -> int:
@@ -160,6 +157,10 @@ class Graph:
     ) -> Graph:
         """Make a graph from compressed sparse rows.
 
+        Arrays that nothing can write to are shared: read-only ones that own their memory, and read-only views of
+        such, of bytes, and of files that are mapped into memory for reading. All others are copied, so that the graph
+        stays as it was checked.
+
         Parameters
         ----------
         first_out : array_like
@@ -178,37 +179,19 @@ class Graph:
         GraphError
             If anything does not hold; the message names the array, the entry and the cure.
         """
-        first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
-        if len(first) == 0:
-            raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
-        heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
-        weights = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1)
-        num_nodes = len(first) - 1
-        if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
-            raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
+        first, heads = checked_rows(first_out, head)
+        weights, num_nodes = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1), len(first) - 1
         if len(weights) != len(heads):
             raise GraphError(f"weight has {len(weights)} entries and head has {len(heads)}; give one weight per arc")
-        if first[0] != 0:
-            raise GraphError(f"first_out[0] is {first[0]}; it must be 0")
-        falls = np.flatnonzero(first[1:] < first[:-1])
-        if falls.size:
-            at = int(falls[0])
-            raise GraphError(f"first_out falls from {first[at]} to {first[at + 1]} at {at + 1}; it must never fall")
-        if int(first[-1]) != len(heads):
-            raise GraphError(f"first_out ends at {first[-1]} but there are {len(heads)} arcs; they must be equal")
-        if len(heads) and int(heads.max()) >= num_nodes:
-            at = int(np.argmax(heads))
-            raise GraphError(f"head[{at}] is {heads[at]}; node ids go from 0 to {num_nodes - 1}")
         lats, lons = _coordinates(lat, lon, num_nodes)
         if streets is not None:
+            instance(streets, Streets, "streets", "give a vkssp.Streets, or leave it out", GraphError)
             if lats is None:
                 raise GraphError("streets need lat and lon of the nodes; give them too")
             streets.check(len(heads), len(first) - 1)
             if streets.turn is not None and (streets.turn > weights).any():
                 at = int(np.argmax(streets.turn > weights))
                 raise GraphError(f"streets.turn[{at}] is {streets.turn[at]}, more than the arc's weight, {weights[at]}")
-        first, heads, weights = (_fixed(array) for array in (first, heads, weights))
-        lats, lons = (None if array is None else _fixed(array) for array in (lats, lons))
         return cls(first, heads, weights, lats, lons, streets)
 
     @classmethod
@@ -242,6 +225,8 @@ class Graph:
         ------
         GraphError
             If anything does not hold; the message names the array, the entry and the cure.
+        MemoryShortageError
+            If there is not enough memory for as many nodes as the largest id needs.
         """
         tails = whole_numbers(tail, "tail", "node ids", UNREACHABLE)
         heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
@@ -250,21 +235,23 @@ class Graph:
             raise GraphError(
                 f"tail, head and weight have {len(tails)}, {len(heads)}, {len(weights)} entries; give as many of each"
             )
-        if num_nodes is not None:
-            try:
-                num_nodes = operator.index(num_nodes)
-            except TypeError:
-                raise GraphError(f"num_nodes is {num_nodes!r}; give an integer") from None
-        else:
+        if num_nodes is None:
             if lat is not None:
-                num_nodes = int(np.size(np.asarray(lat)))
+                num_nodes = len(real_numbers(lat, "lat", "degrees"))
             else:
-                num_nodes = max((int(a.max()) + 1 for a in (tails, heads) if len(a)), default=0)
-        if num_nodes < 0 or num_nodes >= UNREACHABLE:
-            raise GraphError(f"num_nodes is {num_nodes}; give 0 to 2**32 - 2")
+                num_nodes = max((int(ids.max()) + 1 for ids in (tails, heads) if len(ids)), default=0)
+        most = UNREACHABLE - 1
+        num_nodes = whole_number(num_nodes, "num_nodes", 0, most, f"give an integer from 0 to {most}", GraphError)
+        undirected = flag(undirected, "undirected", GraphError)
         if len(tails) and int(tails.max()) >= num_nodes:
             at = int(np.argmax(tails))
             raise GraphError(f"tail[{at}] is {tails[at]}; node ids go from 0 to {num_nodes - 1}")
+        require(
+            _NODE_BYTES * num_nodes + _EDGE_BYTES * len(tails),
+            f"a graph of {num_nodes:,} nodes and {len(tails):,} edges",
+            "number the nodes from 0 on without gaps, such as by np.unique(ids, return_inverse=True), or use a machine "
+            "with more",
+        )
         if undirected:
             both = tails != heads
             tails, heads, weights = (
@@ -292,7 +279,10 @@ class Graph:
         Raises
         ------
         GraphError
-            If it is no sparse matrix, not square, or holds what is no weight.
+            If it is no sparse matrix, not square, or holds what is no weight. Truth values are none; multiply them by
+            a weight.
+        MemoryShortageError
+            If there is not enough memory for as many nodes.
         """
         from scipy import sparse
 
@@ -317,12 +307,12 @@ class Graph:
         rows = (self.weight.copy(), self.head.astype(index), self.first_out.astype(index))
         return sparse.csr_array(rows, shape=(self.num_nodes, self.num_nodes))
 
-    def with_weights(self, weight: npt.NDArray[np.uint32]) -> Graph:
+    def with_weights(self, weight: npt.ArrayLike) -> Graph:
         """Return a graph with other weights that shares everything else with this one.
 
         Parameters
         ----------
-        weight : numpy.ndarray
+        weight : array_like
             Whole numbers from 0 to 2**32 - 2, shape (num_arcs,). Where turns take time an arc's weight holds that of
             the turn into it, see `Streets.turn`.
 
@@ -341,7 +331,7 @@ class Graph:
                 f"weight[{at}] is {weights[at]}, less than the {turn[at]} that the turn into that arc takes; weights "
                 "of arcs hold those of turns, which streets.turn tells"
             )
-        graph = replace(self, weight=_fixed(weights))
+        graph = replace(self, weight=weights)
         if "tail" in self.__dict__:
             graph.__dict__["tail"] = self.tail  # the same, and need not be made again
         return graph
@@ -354,7 +344,14 @@ class Graph:
         return graph, by_head
 
     def renumbered(self, order: Order) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with nodes renumbered, not prepared, and for each of its arcs the id it has here."""
+        """Return the graph with nodes renumbered, not prepared, and for each of its arcs the id it has here.
+
+        Raises
+        ------
+        GraphError
+            If `order` is no `Order`, or one for another number of nodes.
+        """
+        instance(order, Order, "order", "make an Order, with Order.from_nodes, z_order or landmark_order", GraphError)
         rank, node = order.rank, order.node
         if len(rank) != self.num_nodes:
             raise GraphError(f"order is for {len(rank)} nodes; this graph has {self.num_nodes}")
@@ -402,4 +399,28 @@ class Graph:
         return load_graph(path)
 
 
+def checked_graph(graph: Any, error: Error = GraphError) -> Graph:
+    """Return an argument that has to be a graph, or raise an error that says how one is made."""
+    return instance(graph, Graph, "graph", "make a Graph, with read_graph, Graph.from_edges or Graph.from_scipy", error)
+
+
+def _remade(
+    kind: type[Graph],
+    first_out: Uint32s,
+    head: Uint32s,
+    weight: Uint32s,
+    lat: Floats | None,
+    lon: Floats | None,
+    streets: Streets | None,
+    hierarchy: Hierarchy | None,
+) -> Graph:
+    """Return a graph of the parts that a copy, or a pickled graph, is made of."""
+    graph = kind.from_csr(first_out, head, weight, lat=lat, lon=lon, streets=streets)
+    if hierarchy is None:
+        return graph
+    hierarchy.check(graph)
+    return replace(graph, hierarchy=hierarchy)
+
+
+_DTYPES = {"first_out": np.uint32, "head": np.uint32, "weight": np.uint32, "lat": np.float64, "lon": np.float64}
 _EXTRA = {"coordinates": "lat", "streets": "streets", "hierarchy": "hierarchy"}

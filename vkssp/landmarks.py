@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import GraphError
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import Graph, Uint32s, checked_rows
 from vkssp.order import Order
 from vkssp.rows import rows_of
 
@@ -129,7 +129,7 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
     Raises
     ------
     GraphError
-        If the graph has more nodes and arcs than indices of 32 bits can number.
+        If the arrays are no rows of a graph, or it has more nodes and arcs than indices of 32 bits can number.
 
     Notes
     -----
@@ -138,7 +138,8 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
     at one place of the map, such as those of a branch that leads away from all landmarks, are in the order of their
     distances from these, and at equal ones in that of their ids.
     """
-    if len(first_out) <= 1:
+    first_out, head = checked_rows(first_out, head)
+    if len(first_out) == 1:
         return Order.from_nodes(np.zeros(0, np.uint32))
     hops = _Hops(first_out, head)
     return _order(hops, _first_depth(hops))
@@ -215,9 +216,10 @@ def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
     Raises
     ------
     GraphError
-        If the graph has more nodes and arcs than indices of 32 bits can number.
+        If the arrays are no rows of a graph, or it has more nodes and arcs than indices of 32 bits can number.
     """
-    if len(first_out) <= 1:
+    first_out, head = checked_rows(first_out, head)
+    if len(first_out) == 1:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
     hops = _Hops(first_out, head)
     places = []

@@ -6,16 +6,19 @@ Sweeps over a range of ids (seed of `delta_step`) stay short, and the distances 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import array_of, dtype_of, real_numbers, shown
 from vkssp.errors import GraphError
+from vkssp.rows import fixed, own
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A renumbering of nodes, kept in both directions.
+    """A renumbering of nodes, kept in both directions. Make one with `from_nodes`, which checks what it is given.
 
     Attributes
     ----------
@@ -28,6 +31,18 @@ class Order:
     rank: npt.NDArray[np.uint32]
     node: npt.NDArray[np.uint32]
 
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now; what they hold has been checked already."""
+        for name in ("rank", "node"):
+            array: Any = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != np.uint32 or array.ndim != 1:
+                raise GraphError(f"{name} is {shown(array)}, not checked; make an order with Order.from_nodes")
+            object.__setattr__(self, name, fixed(array))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks."""
+        return type(self).from_nodes, (self.node,)
+
     @classmethod
     def from_nodes(cls, node: npt.ArrayLike) -> Order:
         """Make an order from the old ids in their new sequence.
@@ -37,10 +52,10 @@ class Order:
         GraphError
             If `node` does not hold every id from 0 on exactly once.
         """
-        given = np.asarray(node)
+        given = array_of(node, "node", "node ids")
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
             raise GraphError(
-                f"node has shape {given.shape} and dtype {given.dtype}; give a one-dimensional permutation"
+                f"node has shape {given.shape} and dtype {dtype_of(given)}; give a one-dimensional permutation"
             )
         nodes = given.astype(np.int64)
         rank = np.full(len(nodes), -1, np.int64)
@@ -49,7 +64,7 @@ class Order:
         rank[nodes] = np.arange(len(nodes))
         if np.any(rank < 0):
             raise GraphError(f"node leaves out id {int(np.argmin(rank))}; give a permutation")
-        return cls(rank.astype(np.uint32), nodes.astype(np.uint32))
+        return cls(own(rank.astype(np.uint32)), own(nodes.astype(np.uint32)))
 
     @property
     def is_identity(self) -> bool:
@@ -86,7 +101,19 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
     Notes
     -----
     Points of one cell, equal ones among them, keep their given sequence.
+
+    Raises
+    ------
+    GraphError
+        If they are no finite numbers, or not as many of both.
     """
+    lat, lon = real_numbers(lat, "lat"), real_numbers(lon, "lon")
+    if len(lat) != len(lon):
+        raise GraphError(f"lat has {len(lat)} entries and lon {len(lon)}; give one of each per node")
+    for values, name in ((lat, "lat"), (lon, "lon")):
+        if not np.isfinite(values).all():
+            at = int(np.argmin(np.isfinite(values)))
+            raise GraphError(f"{name}[{at}] is {values[at]}; give finite numbers")
     if len(lat) == 0:
         return Order.from_nodes(np.zeros(0, np.uint32))
     # A degree of longitude is shorter than one of latitude; without this, cells far north would be thin strips.

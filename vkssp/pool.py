@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import numpy.typing as npt
 
 from vkssp import room
+from vkssp.checks import flag, number_of, shown
 from vkssp.errors import DeviceError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.resource import Resource
@@ -28,6 +30,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import RowBlock
 from vkssp.solvers.shared import SharedWeights, WeightsChange, prepared_for
 from vkssp.solvers.tables import Tables
+from vkssp.solvers.terminals import checked_columns
 from vkssp.terminal import printable
 from vkssp.traffic import changed_weights
 
@@ -119,8 +122,11 @@ class SolverPool(Resource, Tables):
             raise QueryError(
                 f"{algorithm} runs on the CPU, and not on devices; choose another algorithm, or name no devices"
             )
-        if waiting_bytes is not None and not waiting_bytes > 0:
-            raise QueryError(f"waiting_bytes is {waiting_bytes!r}; give more than 0")
+        if waiting_bytes is not None:
+            most = number_of(waiting_bytes)
+            if most is None or not 1 <= most < math.inf:
+                raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
+            waiting_bytes = int(most)
         selected, are_meant = chosen(devices)
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
@@ -129,7 +135,7 @@ class SolverPool(Resource, Tables):
         super().__init__()
         try:
             # Kept are a reduction and the like: what is made for one device serves all.
-            wanted = reduction or ("auto" if algorithm == AUTO else "none")
+            wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
             prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
             self._weights = SharedWeights(prepared)
             trouble: DeviceError | None = None
@@ -179,6 +185,7 @@ class SolverPool(Resource, Tables):
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are for several questions; may be nested."""
+        self._check_open()  # of what a fork has inherited, locks may be held for ever
         with self._weights.lock.reading():
             self._left()
             yield
@@ -193,6 +200,8 @@ class SolverPool(Resource, Tables):
         limit: int = UNREACHABLE,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Tables`."""
+        nodes, limit = checked_columns(graph, nodes, limit)
+        whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self._weights.prepared, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)
@@ -270,6 +279,7 @@ class SolverPool(Resource, Tables):
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `Session.change_weights`."""
+        self._check_open()
         weights = self._weights
         with weights.lock.writing():
             prepared, changed = weights.changed(change)

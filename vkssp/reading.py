@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vkssp.checks import flag, path_of
 from vkssp.errors import FormatError
 from vkssp.graph import Graph
 
@@ -67,7 +68,7 @@ def read_graph(
 
     if isinstance(path, str) and is_expression(path):
         return from_expression(path)
-    source = Path(path)
+    source, progress = path_of(path), flag(progress, "progress")
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
     if format is None:

@@ -22,7 +22,7 @@ def free_bytes() -> int | None:
     return min(_limits(), default=None)
 
 
-def require(size: float, what: str) -> None:
+def require(size: float, what: str, cure: str = "use a smaller one, or a machine with more") -> None:
     """Raise `MemoryShortageError` if something takes more bytes than there are.
 
     Parameters
@@ -31,14 +31,15 @@ def require(size: float, what: str) -> None:
         About how many bytes it takes at the least.
     what : str
         What takes them, for the message.
+    cure : str
+        What to do about it, for the message.
     """
     if size < SMALL:
         return
     free = free_bytes()
     if free is not None and size > free:
         raise MemoryShortageError(
-            f"{what}: that takes about {size / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free; "
-            "use a smaller one, or a machine with more"
+            f"{what}: that takes about {size / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free; {cure}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,36 @@ import numpy.typing as npt
 
 
 def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Mark an array that was made here as one that needs no copy."""
-    array.flags.writeable = False
+    """Mark an array that was made here, and those that it is a view of, as one that needs no copy."""
+    part: Any = array
+    while isinstance(part, np.ndarray):
+        part.flags.writeable = False
+        part = part.base
     return array
+
+
+def fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array that does not change any more: the array itself if nothing can write to it, or else a copy."""
+    if array.flags.c_contiguous and _is_fixed(array):
+        return array
+    return own(array.copy())
+
+
+def _is_fixed(array: npt.NDArray[Any]) -> bool:
+    """Return whether nothing can write to an array: not through it, nor through what it is a view of."""
+    part: Any = array
+    while isinstance(part, np.ndarray | memoryview):
+        if isinstance(part, memoryview):
+            part = part.obj
+        elif part.flags.writeable:
+            return False
+        elif part.flags.owndata:
+            return True
+        else:
+            part = part.base
+    if isinstance(part, mmap.mmap):
+        return memoryview(part).readonly
+    return isinstance(part, bytes)
 
 
 def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

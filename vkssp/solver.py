@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import choice
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -20,7 +21,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
-from vkssp.solvers.terminals import checked_limit, terminals
+from vkssp.solvers.terminals import checked_limit, pairs_of, terminals
 from vkssp.traffic import changed_weights
 
 
@@ -28,7 +29,9 @@ class Solver(Nearest, Tables):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
-    then take turns; `clone` gives each its own buffers over one copy of the graph.
+    then take turns; `clone` gives each its own buffers over one copy of the graph. Solvers are neither copied nor
+    pickled; another process makes its own. Where a device is open, processes are started by ``"spawn"`` or
+    ``"forkserver"``: in one that is forked only algorithms that run on the CPU work.
 
     Parameters
     ----------
@@ -74,9 +77,9 @@ class Solver(Nearest, Tables):
     Raises
     ------
     QueryError
-        If the algorithm, a parameter or the order is not known or out of range.
+        If it is no graph, or the algorithm, a parameter or the order is not known or out of range.
     DeviceError
-        If there is no such device, or the graph does not fit on it.
+        If there is no such device, the graph does not fit on it, or the process was forked while a device was open.
 
     Examples
     --------
@@ -98,8 +101,7 @@ class Solver(Nearest, Tables):
         **parameters: Any,
     ) -> None:
         self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
-        if counters not in COUNTING:
-            raise QueryError(f"counters is {counters!r}; choose one of {', '.join(COUNTING)}")
+        choice(counters, "counters", COUNTING)
         if where == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         self._counting = COUNTING.index(counters)
@@ -317,6 +319,7 @@ class Solver(Nearest, Tables):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
+        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
         with self.holding():
             here_seeds, here_targets = self._terminals(seeds, targets)
             if len(targets) == 0:

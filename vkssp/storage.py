@@ -18,11 +18,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
 from vkssp.npy_file import read_npy
 from vkssp.room import require
+from vkssp.rows import own
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
@@ -87,7 +89,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     FormatError
         If the file cannot be written, or one of that name is write-protected.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of(path)))
     temporary = None
     encoding = None if "b" in mode else "utf-8"
     try:
@@ -166,7 +168,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     FormatError
         If it cannot be written, or there is something else.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of(path)))
     check_folder(path, marks)
     aside = None
     try:
@@ -217,6 +219,7 @@ def check_ending(path: str | Path, content: str) -> None:
     FormatError
         If the name has another ending, or is empty.
     """
+    path_of(path)
     if not os.fspath(path):
         raise FormatError(f"the name of the file for {content} is empty; give one")
     is_open = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
@@ -242,7 +245,7 @@ def check_writable(path: str | Path, *others: str | Path | None, content: str | 
     FormatError
         If it cannot be made, or must not be.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path_of(path)))
     for other in others:
         if other and os.path.realpath(other) == str(target):
             raise FormatError(
@@ -291,7 +294,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
 
 def load_graph(path: str | Path) -> Graph:
     """Read a graph that `save_graph` wrote; see `Graph.load`."""
-    source = Path(path)
+    source = path_of(path)
     try:
         with source.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
@@ -348,7 +351,7 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     if missing:
         raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
     # Other names are those of later versions, whose graphs are the same without these arrays.
-    return {name: _array(archive, member) for name, member in members.items() if name in _NAMES}, header
+    return {name: own(_array(archive, member)) for name, member in members.items() if name in _NAMES}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:

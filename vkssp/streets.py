@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmasked, whole_number, whole_numbers
 from vkssp.errors import GraphError
-from vkssp.rows import ranges, within
+from vkssp.rows import fixed, own, ranges, within
 
 #: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
 COORDINATE_SCALE = 1e-7
@@ -24,11 +25,12 @@ _LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
 _NUM_LAYERS = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Streets:
     """Attributes of the arcs of an imported road network.
 
-    Both arcs of a two-way street share one polyline, which one of them runs along backward.
+    Both arcs of a two-way street share one polyline, which one of them runs along backward. Arrays that may change are
+    copied, as `vkssp.Graph.from_csr` does.
 
     Attributes
     ----------
@@ -122,6 +124,20 @@ class Streets:
         "snappable": np.bool_,
     }
 
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now."""
+        for name in self.DTYPES:
+            array: Any = getattr(self, name)
+            if isinstance(array, np.ndarray):
+                array = np.asarray(unmasked(array, f"streets.{name}", GraphError))
+                object.__setattr__(self, name, fixed(array))
+        if isinstance(self.names, list):
+            object.__setattr__(self, "names", tuple(self.names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks."""
+        return _remade, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+
     @property
     def turns(self) -> str:
         """What the graph knows of turns: "none", "restrictions" or "costs"."""
@@ -129,16 +145,26 @@ class Streets:
 
     def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
         """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs and `num_nodes` nodes."""
+        num_arcs = whole_number(num_arcs, "num_arcs", 0, 2**32 - 1, error=GraphError)
+        if num_nodes is not None:
+            num_nodes = whole_number(num_nodes, "num_nodes", 0, 2**32 - 2, error=GraphError)
+        optional = self.PER_ARC_OR_NONE + self.PER_NODE_OR_NONE
         for name, dtype in self.DTYPES.items():
-            array = getattr(self, name)
-            if array is not None and array.dtype != dtype:
-                raise GraphError(f"streets.{name} has dtype {array.dtype}; give {np.dtype(dtype)}")
+            array: Any = getattr(self, name)
+            if array is None and name in optional:
+                continue
+            if not isinstance(array, np.ndarray):
+                raise GraphError(f"streets.{name} is {shown(array)}; give an array of dtype {np.dtype(dtype)}")
+            if array.dtype != dtype:
+                raise GraphError(f"streets.{name} has dtype {dtype_of(array)}; give {np.dtype(dtype)}")
+        if not isinstance(self.names, tuple) or not all(isinstance(name, str) for name in self.names):
+            raise GraphError(f"streets.names is {shown(self.names)}; give a tuple of texts")
         arrays = {name: (num_arcs, "arc") for name in self.PER_ARC + self.PER_ARC_OR_NONE}
         if num_nodes is not None:
             arrays |= {name: (num_nodes, "node") for name in self.PER_NODE_OR_NONE}
         for name, (size, what) in arrays.items():
             array = getattr(self, name)
-            if array is None and name not in self.PER_ARC:
+            if array is None:
                 continue
             if array.shape != (size,):
                 raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per {what}, {size}")
@@ -159,10 +185,11 @@ class Streets:
                 raise GraphError(f"streets.{label} holds an index outside streets.names")
         if self.names and self.names[0]:
             raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
-        seconds = self.seconds_per_weight
-        if seconds != 0 and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+        seconds = number_of(self.seconds_per_weight)
+        if seconds is None or (seconds != 0 and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS):
+            given = shown(self.seconds_per_weight)
             raise GraphError(
-                f"streets.seconds_per_weight is {seconds}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
+                f"streets.seconds_per_weight is {given}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
             )
         wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
         if wrong.any():
@@ -173,19 +200,41 @@ class Streets:
             raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
-        """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied."""
+        """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc or node.
+        """
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        chosen = dict.fromkeys(self.PER_ARC + self.PER_ARC_OR_NONE, arcs)
+        kinds: list[tuple[tuple[str, ...], Any, str]] = [(self.PER_ARC + self.PER_ARC_OR_NONE, arcs, "arc")]
         if nodes is not None:
-            chosen |= dict.fromkeys(self.PER_NODE_OR_NONE, nodes)
-        for name, index in chosen.items():
-            if values[name] is not None:
-                values[name] = values[name][index]
+            kinds.append((self.PER_NODE_OR_NONE, nodes, "node"))
+        for names, ids, kind in kinds:
+            known = [name for name in names if values[name] is not None]
+            if known:
+                index = ids_among(ids, f"{kind}s", kind, len(values[known[0]]))
+                values |= {name: own(values[name][index]) for name in known}
         return Streets(**values)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights."""
-        return weight if self.turn is None else weight - self.turn
+        """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights.
+
+        Raises
+        ------
+        GraphError
+            If they are no weights, not as many as arcs, or one is less than its turn takes.
+        """
+        weights = whole_numbers(weight, "weight", "weights", 2**32 - 1)
+        if len(weights) != len(self.length):
+            raise GraphError(f"weight has {len(weights)} entries; give one per arc, {len(self.length)}")
+        if self.turn is None:
+            return weights
+        if (weights < self.turn).any():
+            at = int(np.argmax(weights < self.turn))
+            raise GraphError(f"weight[{at}] is {weights[at]}, less than the {self.turn[at]} that the turn takes")
+        return weights - self.turn
 
     @cached_property
     def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -215,17 +264,24 @@ class Streets:
             If they are no integers.
         """
         order, way = self._by_way
-        given = np.asarray(ways)
+        given = array_of(ways, "ways", "OSM way ids")
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise GraphError(f"ways has shape {given.shape} and dtype {given.dtype}; give OSM way ids, integers")
+            raise GraphError(f"ways has shape {given.shape} and dtype {dtype_of(given)}; give OSM way ids, integers")
         wanted = given.astype(np.int64)
         first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
         count = end - first
         return order[ranges(first, count)], np.repeat(np.arange(len(wanted)), count)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
-        """Return one polyline's points as latitude and longitude in degrees, shape (k, 2)."""
+        """Return one polyline's points as latitude and longitude in degrees, shape (k, 2).
+
+        Raises
+        ------
+        GraphError
+            If there is no such polyline.
+        """
         first = self.polyline_first
+        polyline = whole_number(polyline, "polyline", 0, len(first) - 2, error=GraphError)
         return np.asarray(self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE, np.float64)
 
     def points_along(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -240,21 +296,38 @@ class Streets:
         -------
         numpy.ndarray
             Latitude and longitude, shape (p, 2); the point that two arcs share is there once.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc.
         """
-        line, backward = self.polyline[arcs].astype(np.int64), self.backward[arcs]
+        ids = ids_among(arcs, "arcs", "arc", len(self.length))
+        line, backward = self.polyline[ids].astype(np.int64), self.backward[ids]
         bounds = self.polyline_first.astype(np.int64)
         first, end = bounds[line], bounds[line + 1]
         step = np.where(backward, -1, 1)
-        begun = (np.arange(len(arcs)) > 0).astype(np.int64)
+        begun = (np.arange(len(ids)) > 0).astype(np.int64)
         count = end - first - begun
         start = np.where(backward, end - 1, first) + step * begun
         places = np.repeat(start, count) + np.repeat(step, count) * within(count)
         return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
 
     def arc_name(self, arc: int) -> str:
-        """Return the street name of an arc, empty where it has none."""
-        return self.names[int(self.name[arc])]
+        """Return the street name of an arc, empty where it has none; `GraphError` if there is no such arc."""
+        return self.names[int(self.name[self._arc(arc)])]
 
     def arc_ref(self, arc: int) -> str:
-        """Return the number of an arc's road, empty where it has none, or none is known."""
+        """Return the number of an arc's road, empty where it has none, or none is known; `GraphError` likewise."""
+        arc = self._arc(arc)
         return "" if self.ref is None else self.names[int(self.ref[arc])]
+
+    def _arc(self, arc: int) -> int:
+        return whole_number(arc, "arc", 0, len(self.length) - 1, error=GraphError)
+
+
+def _remade(kind: type[Streets], values: dict[str, Any]) -> Streets:
+    """Return attributes of the parts that a copy of some, or pickled ones, are made of."""
+    streets = kind(**values)
+    streets.check(np.size(streets.length))
+    return streets

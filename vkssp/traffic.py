@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import ids_among, index_of, number_of, shown, whole_numbers
 from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, GraphError, QueryError
-from vkssp.graph import UNREACHABLE, Graph, Uint32s, whole_numbers
+from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
 from vkssp.rows import own
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
@@ -52,18 +52,13 @@ def changed_weights(
     QueryError
         If an arc has two weights.
     """
+    checked_graph(graph)
     if arcs is None:
-        return graph.with_weights(np.asarray(weights)), None
-    given = np.asarray(arcs)
-    if given.dtype.kind == "b":
-        raise GraphError("arcs has truth values; give ids, such as np.flatnonzero(arcs)")
-    ids = whole_numbers(given, "arcs", "arc ids", UNREACHABLE).astype(np.int64)
+        return graph.with_weights(weights), None
+    ids = ids_among(arcs, "arcs", "arc", graph.num_arcs).astype(np.int64)
     values = whole_numbers(weights, "weights", "weights", UNREACHABLE - 1)
     if len(ids) != len(values):
         raise GraphError(f"weights has {len(values)} entries and arcs {len(ids)}; give one weight per arc")
-    if len(ids) and int(ids.max()) >= graph.num_arcs:
-        at = int(np.argmax(ids))
-        raise GraphError(f"arcs[{at}] is {ids[at]}; arc ids of this graph go from 0 to {graph.num_arcs - 1}")
     whole = graph.weight.copy()
     whole[ids] = values
     torn = np.flatnonzero(whole[ids] != values)
@@ -101,11 +96,13 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
         If the graph has no streets or no durations, a speed is out of range or so low that a weight does not fit into
         32 bits, or the graph has none of the ways.
     """
+    checked_graph(graph)
     try:
-        ways = np.fromiter(map(operator.index, speeds), np.int64, len(speeds))
-        speed = np.fromiter(speeds.values(), np.float64, len(speeds))
+        ways = np.fromiter(map(index_of, speeds), np.int64, len(speeds))
+        speed = np.fromiter(map(number_of, speeds.values()), np.float64, len(speeds))
     except (AttributeError, TypeError, ValueError, OverflowError):
-        raise QueryError("speeds must be a mapping of OSM way ids to km/h, such as {4711: 30.0}") from None
+        cure = "give a mapping of OSM way ids to km/h, such as {4711: 30.0}"
+        raise QueryError(f"speeds is {shown(speeds)}; {cure}") from None
     return _speed_weights(graph, ways, speed)
 
 
@@ -164,6 +161,7 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
     GraphError, QueryError
         If what it holds does not suit the graph; see `changed_weights` and `speed_weights`.
     """
+    checked_graph(graph)
     names, first, second = _read(path)
     if names == _ARCS:
         changed, arcs = changed_weights(graph, second, first)

@@ -10,16 +10,15 @@ Johnson, "Priority queues with update and finding minimum spanning trees", Infor
 
 from __future__ import annotations
 
-import operator
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import whole_number
 from vkssp.cpu.host import HostGraph, read_only
 from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
-from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s
 from vkssp.solvers.base import ROW, Description, Parameter
 from vkssp.solvers.sources import DIJKSTRA, JOHNSON
@@ -99,12 +98,8 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
     QueryError
         If there is no such node, or numba is not installed.
     """
-    try:
-        node = operator.index(source)
-    except TypeError:
-        raise QueryError(f"source is {source!r}; give a node id, an integer") from None
-    if not 0 <= node < graph.num_nodes:
-        raise QueryError(f"source is {node}; this graph has {graph.num_nodes} nodes, numbered from 0")
+    nodes = f"give a node id, an integer; this graph has {graph.num_nodes} nodes, numbered from 0"
+    node = whole_number(source, "source", 0, graph.num_nodes - 1, nodes)
     order: Uint32s = np.empty(graph.num_nodes, np.uint32)
     settled = kernels("dijkstra").search(
         read_only(graph.first_out),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from vkssp.checks import flag, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.formats.build import GraphFile, Options, located
 from vkssp.formats.columns import Rule, check_scale
@@ -79,19 +80,21 @@ def read_file(
     QueryError
         If an argument is none that is taken.
     """
-    if format is not None and format not in FORMATS:
-        raise QueryError(f"format is {format!r}; give one of {', '.join(FORMATS)}")
+    if format is not None and not (isinstance(format, str) and format in FORMATS):
+        raise QueryError(f"format is {shown(format)}; give one of {', '.join(FORMATS)}")
+    directed = None if directed is None else flag(directed, "directed")
+    beside = None if isinstance(coordinates, bool) else path_of(coordinates, "coordinates")
     options = Options(Rule.parse(weights), check_scale(scale), directed, coordinates is True)
-    source = Path(path)
+    source = path_of(path)
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
     with Lines(source, progress=progress) as lines:
         kind = format_of(lines) if format is None else format
         found = FORMATS[kind](lines, options)
-    if isinstance(coordinates, bool):
+    if beside is None:
         return found
     if found.node_ids is not None:
         raise QueryError(f"coordinates are for nodes 1 to n, which {source} does not number so; leave them out")
-    with Lines(Path(coordinates), progress=progress) as lines:
+    with Lines(beside, progress=progress) as lines:
         read = read_coordinates if lines.peek().startswith(b"%%") else read_co
         return replace(found, graph=located(found.graph, read(lines, found.graph.num_nodes)))

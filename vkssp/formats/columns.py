@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.checks import number_of, shown
 from vkssp.errors import QueryError
 from vkssp.formats.tables import Array
 from vkssp.generate.checks import MOST_NODES, draw_weights, stream, weight_range
@@ -135,11 +136,13 @@ class Rule:
         QueryError
             If it names none.
         """
-        wrong = QueryError(f"weights is {text!r}; give 'unit' or 'random:LOW-HIGH,seed=S', such as random:1-100,seed=7")
+        wrong = QueryError(
+            f"weights is {shown(text)}; give 'unit' or 'random:LOW-HIGH,seed=S', such as random:1-100,seed=7"
+        )
+        if not isinstance(text, str) or not (text == "unit" or text.startswith("random:")):
+            raise wrong
         if text == "unit":
             return cls()
-        if not isinstance(text, str) or not text.startswith("random:"):
-            raise wrong
         span, comma, seed = text.removeprefix("random:").partition(",")
         low, _, high = span.partition("-")
         if comma and not seed.startswith("seed="):
@@ -163,12 +166,9 @@ def check_scale(scale: Any) -> float | None:
     """Return a scale as a number, or raise `QueryError` if nothing can be multiplied by it."""
     if scale is None:
         return None
-    try:
-        number = float(scale)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise QueryError(f"scale is {scale!r}; give a number above 0, by which weights are multiplied")
+    number = number_of(scale)
+    if number is None or not 0 < number < math.inf:
+        raise QueryError(f"scale is {shown(scale)}; give a number above 0, by which weights are multiplied")
     return number
 
 

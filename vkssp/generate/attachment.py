@@ -80,7 +80,7 @@ def barabasi_albert(num_nodes: int, attached: int, seed: int = 1, *, weights: We
     num_nodes = nodes(num_nodes, 2)
     attached = whole("attached", attached, 1, num_nodes - 1)
     num_edges = attached * (num_nodes - attached)
-    fits(2 * num_edges, f"attached {attached} for {num_nodes} nodes", "less of either")
+    fits(num_nodes, 2 * num_edges, f"attached {attached} for {num_nodes} nodes", "less of either")
     weights = weight_range(weights)
     rng = stream(seed)
     grown = _grow(rng, num_nodes, attached)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
+from vkssp.checks import index_of, is_many, items_of, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.room import require
 
 #: Smallest and largest weight, both of which occur.
 Weights = tuple[int, int]
@@ -16,25 +17,21 @@ Weights = tuple[int, int]
 #: Ids stay below 2**31, so that scipy's signed 32-bit indices hold them.
 MOST_NODES = 2**31 - 1
 MOST_ARCS = 2**32 - 1
+# What a node and an arc take at the least while a graph is made.
+_NODE_BYTES, _ARC_BYTES = 12, 8
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
     """Return an argument that has to be a whole number from `low` to `high`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise QueryError(f"{name} is {value!r}; give a whole number from {low} to {high}") from None
-    if not low <= number <= high:
-        raise QueryError(f"{name} is {number}; give {low} to {high}")
-    return number
+    kind = "a whole number from " if index_of(value) is None else ""
+    return whole_number(value, name, low, high, f"give {kind}{low} to {high}")
 
 
 def fraction(name: str, value: Any) -> float:
     """Return an argument that has to be a number from 0 to 1."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise QueryError(f"{name} is {value!r}; give a number from 0 to 1") from None
+    number = number_of(value)
+    if number is None:
+        raise QueryError(f"{name} is {shown(value)}; give a number from 0 to 1")
     if not 0 <= number <= 1:  # also catches NaN
         raise QueryError(f"{name} is {number}; give 0 to 1")
     return number
@@ -50,21 +47,31 @@ def nodes(num_nodes: Any, low: int = 1) -> int:
     return whole("num_nodes", num_nodes, low, MOST_NODES)
 
 
-def fits(num_arcs: int, what: str, cure: str) -> None:
-    """Refuse a graph of more arcs than one can have."""
+def fits(num_nodes: int, num_arcs: int, what: str, cure: str) -> None:
+    """Refuse a graph of more arcs than one can have, or of more nodes and arcs than there is memory for.
+
+    Raises
+    ------
+    QueryError
+        If no graph has so many arcs.
+    MemoryShortageError
+        If there is not enough memory.
+    """
     if num_arcs > MOST_ARCS:
         raise QueryError(f"{what} makes {num_arcs} arcs, more than the {MOST_ARCS} that a graph holds; give {cure}")
+    size = _NODE_BYTES * num_nodes + _ARC_BYTES * num_arcs
+    require(size, f"a graph of {num_nodes:,} nodes and {num_arcs:,} arcs", f"give {cure}, or use a machine with more")
 
 
 def weight_range(weights: Any) -> Weights:
     """Return the smallest and the largest weight."""
-    try:
-        low, high = (operator.index(bound) for bound in weights)
-    except (TypeError, ValueError):
-        raise QueryError(f"weights is {weights!r}; give the smallest and the largest, like (1, 100)") from None
+    bounds = [index_of(bound) for bound in items_of(weights) or ()] if is_many(weights) else []
+    low, high = bounds if len(bounds) == 2 else (None, None)
+    if low is None or high is None:
+        raise QueryError(f"weights is {shown(weights)}; give the smallest and the largest, like (1, 100)")
     if not 0 <= low <= high < UNREACHABLE:
         raise QueryError(
-            f"weights is ({low}, {high}); give smallest and largest with 0 <= smallest <= largest < 2**32-1"
+            f"weights is {shown((low, high))}; give smallest and largest with 0 <= smallest <= largest < 2**32-1"
         )
     return low, high
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
 from vkssp.generate.attachment import barabasi_albert
 from vkssp.generate.gnm import gnm
@@ -28,7 +29,7 @@ FAMILIES: dict[str, Callable[..., Graph]] = {
 
 def is_expression(text: str) -> bool:
     """Return whether a text names a family and a colon, and so is none of the files that a graph can be read from."""
-    name, colon, _ = text.partition(":")
+    name, colon, _ = text.partition(":") if isinstance(text, str) else ("", "", "")
     return bool(colon) and name in FAMILIES
 
 
@@ -62,9 +63,9 @@ def from_expression(text: str) -> Graph:
     QueryError
         If there is no such family or argument, if one is missing, given twice or out of range.
     """
-    family, _, rest = text.partition(":")
+    family, _, rest = instance(text, str, "text", "give a text such as rmat:20").partition(":")
     if family not in FAMILIES:
-        raise QueryError(f"there is no graph family {family!r}; give one of {', '.join(FAMILIES)}")
+        raise QueryError(f"there is no graph family {shown(family)}; give one of {', '.join(FAMILIES)}")
     function = FAMILIES[family]
     parameters = inspect.signature(function).parameters
     in_order = [name for name, what in parameters.items() if what.kind is what.POSITIONAL_OR_KEYWORD]

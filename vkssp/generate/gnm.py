@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import flag
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
 from vkssp.generate.rows import graph_from_arcs
@@ -53,12 +54,12 @@ def gnm(
     QueryError
         If an argument is out of range, or there are more edges than pairs of nodes.
     """
-    num_nodes = nodes(num_nodes)
+    num_nodes, undirected = nodes(num_nodes), flag(undirected, "undirected")
     pairs = num_nodes * (num_nodes - 1) // (2 if undirected else 1)
     num_edges = whole("num_edges", num_edges, 0, 2**32 - 1)
     if num_edges > pairs:
         raise QueryError(f"num_edges is {num_edges}; give 0 to {pairs}, the number of pairs of {num_nodes} nodes")
-    fits(num_edges * (2 if undirected else 1), f"num_edges {num_edges}", "fewer")
+    fits(num_nodes, num_edges * (2 if undirected else 1), f"num_edges {num_edges}", "fewer")
     weights = weight_range(weights)
     rng = stream(seed)
     code = _distinct(rng, num_edges, pairs)

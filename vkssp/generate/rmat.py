@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vkssp.checks import flag
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream, weight_range, whole
 from vkssp.generate.rows import graph_from_arcs
@@ -79,11 +80,12 @@ def rmat(
     """
     scale = whole("scale", scale, 1, 30)
     degree = whole("degree", degree, 1, 2**31)
-    fits(degree << scale, f"scale {scale} with degree {degree}", "less of either")
+    fits(1 << scale, degree << scale, f"scale {scale} with degree {degree}", "less of either")
     a, b, c = fraction("a", a), fraction("b", b), fraction("c", c)
     if a + b + c > 1 + 1e-9:  # decimal fractions whose sum is 1 may exceed it by a rounding error
         raise QueryError(f"a + b + c is {a + b + c:g}; give probabilities whose sum is at most 1")
     weights = weight_range(weights)
+    undirected, permute = flag(undirected, "undirected"), flag(permute, "permute")
     rng = stream(seed)
     count = (degree << scale) // (2 if undirected else 1)
     tail, head = _edges(rng, scale, count, a, b, c)
@@ -120,5 +122,5 @@ def kronecker(scale: int, edge_factor: int = 16, seed: int = 1, *, weights: Weig
     """
     scale = whole("scale", scale, 1, 30)
     edge_factor = whole("edge_factor", edge_factor, 1, 2**30)
-    fits(edge_factor << (scale + 1), f"scale {scale} with edge_factor {edge_factor}", "less of either")
+    fits(1 << scale, edge_factor << (scale + 1), f"scale {scale} with edge_factor {edge_factor}", "less of either")
     return rmat(scale, 2 * edge_factor, seed, weights=weights, permute=True)

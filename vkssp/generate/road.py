@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.generate.checks import MOST_ARCS, fraction, stream, whole
+from vkssp.generate.checks import MOST_ARCS, fits, fraction, stream, whole
 from vkssp.graph import Graph, Uint32s
 from vkssp.order import spread_bits
 
@@ -50,6 +50,7 @@ def road_grid(side: int, seed: int = 1, keep: float = 0.62, shape_nodes: int = 0
     if parts > 1 and 4 * side * (side - 1) * parts > MOST_ARCS:
         most = MOST_ARCS // (4 * side * (side - 1)) - 1
         raise QueryError(f"shape_nodes is {shape_nodes}; give 0 to {max(most, 0)} for a side of {side}")
+    fits(side * side, int(keep * 4 * side * (side - 1) * parts), f"side {side}", "a smaller side, or fewer shape nodes")
     rng = stream(seed)
     speed = np.ones(side)
     speed[::16] = 1.8

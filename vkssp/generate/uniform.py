@@ -35,7 +35,7 @@ def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weigh
     num_nodes = nodes(num_nodes)
     degree = whole("degree", degree, 0, 2**32 - 1)
     num_arcs = num_nodes * degree
-    fits(num_arcs, f"degree {degree} for {num_nodes} nodes", "less of either")
+    fits(num_nodes, num_arcs, f"degree {degree} for {num_nodes} nodes", "less of either")
     weights = weight_range(weights)
     rng = stream(seed)
     head = rng.integers(0, num_nodes, num_arcs, np.uint32)
@@ -68,6 +68,7 @@ def martin(num_nodes: int, predecessors: int = 7, seed: int = 1, *, weights: Wei
     num_arcs = num_nodes * predecessors
     # All are sorted at once, with signed 32-bit offsets.
     whole("num_nodes * predecessors", num_arcs, 0, 2**31 - 1)
+    fits(num_nodes, num_arcs, f"predecessors {predecessors} for {num_nodes} nodes", "less of either")
     weights = weight_range(weights)
     rng = stream(seed)
     tail = rng.integers(0, num_nodes, num_arcs, np.uint32)

@@ -10,7 +10,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.pipeline import Pipelines
-from vkssp.gpu.resource import Resource
+from vkssp.gpu.resource import AFTER_FORK, Resource
 
 #: Environment variable that chooses the device where the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"
@@ -39,7 +39,7 @@ class Device(Resource):
     Raises
     ------
     DeviceError
-        If there is no loader, no driver, or no such device.
+        If there is no loader, no driver, or no such device, or the process was forked while a device was open.
     """
 
     def __init__(self, selector: int | str | None = None) -> None:
@@ -75,8 +75,9 @@ class Device(Resource):
     def handle(self) -> Any:
         """The VkDevice; an error once it has been destroyed, where the driver would crash."""
         if self._handle is None or self.inherited:
-            state = "was opened by another process" if self.inherited else "has been closed"
-            raise DeviceError(f"this device {state}; open another")
+            if self.inherited:
+                raise DeviceError(f"this device was opened by the process that this one was forked from; {AFTER_FORK}")
+            raise DeviceError("this device has been closed; open another")
         return self._handle
 
     @property

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from dataclasses import dataclass
 from typing import Any
 
+from vkssp.checks import index_of, shown
 from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.resource import Resource
+from vkssp.gpu.resource import AFTER_FORK, Resource
 
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order in which a device is chosen.
@@ -103,11 +103,28 @@ class DeviceInfo:
     unusable: str
 
 
+# The processes that made the instances that are open, by the instances' numbers.
+_makers: dict[int, int] = {}
+
+
+def require_no_fork() -> None:
+    """Raise `DeviceError` if the process was forked while one that it comes from had an instance open.
+
+    Drivers keep threads and locks for all of a process, which a fork does not copy, or copies as they are: a device
+    that the child opens then may end it.
+    """
+    if set(_makers.values()) - {os.getpid()}:
+        raise DeviceError(
+            f"this process was forked while a Vulkan device was open, which drivers do not survive; {AFTER_FORK}"
+        )
+
+
 class Instance(Resource):
     """A VkInstance and the physical devices that it sees."""
 
     def __init__(self) -> None:
         vkffi.require_loader()
+        require_no_fork()
         flags, extensions = 0, []
         kind = ("vkEnumerateInstanceExtensionProperties", "VkExtensionProperties")
         offered = {text(p.extensionName) for p in enumerate_all(*kind, ffi.NULL)}
@@ -130,6 +147,7 @@ class Instance(Resource):
                 raise _no_driver() from None
             raise
         super().__init__()
+        _makers[self._made] = self._process
         try:
             self.devices = enumerate_all("vkEnumeratePhysicalDevices", "VkPhysicalDevice", self.handle)
         except VulkanError:
@@ -137,6 +155,7 @@ class Instance(Resource):
 
     def _release(self) -> None:
         lib.vkDestroyInstance(self.handle, ffi.NULL)
+        del _makers[self._made]
 
 
 # Variables that tell the loader which drivers there are, lists of files, and which of them to take, by name.
@@ -272,7 +291,7 @@ def list_devices() -> list[DeviceInfo]:
     Raises
     ------
     DeviceError
-        If there is no Vulkan loader or no driver.
+        If there is no Vulkan loader or no driver, or the process was forked while a device was open.
     """
     with Instance() as instance:
         return [describe(index, physical) for index, physical in enumerate(instance.devices)]
@@ -280,12 +299,11 @@ def list_devices() -> list[DeviceInfo]:
 
 def _by_index(devices: list[DeviceInfo], selector: int | str) -> list[DeviceInfo]:
     if isinstance(selector, str):
-        index = int(selector) if selector.isdecimal() else -1
+        index: int | None = int(selector) if selector.isdecimal() and len(selector) < 10 else -1
     else:
-        try:
-            index = operator.index(selector)
-        except TypeError:
-            raise DeviceError(f"device is {selector!r}; give an index or a part of a name") from None
+        index = index_of(selector)
+    if index is None:
+        raise DeviceError(f"device is {shown(selector)}; give an index or a part of a name")
     return [d for d in devices if d.index == index]
 
 
@@ -301,16 +319,17 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
     listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
     if not ranked:
         raise _no_driver()
-    if selector is None or selector == "":
+    if selector is None or (isinstance(selector, str) and not selector):
         chosen = ranked[0]
     else:
         fitting = _by_index(devices, selector)
         if not fitting and isinstance(selector, str):  # a number may also be that of a model
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
-            raise DeviceError(f"no device's name contains {selector!r}; choose one of {listing}")
+            raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")
         if not fitting:
-            raise DeviceError(f"there is no device {selector}; choose one of {listing}")
+            number = selector[:20] if isinstance(selector, str) else shown(selector)
+            raise DeviceError(f"there is no device {number}; choose one of {listing}")
         chosen = fitting[0]
     if chosen.unusable:
         raise DeviceError(f"{chosen.name} {chosen.unusable}; choose one of {listing}")

@@ -7,8 +7,14 @@ import itertools
 import os
 import threading
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self, SupportsIndex
 
+from vkssp.errors import QueryError
+
+#: What to do where a process needs a device, and was forked from one that has some.
+AFTER_FORK = (
+    "start processes by multiprocessing's 'spawn' or 'forkserver', or open devices and solvers only after the fork"
+)
 _sequence = itertools.count()
 
 
@@ -19,6 +25,8 @@ class Resource:
     strongly: weak references are cleared before finalizers run, so a forgotten device could not find its buffers.
 
     A process that was forked has no claim on its parent's devices: what it inherits closes without effect there.
+
+    There are no copies, which would close what the original still uses: `copy` and `pickle` are refused.
     """
 
     def __init__(self, owner: Resource | None = None) -> None:
@@ -58,6 +66,14 @@ class Resource:
     def owned(self) -> list[Resource]:
         """What was made from this object and is not closed."""
         return list(self._owned.values())
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        other = "clone() makes another on the same graph" if hasattr(self, "clone") else "make another"
+        raise QueryError(
+            f"a {type(self).__name__} holds what it closes in the end, and is neither copied nor pickled; {other}, and "
+            "another process makes its own"
+        )
 
     def settle(self) -> None:
         """Wait until the device that this was made from has nothing left to do, whatever comes."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import SupportsIndex
+from collections.abc import Sequence
+from typing import Any
 
+from vkssp.checks import index_of, is_many, shown
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import list_devices
@@ -13,7 +14,6 @@ from vkssp.gpu.instance import list_devices
 ALL = "all"
 #: A device, or several.
 Devices = Device | int | str | Sequence[Device | int | str]
-_ONE = (Device, SupportsIndex, str)
 
 
 def are_several(devices: Devices | None) -> bool:
@@ -21,7 +21,7 @@ def are_several(devices: Devices | None) -> bool:
     if isinstance(devices, str):
         indices = [index.strip() for index in devices.split(",")]
         return devices == ALL or (len(indices) > 1 and all(index.isdecimal() for index in indices))
-    return devices is not None and not isinstance(devices, Device | SupportsIndex)
+    return is_many(devices)
 
 
 def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
@@ -41,18 +41,17 @@ def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
     """
     if devices is None:
         devices = Device.selected() or ALL
-    if devices == ALL:
+    if isinstance(devices, str) and devices == ALL:
         listed = [info for info in list_devices() if not info.unusable]
         hardware = [info.index for info in listed if info.kind != "cpu"]
         found: list[Device | int | str] = [*(hardware or [info.index for info in listed])]
         return (found, False) if found else ([""], True)  # whose error says what there is
     if isinstance(devices, str) and are_several(devices):
         return [index.strip() for index in devices.split(",")], True
-    if isinstance(devices, _ONE):
-        return [devices], True
-    named = list(devices) if isinstance(devices, Iterable) else [devices]
-    if not all(isinstance(device, _ONE) for device in named):
-        raise QueryError(f"devices is {devices!r}; give indices or parts of names, or 'all'")
+    several: Any = devices
+    named = list(several) if is_many(several) else [several]
+    if not all(isinstance(device, Device | str) or index_of(device) is not None for device in named):
+        raise QueryError(f"devices is {shown(devices)}; give indices or parts of names, or 'all'")
     if not named:
         raise QueryError("there are no devices; give at least one, or 'all'")
     opened = [id(device) for device in named if isinstance(device, Device)]

@@ -14,12 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import Graph, Uint32s, checked_graph
+from vkssp.rows import fixed
 
 Indices = npt.NDArray[np.int64]
 
@@ -58,6 +59,17 @@ class Hierarchy:
 
     #: The arrays, by name.
     ARRAYS: ClassVar[tuple[str, ...]] = ("node", "first_node", "first_ancestor", "ancestor", "first_of_level")
+
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now."""
+        for name in self.ARRAYS:
+            array: Any = getattr(self, name)
+            if isinstance(array, np.ndarray):
+                object.__setattr__(self, name, fixed(array))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks but those against a graph."""
+        return _remade, (type(self), *(getattr(self, name) for name in self.ARRAYS))
 
     @property
     def num_nodes(self) -> int:
@@ -193,4 +205,13 @@ class Hierarchy:
         """
         from vkssp.hierarchy.checks import check
 
-        check(self, graph)
+        check(self, checked_graph(graph))
+
+
+def _remade(kind: type[Hierarchy], *arrays: Uint32s) -> Hierarchy:
+    """Return a hierarchy of the arrays that a copy, or a pickled one, is made of."""
+    from vkssp.hierarchy.checks import check
+
+    hierarchy = kind(*arrays)
+    check(hierarchy, None)
+    return hierarchy

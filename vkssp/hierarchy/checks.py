@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from vkssp.checks import shown
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy.build import RELAX
@@ -28,10 +29,10 @@ MOST_HEIGHT = 8192
 _AT_ONCE = 2**15
 
 
-def check(hierarchy: Hierarchy, graph: Graph) -> None:
-    """Raise `GraphError` unless this is a hierarchy, and that of a graph; see `Hierarchy.check`."""
+def check(hierarchy: Hierarchy, graph: Graph | None) -> None:
+    """Raise `GraphError` unless this is a hierarchy, and that of a graph, if one is given; see `Hierarchy.check`."""
     _check_arrays(hierarchy)
-    if hierarchy.num_nodes != graph.num_nodes:
+    if graph is not None and hierarchy.num_nodes != graph.num_nodes:
         _refuse(f"is for {hierarchy.num_nodes:,} nodes and the graph has {graph.num_nodes:,}")
     _check_nodes(hierarchy)
     _check_ancestors(hierarchy)
@@ -43,7 +44,8 @@ def check(hierarchy: Hierarchy, graph: Graph) -> None:
     if hierarchy.tree_height > MOST_HEIGHT:
         _refuse(f"has ways of {hierarchy.tree_height:,} nodes, more than {MOST_HEIGHT:,}")
     _check_closure(hierarchy)
-    _check_graph(hierarchy, graph)
+    if graph is not None:
+        _check_graph(hierarchy, graph)
 
 
 def _refuse(what: str) -> NoReturn:
@@ -55,7 +57,7 @@ def _check_arrays(hierarchy: Hierarchy) -> None:
     for name in hierarchy.ARRAYS:
         array: Any = getattr(hierarchy, name)
         if not isinstance(array, np.ndarray) or array.dtype != np.uint32 or array.ndim != 1:
-            what = f"shape {array.shape} and dtype {array.dtype}" if isinstance(array, np.ndarray) else f"{array!r:.40}"
+            what = f"shape {array.shape} and dtype {array.dtype}" if isinstance(array, np.ndarray) else shown(array)
             _refuse(f"has for {name} {what}, not one-dimensional uint32s")
     if len(hierarchy.first_node) != len(hierarchy.first_ancestor):
         _refuse("has not as many offsets of nodes as of ancestors")

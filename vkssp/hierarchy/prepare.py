@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
+from vkssp.checks import flag
 from vkssp.errors import GraphError
-from vkssp.graph import Graph
+from vkssp.graph import Graph, checked_graph
 from vkssp.hierarchy.build import build
 from vkssp.hierarchy.checks import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
 from vkssp.hierarchy.core import Core
@@ -40,12 +41,12 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     Raises
     ------
     GraphError
-        If the hierarchy would have too many arcs, as it does where no few nodes part a graph in halves, or ways in it
-        would be too long. This is known before memory is taken for it.
+        If it is no graph; or if the hierarchy would have too many arcs, as it does where no few nodes part a graph in
+        halves, or ways in it would be too long. This is known before memory is taken for it.
     QueryError
         If numba or routingkit-cch is not installed.
     """
-    run = stages(graph)
+    run, progress = stages(checked_graph(graph)), flag(progress, "progress")
     with progress_bar(title="preparing", shown=progress, total=NUM_STAGES, unit=" stages", delay=0.0) as bar:
         next(run)
         while True:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from vkssp.checks import choice, flag, path_of
 from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.order import z_order
@@ -17,7 +19,7 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
 from vkssp.osm.turns import Arcs, with_turns
 from vkssp.room import require
-from vkssp.rows import rows_of
+from vkssp.rows import own, rows_of
 from vkssp.streets import COORDINATE_SCALE, Streets
 
 #: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
@@ -76,13 +78,11 @@ def import_extract(
     QueryError
         If there is no such profile, order or value of `turns`, or the profile's file is not right.
     """
+    path_of(path)
     vehicle = profile_named(profile)
-    if order not in ("natural", "z"):
-        raise QueryError(f"order is {order!r}; choose one of natural, z")
-    if turns is None:
-        turns = vehicle.turns.default
-    if turns not in TURNS:
-        raise QueryError(f"turns is {turns!r}; choose one of {', '.join(TURNS)}")
+    choice(order, "order", ("natural", "z"))
+    progress, simplify = flag(progress, "progress"), flag(simplify, "simplify")
+    turns = vehicle.turns.default if turns is None else choice(turns, "turns", TURNS)
     report = ImportReport(source=str(path), profile=str(profile), turns=turns)
     started = perf_counter()
     roads = read_roads(path, vehicle, report, progress=progress, turns=turns)
@@ -174,33 +174,33 @@ def _assemble(
             f"way {roads.way[way[at]]} takes longer than 32 bits hold at {roads.speed[way[at], direction[at]]:g} km/h; "
             f"give {profile.vehicle} higher speeds or factors, or simplify streets"
         )
-    streets = Streets(
-        length=segments.length[segment].astype(np.float32),
-        way=roads.way[way],
-        carried=roads.carried[way],
-        name=roads.name[way],
-        names=roads.names,
-        polyline=segment.astype(np.uint32),
-        backward=direction.astype(np.bool_),
-        polyline_first=segments.polyline_first,
-        points=segments.points,
-        seconds_per_weight=seconds_per_weight,
-        junction=junction,
-        turn=turn,
-        memory=memory,
-        layer=layer,
-        ref=roads.ref[way],
-        roundabout=roads.roundabout[way],
-        link=roads.link[way],
-        snappable=None if roads.snappable.all() else roads.snappable[way],
-    )
+    arrays = {
+        "length": segments.length[segment].astype(np.float32),
+        "way": roads.way[way],
+        "carried": roads.carried[way],
+        "name": roads.name[way],
+        "polyline": segment.astype(np.uint32),
+        "backward": direction.astype(np.bool_),
+        "polyline_first": segments.polyline_first,
+        "points": segments.points,
+        "junction": junction,
+        "turn": turn,
+        "memory": memory,
+        "layer": layer,
+        "ref": roads.ref[way],
+        "roundabout": roads.roundabout[way],
+        "link": roads.link[way],
+        "snappable": None if roads.snappable.all() else roads.snappable[way],
+    }
+    kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}
+    streets = Streets(**kept, names=roads.names, seconds_per_weight=seconds_per_weight)
     first_out, by_tail = rows_of(tail.astype(np.uint32), len(node))
     graph = Graph.from_csr(
-        first_out,
+        own(first_out),
         head[by_tail],
         weight[by_tail],
-        lat=segments.lat[node] * COORDINATE_SCALE,
-        lon=segments.lon[node] * COORDINATE_SCALE,
+        lat=own(segments.lat[node] * COORDINATE_SCALE),
+        lon=own(segments.lon[node] * COORDINATE_SCALE),
         streets=streets.take(by_tail),
     )
     if order == "z":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+from vkssp.checks import path_of, shown
 from vkssp.errors import QueryError
 from vkssp.osm.profile_file import Range, SourceFile, read_table
 
@@ -364,8 +365,9 @@ def profile_named(name: str | Path) -> Profile:
     """
     if isinstance(name, str) and name in PROFILES:
         return PROFILES[name]
-    if str(name).lower().endswith(".toml"):
+    path = str(path_of(name, "profile"))
+    if path.lower().endswith(".toml"):
         return read_profile(name)
     raise QueryError(
-        f"profile {str(name)!r} is unknown; choose one of: {', '.join(PROFILES)}, or give the path of a .toml file"
+        f"profile {shown(path)} is unknown; choose one of: {', '.join(PROFILES)}, or give the path of a .toml file"
     )

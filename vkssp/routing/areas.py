@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vkssp.checks import items_of, number_of, path_of, shown
 from vkssp.errors import QueryError
 from vkssp.routing.geojson import read_json
 
@@ -42,7 +43,8 @@ def read_areas(areas: Areas) -> Any:
 
     name = "avoid"
     if isinstance(areas, str | Path):
-        name, areas = str(areas), read_json(areas)
+        path = path_of(areas, "avoid")
+        name, areas = str(path), read_json(path)
     areas = getattr(areas, "__geo_interface__", areas)
     polygons = [_polygon(rings, where) for rings, where in _polygons(areas, name)]
     if not polygons:
@@ -53,6 +55,7 @@ def read_areas(areas: Areas) -> Any:
 def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
     """Yield the rings of every polygon in a GeoJSON object, and where in it they stand."""
     kind = item.get("type") if isinstance(item, Mapping) else None
+    kind = kind if isinstance(kind, str) else None
     parts = {"FeatureCollection": "features", "GeometryCollection": "geometries", "MultiPolygon": "coordinates"}
     if kind in parts:
         members = item.get(parts[kind])
@@ -69,7 +72,7 @@ def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
     elif kind == "Polygon":
         yield item.get("coordinates"), f"{where}.coordinates"
     else:
-        what = f"a {kind}" if isinstance(kind, str) else "no GeoJSON object"
+        what = "no GeoJSON object" if kind is None else f"a {kind:.40}"
         raise QueryError(f"{where} is {what}; give a Polygon or MultiPolygon, or features or a collection of them")
 
 
@@ -97,10 +100,9 @@ def _ring(ring: Any, where: str) -> list[tuple[float, float]]:
 
 
 def _position(position: Any, where: str) -> tuple[float, float]:
-    try:
-        lon, lat = (float(degrees) for degrees in position[:2])
-    except (TypeError, ValueError, KeyError):
-        raise QueryError(f"{where} is {position!r:.60}; give a position, [longitude, latitude]") from None
+    lon, lat = (number_of(degrees) for degrees in (*(items_of(position) or ()), None, None)[:2])
+    if lon is None or lat is None:
+        raise QueryError(f"{where} is {shown(position)}; give a position, [longitude, latitude]")
     if not (math.isfinite(lon) and math.isfinite(lat) and abs(lon) <= 180 and abs(lat) <= 90):
         hint = "; GeoJSON has the longitude first" if abs(lon) <= 90 and abs(lat) <= 180 else ""
         raise QueryError(f"{where} is {lon}, {lat}, which is no longitude and latitude in degrees{hint}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import whole_number
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.pool import SolverPool
 from vkssp.routing.along import Begun, begun_streets
@@ -71,8 +72,13 @@ class Assignment:
         """Return the points of a polyline of `streets`, latitude and longitude in degrees, shape (k, 2).
 
         Beyond the 180th meridian longitudes go on.
+
+        Raises
+        ------
+        QueryError
+            If there is no such polyline.
         """
-        return self._index.polyline_points(number)
+        return self._index.polyline_points(whole_number(number, "number", 0, self._index.num_polylines - 1))
 
     def geojson(self, ids: Sequence[int] | Sequence[str] | None = None) -> dict[str, Any]:
         """Return streets and places as a GeoJSON FeatureCollection; see `write`."""

@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import instance, named, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.routing.assignment import Assignment
@@ -32,7 +33,7 @@ _GOLDEN = 0.618034
 def check_assignment_ending(path: str | Path, *, streets: bool = True) -> None:
     """Raise `FormatError` unless an assignment, with streets or of nodes alone, can be written to such a file."""
     endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
-    if Path(path).suffix.lower() in endings:
+    if path_of(path).suffix.lower() in endings:
         return
     if Path(path).suffix.lower() in STREET_ENDINGS:
         raise FormatError(f"cannot write {path}: sources that are nodes have no streets; give places, or write .csv")
@@ -63,6 +64,7 @@ def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None =
         If there are not as many names as sources.
     """
     check_assignment_ending(path)
+    instance(assignment, Assignment, "assignment", "give an Assignment, such as Router.assign returns")
     if Path(path).suffix.lower() in STREET_ENDINGS:
         write_features(path, features(assignment, ids))
     else:
@@ -139,7 +141,7 @@ def colour(number: int) -> str:
 
 
 def _names(ids: Ids | None, count: int) -> Ids:
-    names = list(range(count)) if ids is None else ids
+    names = list(range(count)) if ids is None else named(ids, "ids")
     if len(names) != count:
         raise QueryError(f"there are {len(names)} names for {count} sources; give one for each")
     return names

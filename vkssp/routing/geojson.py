@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import instance, listed, path_of
 from vkssp.errors import FormatError, QueryError
-from vkssp.routing.route import Place
+from vkssp.routing.route import Place, Route
 from vkssp.storage import atomic_write, check_ending
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from vkssp.routing.route import Route
 
 #: 1e-7 degrees is a centimetre, and as fine as OpenStreetMap is.
 _DECIMALS = 7
@@ -42,6 +41,7 @@ def read_json(path: str | Path) -> Any:
     FormatError
         If it cannot be read, or is no JSON.
     """
+    path = path_of(path)
     try:
         with open(path, "rb") as stream:
             return json.load(stream)
@@ -61,6 +61,7 @@ def points_of(route: Route) -> npt.NDArray[np.float64]:
     QueryError
         If the route has no points, or one that is not finite.
     """
+    instance(route, Route, "route", "give a Route that a Router or Solver returns")
     if route.points is None:
         raise QueryError("route has no points, as its graph has no coordinates; give the graph lat and lon")
     points = np.asarray(route.points, np.float64)
@@ -233,9 +234,13 @@ def places_geojson(places: Sequence[Place]) -> dict[str, Any]:
             },
             "geometry": {"type": "Point", "coordinates": _position(place.snapped_lat, place.snapped_lon)},
         }
-        for place in places
+        for place in map(_place, listed(places, "places", "places that Router.nearest returns"))
     ]
     return {"type": "FeatureCollection", "features": features}
+
+
+def _place(place: object) -> Place:
+    return instance(place, Place, "a place", "give places that Router.nearest returns")
 
 
 def write_collection(path: str | Path, collection: dict[str, Any]) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import instance, is_many, listed, named, shown
 from vkssp.errors import QueryError
 from vkssp.geo import (
     METRES_PER_DEGREE,
@@ -406,6 +407,11 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
     ----------
     found : sequence of Isochrone
         The isochrones.
+
+    Raises
+    ------
+    QueryError
+        If they are none.
     """
     return {"type": "FeatureCollection", "features": _features(found)}
 
@@ -419,8 +425,14 @@ def _features(found: Sequence[Isochrone], **more: Any) -> list[dict[str, Any]]:
             "properties": {**more, **one.figures, "road_m": round(one.road_m, 1)},
             "geometry": json.loads(shapely.to_geojson(one.area)),
         }
-        for one in sorted(found, key=lambda one: -one.limit)
+        for one in sorted(checked_isochrones(found), key=lambda one: -one.limit)
     ]
+
+
+def checked_isochrones(found: object) -> list[Isochrone]:
+    """Return an argument that has to be a list of isochrones."""
+    cure = "isochrones that Router.isochrones returns"
+    return [instance(one, Isochrone, "an isochrone", f"give {cure}") for one in listed(found, "found", cure)]
 
 
 def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
@@ -432,6 +444,13 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
         The file, a name that ends in .geojson or .json; one that exists is replaced.
     found : sequence of Isochrone
         The isochrones.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    QueryError
+        If they are none.
     """
     write_collection(path, isochrone_geojson(found))
 
@@ -449,6 +468,25 @@ def write_isochrones_of_each(
         The isochrones of each place.
     names : sequence of int or str
         What the places are called, the property ``place`` of their features.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    QueryError
+        If there are no isochrones, or not as many names as places.
     """
-    each = zip(found, names, strict=True)
-    write_features(path, (feature for of_place, name in each for feature in _features(of_place, place=name)))
+    called = named(names, "names")
+    if isinstance(found, str | bytes | Mapping) or not (isinstance(found, Iterator) or is_many(found)):
+        raise QueryError(f"found is {shown(found)}; give the isochrones of each place")
+
+    def each() -> Iterator[dict[str, Any]]:
+        number = 0
+        for of_place in found:
+            if number < len(called):
+                yield from _features(of_place, place=called[number])
+            number += 1
+        if number != len(called):
+            raise QueryError(f"there are {len(called)} names for {number} places; give one for each")
+
+    write_features(path, each())

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
 from vkssp.geo import turned, unwrapped
+from vkssp.graph import checked_graph
 from vkssp.routing.geojson import places_of, points_of
+from vkssp.routing.isochrone import checked_isochrones
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
 from vkssp.routing.words import format_distance, format_duration, format_query
 from vkssp.storage import atomic_write, check_ending
@@ -93,7 +96,9 @@ def _steps_html(steps: Sequence[Step]) -> str:
 
 
 def _facts_html(facts: Mapping[str, str]) -> str:
-    return "\n".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(fact)}</dd>" for name, fact in facts.items())
+    return "\n".join(
+        f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(str(fact))}</dd>" for name, fact in facts.items()
+    )
 
 
 def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> str:
@@ -116,14 +121,16 @@ def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> st
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
-def _check_drawable(graph: Graph) -> None:
-    if graph.lat is None:
+def _check_drawable(graph: Graph, title: str | None) -> None:
+    if checked_graph(graph, QueryError).lat is None:
         raise QueryError("graph has no coordinates and cannot be drawn; give lat and lon when it is made")
+    if title is not None:
+        instance(title, str, "title", "give a text, or leave it out")
 
 
 def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
     """Return the HTML of `write_map`."""
-    _check_drawable(graph)
+    _check_drawable(graph, title)
     points, places = points_of(route), places_of(route)
     lon = unwrapped(np.array([0, len(points)]), points[:, 1])
     points, centre = np.stack([points[:, 0], lon], axis=1), float(lon.min() + lon.max()) / 2
@@ -190,7 +197,10 @@ def isochrone_page(
     """Return the HTML of `write_isochrone_map`."""
     import shapely
 
-    _check_drawable(graph)
+    _check_drawable(graph, title)
+    if not isinstance(facts, Mapping | None):
+        raise QueryError(f"facts is {shown(facts)}; give a mapping of texts to texts, or leave it out")
+    found = checked_isochrones(found)
     origin = found[0].origin if found else None
     if origin is None:
         raise QueryError("the isochrones do not say where they begin; take those that a Router returns")

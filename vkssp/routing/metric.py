@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import choice, items_of, number_of, shown
 from vkssp.errors import QueryError
 from vkssp.geo import haversine
 from vkssp.graph import UNREACHABLE, Graph
@@ -51,14 +52,15 @@ class Unit:
         QueryError
             If one is not more than 0 or passes 32 bits, or there is none.
         """
+        numbers = [number_of(limit) for limit in items_of(limits) or ()]
         try:
-            weights = sorted({math.ceil(float(limit) / self.per_weight) for limit in limits})
-        except (TypeError, ValueError, OverflowError):
+            weights = sorted({math.ceil((math.nan if one is None else one) / self.per_weight) for one in numbers})
+        except (ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
             what = "metres" if self.name == "distance" else "seconds or weights"
             told = limits if name == "limits" else limits[0]
-            raise QueryError(f"{name} is {told!r}; give {what}, more than 0, that fit into 32 bits")
+            raise QueryError(f"{name} is {shown(told)}; give {what}, more than 0, that fit into 32 bits")
         return weights
 
 
@@ -103,9 +105,7 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     QueryError
         If there is no such metric, or no distances as the graph has no coordinates.
     """
-    if metric not in METRICS:
-        raise QueryError(f"metric is {metric!r}; choose one of {', '.join(METRICS)}")
-    if metric == "duration":
+    if choice(metric, "metric", METRICS) == "duration":
         return graph
     streets = graph.streets
     if streets is not None:

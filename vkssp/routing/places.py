@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
+from vkssp.checks import items_of, listed, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE
 from vkssp.routing.lines import Snap
@@ -26,12 +27,12 @@ def text(place: LatLon) -> str:
     return f"{place[0]:.6g},{place[1]:.6g}" if max(map(abs, place)) >= 1000 else f"{place[0]:.5f},{place[1]:.5f}"
 
 
-def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
-    """Raise `QueryError` unless a place, called `name`, is on the map, and in no area to avoid."""
-    try:
-        lat, lon = map(float, place)
-    except (TypeError, ValueError):
-        raise QueryError(f"{name} is {place!r}; give a pair of latitude and longitude in degrees") from None
+def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
+    """Return a place, called `name`, as two floats, or raise `QueryError` if it is off the map or to be avoided."""
+    lat, lon = _pair(place) or (None, None)
+    if lat is None or lon is None:
+        raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
+    place = lat, lon
     if not (math.isfinite(lat) and math.isfinite(lon) and abs(lat) <= 90 and abs(lon) <= 180):
         raise QueryError(f"{name} is {text(place)}; give LAT,LON in degrees, such as 42.5075,1.5218")
 
@@ -47,17 +48,22 @@ def check_place(index: StreetIndex, place: LatLon, name: str) -> None:
         )
     if index.avoided is not None and index.avoided.covers(lat, lon):
         raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
+    return place
+
+
+def _pair(place: object) -> tuple[float | None, float | None] | None:
+    """Return the numbers of a pair, None for what is none of them; None for what is no pair."""
+    # A set has two items in no order.
+    pair = None if isinstance(place, Set) else items_of(place)
+    return (number_of(pair[0]), number_of(pair[1])) if pair is not None and len(pair) == 2 else None
 
 
 def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str) -> list[LatLon]:
     """Return places as pairs of floats, or raise `QueryError`, which calls each `name`, with its number from 0."""
-    if not isinstance(places, Sequence | np.ndarray):
-        raise QueryError(f"{name}s is {places!r}; give a list of pairs of latitude and longitude")
-    if len(places) == 0:
+    given = listed(places, f"{name}s", "pairs of latitude and longitude")
+    if not given:
         raise QueryError(f"there are no {name}s; give at least one")
-    for row, place in enumerate(places):
-        check_place(index, place, f"{name} {row}")
-    return [(float(lat), float(lon)) for lat, lon in places]
+    return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given)]
 
 
 def no_road(place: LatLon, name: str) -> QueryError:
@@ -75,13 +81,8 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
 
 def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
     """Return the nearest points on streets to a place, one of each street; see `Router.nearest`."""
-    try:
-        count = operator.index(number)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise QueryError(f"number is {number!r}; give how many streets are wanted, 1 or more")
-    check_place(index, place, "place")
+    count = whole_number(number, "number", 1, sys.maxsize, "give how many streets are wanted, 1 or more")
+    place = checked_place(index, place, "place")
     asked = count
     while True:
         snaps = index.nearest_streets(*place, asked)
@@ -106,7 +107,7 @@ def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
 def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to first; see `StreetIndex.trip_ends`."""
     found: list[Snap] = []
-    ends = index.trip_ends(np.array([tuple(map(float, place)) for place in places]))
+    ends = index.trip_ends(np.array(places, np.float64).reshape(-1, 2))
     for place, name, snap in zip(places, names, ends, strict=True):
         if snap is None:
             raise no_road(place, name)
@@ -121,7 +122,7 @@ def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequenc
     """
     found = snapped(index, places, names)
     away = [i for i, snap in enumerate(found) if index.on_island(snap) or not index.leaves(snap)]
-    where = np.array([tuple(map(float, places[i])) for i in away], np.float64).reshape(-1, 2)
+    where = np.array([places[i] for i in away], np.float64).reshape(-1, 2)
     for i, other in zip(away, index.nearest_of_each(where, leaving=True), strict=True):
         found[i] = other or found[i]
     return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 
+from vkssp.checks import number_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.routing.along import begun_streets
@@ -15,7 +15,7 @@ from vkssp.routing.ends import find_starts
 from vkssp.routing.isochrone import WIDTHS_M, Isochrone, isochrones
 from vkssp.routing.lines import Snap
 from vkssp.routing.metric import unit_of
-from vkssp.routing.places import LatLon, check_place, place_of, starting_points
+from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.tables import Tables
@@ -49,21 +49,21 @@ def isochrones_around(
     width_m : float
         Metres to either side of a road.
     """
-    for origin, name in zip(origins, names, strict=True):
-        check_place(index, origin, name)
+    places = [checked_place(index, origin, name) for origin, name in zip(origins, names, strict=True)]
     unit = unit_of(index.graph, metric)
     weights = unit.limits(limits)
     metres = unit.per_weight if metric == "distance" else None
-    if not (isinstance(width_m, Real) and WIDTHS_M[0] <= width_m <= WIDTHS_M[1]):
-        raise QueryError(f"width is {width_m!r}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-    starts = starting_points(index, origins, names)
+    width = number_of(width_m)
+    if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:
+        raise QueryError(f"width is {shown(width_m)}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
+    starts = starting_points(index, places, names)
     seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
 
     def make() -> Iterator[list[Isochrone]]:
         rows = _distances(solver, index, seeds, weights[-1])
-        for origin, start, distances in zip(origins, starts, rows, strict=True):
-            found = isochrones(index, distances, begun_streets(index, start), weights, width_m)
-            yield [_around(one, index, origin, start, metres) for one in found]
+        for place, start, distances in zip(places, starts, rows, strict=True):
+            found = isochrones(index, distances, begun_streets(index, start), weights, width)
+            yield [_around(one, index, place, start, metres) for one in found]
 
     return make()
 

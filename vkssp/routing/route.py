@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import real_numbers
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
 
@@ -180,11 +181,8 @@ class Route:
         QueryError
             If it is not one number per arc.
         """
-        try:
-            array = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            raise QueryError("values is no array of numbers; give one for each arc of the graph") from None
-        if array.ndim != 1 or len(array) <= self.arcs.max(initial=-1):
+        array = real_numbers(values, "values", error=QueryError)
+        if len(array) <= self.arcs.max(initial=-1):
             raise QueryError(f"values has shape {array.shape}; give one number for each arc of the graph")
         along = array[self.arcs]
         return float((along if self.parts is None else along * self.parts).sum())

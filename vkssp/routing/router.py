@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import flag, listed
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.gpu.several import Devices
-from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.pool import solver_on
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.assignment import Assignment, assign
@@ -21,7 +22,7 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
 from vkssp.routing.join import joined, leg_of
 from vkssp.routing.legs import find_ways
 from vkssp.routing.metric import measured_by, unit_of
-from vkssp.routing.places import LatLon, candidates, check_place, nearest_places, text
+from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.reach import isochrones_around
 from vkssp.routing.route import Place, Route
 from vkssp.routing.snap import StreetIndex
@@ -86,6 +87,7 @@ class Router(Resource):
         **parameters: Any,
     ) -> None:
         super().__init__()
+        checked_graph(graph, QueryError)
         areas = None if avoid is None else read_areas(avoid)
         index = StreetIndex(measured_by(graph, metric), areas)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
@@ -157,14 +159,11 @@ class Router(Resource):
             If no route leads there.
         """
         began, index = time.perf_counter(), self.index
-        try:
-            places = [origin, *via, destination]
-        except TypeError:
-            raise QueryError(f"via is {via!r}; give a list of pairs of latitude and longitude") from None
-        names = ["from", *(f"via point {number}" for number in range(1, len(places) - 1)), "to"]
-        for place, name in zip(places, names, strict=True):
-            check_place(index, place, name)
-        straight = index.knows_turns if continue_straight is None else continue_straight
+        given = [origin, *listed(via, "via", "pairs of latitude and longitude"), destination]
+        names = ["from", *(f"via point {number}" for number in range(1, len(given) - 1)), "to"]
+        places = [checked_place(index, place, name) for place, name in zip(given, names, strict=True)]
+        steps = flag(steps, "steps")
+        straight = index.knows_turns if continue_straight is None else flag(continue_straight, "continue_straight")
         failed = 0
         for snaps in candidates(index, places, names):
             with self.solver.holding():  # so that all legs, and their ends, have the weights of the searches
@@ -259,11 +258,12 @@ class Router(Resource):
         QueryError
             As `isochrones` does, of the place ``places[i]``; and while they are made, if weights have changed.
         """
-        names = [f"places[{number}]" for number in range(len(origins))]
+        places = listed(origins, "origins", "pairs of latitude and longitude")
+        names = [f"places[{number}]" for number in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")
         with self.solver.holding():
-            return isochrones_around(self.solver, self.index, self.metric, origins, names, limits, width_m)
+            return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
 
     def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
         """Return which of some places is the nearest to each node and each part of a street, all from one search.

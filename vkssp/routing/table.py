@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import items_of, shown
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
@@ -57,6 +58,10 @@ class Table:
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise QueryError("a Table is made by its solver, and neither copied nor pickled; take what its read returns")
+
     def __iter__(self) -> Iterator[Block]:
         """Return an iterator over blocks of rows, from the first on."""
         return self._blocks()
@@ -98,9 +103,10 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "d
     timed = duration(graph, 1) is not None
     if metrics is None:
         return (least,) if timed or least != "duration" else ("weight",)
-    wanted = tuple(metrics)
-    if not wanted or isinstance(metrics, str) or len(set(wanted)) < len(wanted) or not set(wanted) <= set(DTYPES):
-        raise QueryError(f"metrics is {metrics!r}; give some of {', '.join(DTYPES)}, each once")
+    given = items_of(metrics) or []
+    wanted = tuple(str(name) for name in given if isinstance(name, str) and name in DTYPES)
+    if not wanted or len(set(wanted)) < len(given):
+        raise QueryError(f"metrics is {shown(metrics)}; give some of {', '.join(DTYPES)}, each once")
     if "duration" in wanted and not timed:
         raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
     return wanted

@@ -16,6 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import flag, instance, named, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.routing.table import DTYPES, Block, Table
 from vkssp.storage import ZARR, ZARR_MARKS, atomic_folder, atomic_write
@@ -41,7 +42,7 @@ def check_ending(path: str | Path) -> None:
     QueryError
         If a library that writes the format is not installed.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = path_of(path).suffix.lower()
     if suffix not in ENDINGS:
         raise FormatError(f"cannot write a table to {path}: its name must end in one of {', '.join(ENDINGS)}")
     if suffix == ".parquet":
@@ -112,9 +113,12 @@ def write_table(
         What the making of the table raises.
     """
     check_ending(path)
+    instance(table, Table, "table", "give a Table, such as Router.table returns")
     rows, columns = (
-        range(count) if ids is None else ids for count, ids in zip(table.shape, (sources, targets), strict=True)
+        range(count) if ids is None else named(ids, name)
+        for count, ids, name in zip(table.shape, (sources, targets), ("sources", "targets"), strict=True)
     )
+    progress = flag(progress, "progress")
     if (len(rows), len(columns)) != table.shape:
         raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
     writers: dict[str, Any] = {".npy": _npy, ZARR: _zarr, ".csv": _csv, ".parquet": _parquet}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -10,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import index_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Uint32s
 
@@ -125,14 +125,10 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
         if value is None:
             values[name] = parameter.default
             continue
-        try:
-            number = operator.index(value) if not isinstance(value, bool) else None
-        except TypeError:
-            number = None
-        if number is None:
-            raise QueryError(f"{name} is {value!r}; {algorithm.NAME} takes an integer") from None
-        if not parameter.low <= number <= parameter.high:
-            raise QueryError(f"{name} is {number}; {algorithm.NAME} takes {parameter.low} to {parameter.high}")
+        if index_of(value) is None:
+            raise QueryError(f"{name} is {shown(value)}; {algorithm.NAME} takes an integer")
+        low, high = parameter.low, parameter.high
+        number = whole_number(value, name, low, high, f"{algorithm.NAME} takes {low} to {high}")
         if parameter.power_of_two and number & (number - 1):
             raise QueryError(f"{name} is {number}; {algorithm.NAME} takes a power of two")
         values[name] = number

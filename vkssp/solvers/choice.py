@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.checks import shown
 from vkssp.errors import QueryError
 from vkssp.landmarks import BLOCK, leaving_share
 from vkssp.solvers import ALGORITHMS
@@ -30,9 +31,9 @@ _HUB, _SKEWED = 16.0, 0.2
 
 def algorithm_named(name: str) -> type[Algorithm]:
     """Return the algorithm of a name, or raise `QueryError` with those that there are."""
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        raise QueryError(f"algorithm is {name!r}; choose one of {', '.join((AUTO, *ALGORITHMS))}")
-    return ALGORITHMS[name]
+    if isinstance(name, str) and name in ALGORITHMS:
+        return ALGORITHMS[name]
+    raise QueryError(f"algorithm is {shown(name)}; choose one of {', '.join((AUTO, *ALGORITHMS))}")
 
 
 def checked(name: str, parameters: Mapping[str, Any]) -> dict[str, int | None]:
@@ -50,7 +51,7 @@ def checked(name: str, parameters: Mapping[str, Any]) -> dict[str, int | None]:
     QueryError
         If there is no such algorithm or parameter, or a value is out of range.
     """
-    if name != AUTO:
+    if not _is_auto(name):
         return check_parameters(algorithm_named(name), parameters)
     for parameter in parameters:
         raise QueryError(
@@ -62,7 +63,12 @@ def checked(name: str, parameters: Mapping[str, Any]) -> dict[str, int | None]:
 
 def runs_on(name: str) -> str:
     """Return where an algorithm runs, ``"device"`` or ``"host"``."""
-    return "device" if name == AUTO else algorithm_named(name).RUNS_ON
+    return "device" if _is_auto(name) else algorithm_named(name).RUNS_ON
+
+
+def _is_auto(name: object) -> bool:
+    # What is no text may be anything when it is compared with one.
+    return isinstance(name, str) and name == AUTO
 
 
 def choose(prepared: PreparedGraph, largest_buffer: int) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import listed
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.rows import ranges, within
 from vkssp.solvers.base import MAX_TERMINALS, Terminal
@@ -90,6 +91,8 @@ def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Te
     """
     if isinstance(seeds, Groups):
         return seeds
+    pairs = "pairs of a node id and a weight"
+    seeds = [listed(group, "a group of seeds", pairs) for group in listed(seeds, "seeds", f"lists of {pairs}")]
     count = np.fromiter(map(len, seeds), np.int64, len(seeds))
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
     try:

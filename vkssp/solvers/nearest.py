@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import DistanceOverflowError, GraphError, QueryError
-from vkssp.graph import UNREACHABLE, Uint32s, whole_numbers
+from vkssp.checks import whole_numbers
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.solvers.base import Labels
 from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.session import Session
@@ -121,10 +122,7 @@ class Nearest(Session):
 def _offsets(offsets: npt.ArrayLike | None, count: int) -> Uint32s:
     if offsets is None:
         return np.zeros(count, np.uint32)
-    try:
-        weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE - 1)
-    except GraphError as error:
-        raise QueryError(str(error)) from None
+    weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE - 1, QueryError)
     if len(weights) != count:
         raise QueryError(f"there are {len(weights)} offsets for {count} sources; give one for each")
     return weights

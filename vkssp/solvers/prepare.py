@@ -6,7 +6,6 @@ along distances cannot go round in circles, and no solver has to know. Results a
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -15,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import choice, flag
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Graph
+from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.hierarchy import Hierarchy
 from vkssp.landmarks import landmark_order, road_order
 from vkssp.order import Order, z_order
@@ -83,8 +83,9 @@ class PreparedGraph:
     """
 
     def __init__(self, graph: Graph, order: str = "auto", *, keep: bool = False) -> None:
-        if order not in ORDERS:
-            raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
+        checked_graph(graph, QueryError)
+        choice(order, "order", ORDERS)
+        keep = flag(keep, "keep")
         if order == "z" and graph.lat is None:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
         self.graph, self.order = graph, order
@@ -97,6 +98,10 @@ class PreparedGraph:
             numbering = _numbering(graph, order)
             self._rank = None if numbering is None or numbering.is_identity else numbering.rank
         self._contract()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: from the caller's graph, so that it takes as long as this one."""
+        return _remade, (self.graph, self.order, self.keeps)
 
     def _contract(self) -> None:
         """Make the arrays, by the numbering and without cycles of weight zero."""
@@ -165,7 +170,8 @@ class PreparedGraph:
             It shares all it can with this one: `arc` itself, where nodes and arcs are the same, and only then.
         """
         place = None if changed is None else self.places(changed)  # first, so that the copy knows what that takes
-        other = copy.copy(self)
+        other = object.__new__(PreparedGraph)
+        other.__dict__.update(self.__dict__)
         other.graph, other._kept = graph, {} if self.keeps else None
         for name in ("spread", "_zero_trees"):
             other.__dict__.pop(name, None)
@@ -329,6 +335,10 @@ class PreparedGraph:
     @cached_property
     def _zero_trees(self) -> ZeroTrees:
         return ZeroTrees(self.graph, self.node)
+
+
+def _remade(graph: Graph, order: str, keep: bool) -> PreparedGraph:
+    return PreparedGraph(graph, order, keep=keep)
 
 
 def _hierarchy(graph: Graph) -> Hierarchy:

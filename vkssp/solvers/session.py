@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import flag
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -28,7 +29,7 @@ from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW, RowBlock, RowMaker
 from vkssp.solvers.shared import SharedGraph, SharedWeights, WeightsChange
 from vkssp.solvers.sweeps import Sweeps, sweeps_at_once
-from vkssp.solvers.terminals import terminals
+from vkssp.solvers.terminals import checked_columns, terminals
 
 if TYPE_CHECKING:
     from vkssp.cpu import HostGraph
@@ -123,6 +124,7 @@ class Session(Resource):
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        self._check_open()  # of what a fork has inherited, locks may be held for ever
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
         with self._shared.weights.lock.reading(), self._lock.held():
             self._check_open()
@@ -131,6 +133,7 @@ class Session(Resource):
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        self._check_open()
         shared, hold = self._shared, object()
         try:
             with self._lock.held():
@@ -192,6 +195,8 @@ class Session(Resource):
         limit: int = UNREACHABLE,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `Tables`."""
+        nodes, limit = checked_columns(graph, nodes, limit)
+        whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self._prepared, seeds)
         return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
@@ -274,8 +279,8 @@ class Session(Resource):
         self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
     ) -> tuple[list[Terminal], list[Terminal]]:
         # Who looks for no target may have any number of seeds.
-        most = MAX_TERMINALS if len(targets) else None
-        return terminals(self._prepared, seeds, "source", most), terminals(self._prepared, targets, "target")
+        ends = terminals(self._prepared, targets, "target")
+        return terminals(self._prepared, seeds, "source", MAX_TERMINALS if ends else None), ends
 
     def _check_open(self) -> None:
         if self.closed:

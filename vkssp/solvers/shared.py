@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import choice
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import require_no_fork
 from vkssp.gpu.resource import Resource
-from vkssp.graph import Graph
+from vkssp.graph import Graph, checked_graph
 from vkssp.reduction import REDUCTIONS, reduction_for
 from vkssp.solvers.base import AUTO, Algorithm
 from vkssp.solvers.customized import unfit
@@ -214,8 +216,9 @@ def share(
     is_traced: bool,
 ) -> SharedGraph:
     """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
-    if reduction not in REDUCTIONS:
-        raise QueryError(f"reduction is {reduction!r}; choose one of {', '.join(REDUCTIONS)}")
+    choice(reduction, "reduction", REDUCTIONS)
+    if runs_on == "device" and not isinstance(device, Device):
+        require_no_fork()  # before time is spent on the graph
     prepared, sweeps = prepared_for(graph, algorithm, order, reduction, is_traced)
     if runs_on == "host":
         if reduction == "full":
@@ -254,10 +257,9 @@ def prepared_for(
     graph: Graph | PreparedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
 ) -> tuple[PreparedGraph, bool]:
     """Return a graph prepared in an order, for sweeps always in that of its hierarchy, and whether it is for these."""
-    if order not in ORDERS:
-        raise QueryError(f"order is {order!r}; choose one of {', '.join(ORDERS)}")
-    if not isinstance(graph, Graph | PreparedGraph):
-        raise QueryError(f"graph is a {type(graph).__name__}; make a Graph, with Graph.from_edges or read_graph")
+    choice(order, "order", ORDERS)
+    if not isinstance(graph, PreparedGraph):
+        checked_graph(graph, QueryError)
     # Somebody prepared the graph for sweeps, and nothing is asked for that they do not have.
     whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
     is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers.base import Terminal
@@ -149,7 +150,7 @@ class Tables(ABC):
         ...         print(rows.tolist())
         [[0, 4, 4294967295], [4294967295, 0, 3]]
         """
-        if np.ndim(source) == 0:
+        if not is_many(source):
             return self.distances_from([(source, 0)], limit=limit)
         return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import GraphError, QueryError
-from vkssp.graph import UNREACHABLE, Graph, Uint32s, whole_numbers
+from vkssp.checks import ids_among, index_of, listed, shown, whole_number
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
 from vkssp.solvers.base import MAX_TERMINALS, Terminal
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -36,23 +36,28 @@ def terminals(
     QueryError
         If there is no such node, a weight is out of range, or there are too many places, or no source.
     """
+    places = pairs_of(places, name)
     if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
         wanted = "at least 1" if most is None else f"1 to {most}"
         raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
-    result = []
+    result, num_nodes = [], prepared.graph.num_nodes
     for place in places:
         try:
             node, offset = place
         except (TypeError, ValueError):
-            raise QueryError(f"a {name} is {place!r}; give a node id and a weight") from None
-        try:
-            weight = operator.index(offset)
-        except TypeError:
-            weight = -1
-        if not 0 <= weight < UNREACHABLE:
-            raise QueryError(f"the weight to a {name} is {offset}; give 0 to {UNREACHABLE - 1}")
-        result.append((_node(prepared, node, name), weight))
+            raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
+        weight, index = index_of(offset), index_of(node)
+        if weight is None or not 0 <= weight < UNREACHABLE:
+            raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
+        if index is None or not 0 <= index < num_nodes:
+            raise _no_node(node, name, num_nodes)
+        result.append((int(prepared.node[index]), weight))
     return result
+
+
+def pairs_of(places: Sequence[Terminal], name: str) -> list[Terminal]:
+    """Return seeds, which are named ``"source"``, or targets as a list, or raise `QueryError` if they are none."""
+    return listed(places, "seeds" if name == "source" else "targets", "pairs of a node id and a weight")
 
 
 def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -71,18 +76,22 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
     QueryError
         If there are none, or one is no node of the graph.
     """
-    try:
-        found = whole_numbers(nodes, name, "node ids", UNREACHABLE)
-    except GraphError as error:
-        raise QueryError(str(error)) from None
+    found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
     if len(found) == 0:
         raise QueryError(f"there are no {name}; give at least one")
-    if int(found.max()) >= graph.num_nodes:
-        at = int(np.argmax(found))
-        if graph.num_nodes == 0:
-            raise QueryError(f"{name}[{at}] is {found[at]}, but this graph has no nodes")
-        raise QueryError(f"{name}[{at}] is {found[at]}; node ids of this graph go from 0 to {graph.num_nodes - 1}")
     return found
+
+
+def checked_columns(graph: Graph, nodes: npt.ArrayLike, limit: int) -> tuple[Uint32s, int]:
+    """Return the nodes whose distances are wanted, perhaps none, and the limit of these.
+
+    Raises
+    ------
+    QueryError
+        If there is no such graph, node or distance.
+    """
+    most = whole_number(limit, "limit", 0, UNREACHABLE)
+    return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
 
 
 def checked_limit(limit: int | None) -> int:
@@ -95,23 +104,12 @@ def checked_limit(limit: int | None) -> int:
     """
     if limit is None:
         return UNREACHABLE
-    try:
-        found = operator.index(limit)
-    except TypeError:
-        found = -1
-    if not 0 <= found < UNREACHABLE:
-        raise QueryError(f"limit is {limit!r}; give a weight, 0 to {UNREACHABLE - 1}, or leave it out")
-    return found
+    most = UNREACHABLE - 1
+    return whole_number(limit, "limit", 0, most, f"give a weight, 0 to {most}, or leave it out")
 
 
-def _node(prepared: PreparedGraph, node: int, name: str) -> int:
-    try:
-        index = operator.index(node)
-    except TypeError:
-        raise QueryError(f"{name} is {node!r}; give a node id, an integer") from None
-    num_nodes = prepared.graph.num_nodes
-    if not 0 <= index < num_nodes:
-        if num_nodes == 0:
-            raise QueryError(f"{name} is {index}, but this graph has no nodes")
-        raise QueryError(f"{name} is {index}; node ids of this graph go from 0 to {num_nodes - 1}")
-    return int(prepared.node[index])
+def _no_node(node: Any, name: str, num_nodes: int) -> QueryError:
+    if index_of(node) is None:
+        return QueryError(f"{name} is {shown(node)}; give a node id, an integer")
+    there = f"; node ids of this graph go from 0 to {num_nodes - 1}" if num_nodes else ", but this graph has no nodes"
+    return QueryError(f"{name} is {shown(node)}{there}")

@@ -1,0 +1,319 @@
+"""Checks of arguments: a value of the wrong kind ends in one short error that names the argument and the cure."""
+
+from __future__ import annotations
+
+import operator
+import os
+import reprlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import GraphError, QueryError, VksspError
+from vkssp.rows import own
+
+_Kind = TypeVar("_Kind")
+Error = type[VksspError]
+
+# Longer integers are told by the number of their digits; Python refuses to write out very long ones.
+_MOST_BITS = 128
+# Longer paths are none on Linux, nor on macOS.
+_MOST_PATH = 4096
+# What float() takes all the same.
+_NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
+
+
+class _Short(reprlib.Repr):
+    """Representations of one short line; of what is no plain value only the type is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring = 3, 60
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 4
+
+    def repr1(self, x: Any, level: int) -> str:
+        """Return the representation of a value."""
+        if isinstance(x, np.generic):
+            x = x.item()
+        kind = type(x)
+        if kind in (list, tuple, dict, set, frozenset, str, int):
+            return super().repr1(x, level)
+        if kind in (bool, float, complex, type(None)):
+            return repr(x)
+        if kind is bytes:
+            return repr(x) if len(x) <= 20 else f"{len(x)} bytes"
+        if x is np.ma.masked:
+            return "masked"
+        if isinstance(x, np.ndarray):
+            return f"an array of shape {x.shape} and dtype {dtype_of(x)}"
+        name = kind.__name__
+        return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return the representation of an integer."""
+        return repr(x) if x.bit_length() <= _MOST_BITS else f"an integer of {x.bit_length()} bits"
+
+
+_short = _Short()
+
+
+def shown(value: object) -> str:
+    """Return what an error says of a value: one line of bounded length, whatever the value is."""
+    return _short.repr(value)
+
+
+def dtype_of(array: npt.NDArray[Any]) -> str:
+    """Return the name of an array's dtype, of bounded length."""
+    name = str(array.dtype)
+    return name if len(name) <= 40 else f"{name[:37]}..."
+
+
+def is_many(value: object) -> bool:
+    """Return whether a value is a sequence, or an array with a dimension at least, and no text."""
+    if isinstance(value, str | bytes | bytearray):
+        return False
+    dimensions = getattr(value, "ndim", 0)
+    return isinstance(value, Sequence) or (isinstance(dimensions, int) and dimensions > 0)
+
+
+def unmasked(values: Any, name: str, error: Error) -> Any:
+    """Return an array without its mask, or raise an error if that hides something."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if np.ma.is_masked(values):
+        raise error(f"{name} has masked entries; leave these out, such as by {name}.compressed(), or fill them")
+    return np.ma.getdata(values)
+
+
+def array_of(values: Any, name: str, what: str = "numbers", error: Error = GraphError) -> npt.NDArray[Any]:
+    """Return values as an array, or raise an error that says why they are none.
+
+    Parameters
+    ----------
+    values : array_like
+        A sequence, an array, or an object that says what array it is.
+    name : str
+        What the caller calls them.
+    what : str
+        What each of them is to be.
+    error : type
+        Which error is raised.
+    """
+    if not (is_many(values) or hasattr(values, "__array__")):
+        raise error(f"{name} is {shown(values)}; give a list or an array of {what}")
+    values = unmasked(values, name, error)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as trouble:  # rows of unequal length, for one
+        reason = " ".join(str(trouble).split())
+        raise error(f"{name} is no array of numbers ({reason[:200]}); give a list or an array of {what}") from None
+
+
+def _column(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]:
+    """Return values as a one-dimensional array."""
+    array = array_of(values, name, what, error)
+    if array.ndim == 0:
+        raise error(f"{name} is {shown(values)}; give a list or an array of {what}")
+    if array.ndim != 1:
+        raise error(f"{name} has {array.ndim} dimensions; give a one-dimensional array")
+    return array
+
+
+def whole_numbers(
+    values: npt.ArrayLike, name: str, what: str, limit: int, error: Error = GraphError
+) -> npt.NDArray[np.uint32]:
+    """Return values as one-dimensional uint32s, or raise an error that says which of them cannot be one.
+
+    Parameters
+    ----------
+    values : array_like
+        Whole numbers from 0 to `limit`, of any integer or floating type.
+    name : str
+        What the caller calls them.
+    what : str
+        What they are, in the plural.
+    limit : int
+        The largest of them that is taken.
+    error : type
+        Which error is raised.
+    """
+    array = _column(values, name, what, error)
+    if array.size == 0:
+        return np.zeros(0, np.uint32)
+    if array.dtype == np.uint32 and limit >= 2**32 - 1:
+        return array
+    if array.dtype.kind == "b":
+        cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
+        raise error(f"{name} holds truth values; give {what}, such as {cure}")
+    if array.dtype.kind == "O":  # integers that 64 bits do not hold, or all kinds of things
+        for at, value in enumerate(array.tolist()):
+            if index_of(value) is None:
+                raise error(f"{name}[{at}] is {shown(value)}; give {what}, integers")
+    elif array.dtype.kind not in "iuf":
+        raise error(f"{name} has dtype {dtype_of(array)}; give integers")
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)  # half and single precision cannot tell the limit from what is above it
+        if not np.isfinite(array).all():
+            at = int(np.flatnonzero(~np.isfinite(array))[0])
+            raise error(f"{name}[{at}] is {array[at]}; give finite {what}")
+        fractional = np.flatnonzero(array != np.trunc(array))
+        if fractional.size:
+            at = int(fractional[0])
+            raise error(f"{name}[{at}] is {array[at]}; scale and round {what} to whole numbers first")
+    low, high = array.min(), array.max()
+    if low < 0:
+        at = int(np.argmin(array))
+        raise error(f"{name}[{at}] is {shown(array[at])}; {what} must not be negative")
+    if high > limit:
+        at = int(np.argmax(array))
+        raise error(f"{name}[{at}] is {shown(array[at])}; the largest of {what} that can be held is {limit}")
+    return array if array.dtype == np.uint32 else own(array.astype(np.uint32))
+
+
+def real_numbers(
+    values: npt.ArrayLike, name: str, what: str = "numbers", error: Error = GraphError
+) -> npt.NDArray[np.float64]:
+    """Return values as one-dimensional float64s, contiguous, or raise an error that says why they are none.
+
+    Texts, truth values and complex numbers are none; NaN and infinity are.
+    """
+    array = _column(values, name, what, error)
+    if array.size and array.dtype.kind not in "iuf":
+        raise error(f"{name} is no array of {what}, it has dtype {dtype_of(array)}; give numbers")
+    return np.ascontiguousarray(array, np.float64)
+
+
+def ids_among(
+    ids: npt.ArrayLike, name: str, what: str, count: int, error: Error = GraphError
+) -> npt.NDArray[np.uint32]:
+    """Return ids of a graph's nodes, or of what else it has `count` of, as one-dimensional uint32s.
+
+    Parameters
+    ----------
+    ids : array_like
+        Whole numbers from 0 to `count` - 1.
+    name : str
+        What the caller calls them.
+    what : str
+        What they are ids of: ``"node"``, ``"arc"``.
+    count : int
+        How many of these there are.
+    error : type
+        Which error is raised where one is no id.
+    """
+    found = whole_numbers(ids, name, f"{what} ids", 2**32 - 1, error)
+    if len(found) and int(found.max()) >= count:
+        at = int(np.argmax(found))
+        there = f"{what} ids of this graph go from 0 to {count - 1}" if count else f"this graph has no {what}s"
+        raise error(f"{name}[{at}] is {found[at]}; {there}")
+    return found
+
+
+def index_of(value: Any) -> int | None:
+    """Return a value as an integer, None where it is none; truth values are none."""
+    if type(value) is int:  # at once: some are asked for by the ten thousand
+        return value
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def whole_number(value: Any, name: str, low: int, high: int, cure: str = "", error: Error = QueryError) -> int:
+    """Return an argument that has to be a whole number from `low` to `high`; `cure` says what to give in its place."""
+    number = index_of(value)
+    if number is None or not low <= number <= high:
+        raise error(f"{name} is {shown(value)}; {cure or f'give a whole number from {low} to {high}'}")
+    return number
+
+
+def number_of(value: Any) -> float | None:
+    """Return a value as a number, perhaps NaN or infinite, None where it is none, such as a text or a truth value."""
+    if isinstance(value, _NO_NUMBERS) or value is np.ma.masked or is_many(value):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def flag(value: Any, name: str, error: Error = QueryError) -> bool:
+    """Return an argument that has to be true or false."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
+        return bool(value)
+    raise error(f"{name} is {shown(value)}; give True or False")
+
+
+def choice(value: Any, name: str, choices: Collection[str], error: Error = QueryError) -> str:
+    """Return an argument that has to be one of some words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise error(f"{name} is {shown(value)}; choose one of {', '.join(choices)}")
+
+
+def instance(value: Any, kind: type[_Kind], name: str, cure: str, error: Error = QueryError) -> _Kind:
+    """Return an argument that has to be of a type; `cure` says how one is made."""
+    if isinstance(value, kind):
+        return value
+    raise error(f"{name} is {shown(value)}; {cure}")
+
+
+def items_of(values: Any) -> list[Any] | None:
+    """Return the items of a list, an array, a set or an iterator; None where a value is no such thing."""
+    if isinstance(values, str | bytes | bytearray | Mapping):
+        return None
+    try:
+        return list(values)
+    except TypeError:
+        return None
+
+
+def listed(values: Any, name: str, what: str, error: Error = QueryError) -> list[Any]:
+    """Return the items of an argument that has to be a list, an array, or an iterator, of some things in an order."""
+    if type(values) in (list, tuple):
+        return list(values)
+    is_ordered = isinstance(values, Sequence | Iterator | np.ndarray)
+    items = items_of(unmasked(values, name, error)) if is_ordered else None
+    if items is None:
+        raise error(f"{name} is {shown(values)}; give a list of {what}")
+    return items
+
+
+def named(names: Any, name: str, error: Error = QueryError) -> list[int] | list[str]:
+    """Return an argument that has to be a list, or an array, of what things are called: integers, or texts."""
+    found = listed(names, name, "names, integers or texts", error)
+    if all(isinstance(each, str) for each in found):
+        return [str(each) for each in found]
+    for at, each in enumerate(found):
+        number = index_of(each)
+        if number is None or not -(2**63) <= number < 2**63:
+            raise error(f"{name}[{at}] is {shown(each)}; give names, all of them integers of 64 bits or all texts")
+    return [int(each) for each in found]
+
+
+def path_of(path: Any, name: str = "path") -> Path:
+    """Return an argument that has to be the path of a file.
+
+    Raises
+    ------
+    QueryError
+        If it is no text and no path, such as the number of an open file, or holds a zero character.
+    """
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise QueryError(f"{name} is {shown(path)}; give the path of a file, a str or a pathlib.Path")
+    if "\0" in text:
+        raise QueryError(f"{name} is {shown(text)}; a path holds no zero character")
+    if len(text) > _MOST_PATH:
+        raise QueryError(
+            f"{name} is {shown(text)}, of {len(text)} characters; give the path of a file, which is shorter"
+        )
+    return Path(text)
