@@ -65,7 +65,7 @@ def test_devices_that_cannot_be_had(device: Device, selector: int | str, words: 
 
 def test_the_environment_selects_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", "no such thing")
-    with pytest.raises(DeviceError, match="no device's name contains 'no such thing'"):
+    with pytest.raises(DeviceError, match="VKSSP_DEVICE is 'no such thing': no device's name contains"):
         Device()
     monkeypatch.setenv("VKSSP_DEVICE", "0")
     with Device() as opened:
