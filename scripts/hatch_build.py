@@ -51,7 +51,7 @@ def with_absolute_links(text: str, repository: str) -> str:
         The repository's address.
     """
     parts = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
-    for number in range(0, len(parts), 2):  # what is between blocks of code
+    for number in range(0, len(parts), 2):  # the text between blocks of code
         for _ in range(2):  # a link around an image in the second round
             parts[number] = _RELATIVE.sub(
                 lambda found: f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/HEAD/{found[3]})",

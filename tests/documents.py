@@ -1,11 +1,11 @@
 """The examples of README.md and docs/*.md: the blocks of a page, and a process that runs them as they stand.
 
-A block says its language. Blocks of sh and python are run, in their order, in one folder; a comment after ``# ->`` is
-what ``print`` there prints. A line above a block says otherwise, or what it needs:
+Each block names its language. Blocks of sh and python are run, in their order, in one folder; the text after ``# ->``
+is the output of ``print`` in that line. A line above a block may mark it:
 
-    <!-- not run: REASON -->      it is not run, and why
-    <!-- file: NAME -->           it is the content of a file
-    <!-- before: COMMAND -->      a shell command that takes the place of what a reader does elsewhere
+    <!-- not run: REASON -->      the block is not run, for this reason
+    <!-- file: NAME -->           the block is the content of this file
+    <!-- before: COMMAND -->      this shell command runs first, in place of a step that a reader does elsewhere
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Block:
     line : int
         The line before its first one.
     language, text : str
-        What it is, and what it holds.
+        Its language and its content.
     mark, said : str
-        "not run", "file", "before" or nothing, and what follows that.
+        "not run", "file", "before" or nothing, and the text of the mark.
     """
 
     page: str
@@ -100,7 +100,7 @@ class _Hidden(importlib.abc.MetaPathFinder):
 
 
 def _run_command(command: str) -> None:
-    """Run a command of a block of sh; `vkssp` in this process, which is faster and knows what is hidden."""
+    """Run a command of a block of sh; `vkssp` in this process, which is faster and has the hidden modules."""
     from vkssp.cli import main
 
     words = shlex.split(command)
@@ -121,7 +121,7 @@ def _run_command(command: str) -> None:
 
 
 def _run_python(block: Block, namespace: dict[str, Any]) -> None:
-    """Run a block of python, and check what it prints where a comment says so."""
+    """Run a block of python, and compare its output with that in comments."""
     printed: dict[int, list[str]] = defaultdict(list)
 
     def recorded(*values: Any, **options: Any) -> None:

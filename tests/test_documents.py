@@ -1,4 +1,4 @@
-"""What the documents say: their examples run, their links lead somewhere, the names and extras in them exist."""
+"""The documents: their examples run, their links lead somewhere, the names and extras in them exist."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_extras(page: Path) -> list[tuple[Block, frozenset[str]]]:
 
 @pytest.fixture(scope="session")
 def andorra_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the commands of README.md leave, on which the other pages go on."""
+    """The graph that the commands of README.md make and the other pages use."""
     from vkssp import read_graph
 
     path = tmp_path_factory.mktemp("documents") / "andorra.graph"
@@ -125,7 +125,7 @@ def modules_with_examples() -> list[str]:
 
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings_run_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As somebody types them who has read nothing else, in a folder with the extract of Andorra."""
+    """Each example is complete; the extract of Andorra is in the current folder."""
     monkeypatch.chdir(DATA)
     module = importlib.import_module(name)
     tests = [test for test in doctest.DocTestFinder().find(module, globs={}) if test.examples]
