@@ -1,12 +1,17 @@
-"""Compile the shaders when a wheel, or an editable one, is built."""
+"""Build hooks: compile the shaders for a wheel, or an editable one, and give the package's page absolute links."""
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+# A link or an image, "](docs/routes.md#steps)", that leads to a file of the repository.
+_RELATIVE = re.compile(r"(!?)(\[(?:[^][]|\[[^][]*\])*\])\((?!https?:|mailto:|#)([^)\s]+)\)")
 
 
 class ShaderBuildHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -21,3 +26,35 @@ class ShaderBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             script["build"]()
         except script["ShaderError"] as error:
             raise SystemExit(f"vkssp: {error}") from None
+
+
+class ReadmeMetadataHook(MetadataHookInterface):
+    """Takes the long description from README.md, whose relative links would lead nowhere on a package index."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Put in the text with links to the repository that `[project.urls]` names."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_absolute_links(text, metadata["urls"]["Source"]),
+        }
+
+
+def with_absolute_links(text: str, repository: str) -> str:
+    """Return Markdown whose relative links lead to a repository on GitHub, and images to its files themselves.
+
+    Parameters
+    ----------
+    text : str
+        The Markdown.
+    repository : str
+        The repository's address.
+    """
+    parts = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
+    for number in range(0, len(parts), 2):  # the text between blocks of code
+        for _ in range(2):  # a link around an image in the second round
+            parts[number] = _RELATIVE.sub(
+                lambda found: f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/HEAD/{found[3]})",
+                parts[number],
+            )
+    return "".join(parts)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +62,34 @@ def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: py
     assert not [name for name in names if not name.startswith(("vkssp/", "vkssp-"))]
     done = run(installed, "-c", PROGRAM, path="/nowhere")
     assert done.stdout == "[0, 3, 7]\n", done.stderr
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="needs hatchling")
+def test_links_of_the_package_s_page_lead_to_files_of_the_repository(checkout: Path, tmp_path_factory: Any) -> None:
+    """Also in a build from the sdist; the text of README.md, with its code, is the same otherwise."""
+    built = run(checkout, "-m", "hatchling", "build", "-t", "sdist")
+    assert built.returncode == 0, built.stdout + built.stderr
+    unpacked = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(next((checkout / "dist").glob("*.tar.gz"))) as archive:
+        archive.extractall(unpacked, filter="data")
+    (folder,) = unpacked.iterdir()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = project["urls"]["Source"]
+    assert all(url == source or url.startswith(f"{source}/") for url in project["urls"].values())
+    for where in (checkout, folder):
+        told = json.loads(run(where, "-m", "hatchling", "metadata").stdout)
+        assert told["urls"] == project["urls"]
+        text = told["readme"]["text"]
+        plain = (where / "README.md").read_text(encoding="utf-8")
+        links, images = (f"{source}/{kind}/HEAD/" for kind in ("blob", "raw"))
+        assert text.replace(links, "").replace(images, "") == plain != text
+        for mark, target in re.findall(r"(!?)\[[^]]*\]\(([^)]+)\)", text):
+            assert target.startswith("https://"), target
+            if target.startswith(source):
+                begin = images if mark else links
+                assert target.startswith(begin)
+                assert (ROOT / target.removeprefix(begin).partition("#")[0]).is_file(), target
+        assert not re.search(r"<(img|a)\b|^\[[^]]+\]:", text, re.MULTILINE), "no other kind of link"
 
 
 def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -> None:

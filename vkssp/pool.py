@@ -100,6 +100,8 @@ class SolverPool(Resource, Tables):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from vkssp import Graph, SolverPool
     >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
     >>> with SolverPool(graph) as pool:
     ...     np.concatenate(list(pool.table([0, 1], [1, 2]))).tolist()

@@ -83,6 +83,7 @@ class Solver(Nearest, Tables):
 
     Examples
     --------
+    >>> from vkssp import Graph, Solver
     >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
     >>> with Solver(graph) as solver:
     ...     solver.distances(0).tolist()

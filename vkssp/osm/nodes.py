@@ -20,8 +20,8 @@ class NodeAttributes:
     seconds : float
         How long it takes to pass.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they were taken for absent, those of access tags for what the
-        profile says.
+        Keys of tags whose values were not understood; they count as absent, those of access tags as
+        `AccessRules.others` of the profile says.
     """
 
     blocked: bool = False

@@ -18,7 +18,7 @@ from vkssp.osm.profile_file import Range, SourceFile, read_table
 
 #: What a graph may know of turns.
 TURNS = ("none", "restrictions", "costs")
-#: What an access value that is in no list of a profile may mean.
+#: Meanings that a profile can give to access values in none of its lists.
 OTHERS = ("absent", "neutral", "open")
 #: Stands for every class of ways in `AccessRules.enough_for`.
 ANY_CLASS = "*"
@@ -44,9 +44,9 @@ class AccessRules:
     keys : tuple of str
         Access tags, the most particular first.
     open, restricted, blocked : frozenset of str
-        What their values mean; restricted ways serve only the ends of a trip.
+        The meanings of their values; restricted ways serve only the ends of a trip.
     others : str
-        What all other values mean, one of `OTHERS`: "absent" as if the tag were absent, so that the next key decides;
+        The meaning of all other values, one of `OTHERS`: "absent" as if the tag were absent, so the next key decides;
         "neutral" that no other key decides, and that the way is neither closed nor opened; "open" as those of `open`.
     restricted_opens : frozenset of str
         Values of `restricted` that open a way without a speed, and do not restrict it. All others close it.

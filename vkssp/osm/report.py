@@ -41,8 +41,8 @@ class ImportReport:
     repeated_nodes : int
         Nodes named twice running by a way; one of each was left out.
     nonsense : dict of str to int
-        Tags whose values were not understood, by key; they were taken for absent, those of access tags for what the
-        profile says.
+        Tags whose values were not understood, by key; they count as absent, those of access tags as
+        `AccessRules.others` of the profile says.
     turns : str
         What the graph knows of turns: "none", "restrictions" or "costs".
     restrictions : dict of str to int

@@ -45,7 +45,7 @@ class WayAttributes:
     skipped : str
         Why the way is of no use, empty if it is.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they were taken for absent, those of access tags for what
+        Keys of tags whose values were not understood; they count as absent, those of access tags as
         `AccessRules.others` says.
     """
 
@@ -160,7 +160,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
 def find_access(
     tags: Tags, keys: tuple[str, ...], rules: AccessRules, direction: str, nonsense: list[str]
 ) -> Access | None:
-    """Return what the first access tag that decides says, or None if there is none.
+    """Return the meaning of the first access tag that decides, or None if there is none.
 
     A tag decides if its value is in one of the lists, or `AccessRules.others` is not "absent".
 

@@ -195,7 +195,7 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     return shares[0], shares[1]
 
 
-#: What lies along roads: away from the poles in degrees, and on the planes of the North and the South Pole in metres.
+#: An area along roads: its part away from the poles in degrees, and those on the planes of the two poles in metres.
 _Area = tuple[Any, Any, Any]
 
 
@@ -212,7 +212,7 @@ class _Plane:
         self._first, self._count = index.first, np.diff(index.first)
         line = np.repeat(np.arange(index.num_polylines), self._count)
         lat, lon = index.points.T
-        # All on one side of the Earth, so that streets of either side of the 180th meridian meet there.
+        # All lines are put on one side of the Earth, so that streets on both sides of the 180th meridian meet.
         begin = lon[index.first[:-1]]
         east, north = np.cos(np.radians(begin)).sum(), np.sin(np.radians(begin)).sum()
         lon = lon + (turned(begin, math.degrees(math.atan2(north, east))) - begin)[line]

@@ -119,7 +119,7 @@ class StreetLines:
         self._reach_poles()
 
     def _reach_poles(self) -> None:
-        """Let the bounds hold what is straight on the plane of a pole, and so comes nearer to it than its ends."""
+        """Extend the bounds by the lines that come nearer to a pole than their ends."""
         begin = np.delete(np.arange(len(self.points) - 1), self.first[1:-1] - 1)
         lat = self.points[:, 0]
         for pole in (1, -1):
@@ -132,9 +132,9 @@ class StreetLines:
                 self.north, self.south = max(self.north, bound), min(self.south, bound)
 
     def near(self, lat: float, lon: float, metres: float) -> list[float]:
-        """Return the longitudes, of those that mean the same meridian, at which lines may be so near to a place.
+        """Return the longitudes of a place's meridian, full turns apart, at which lines may be so near to the place.
 
-        Near a pole that is the one that is given, as `plane_at` minds no turns there.
+        Near a pole this is the given longitude alone, since `plane_at` does not distinguish turns there.
         """
         if abs(lat) > POLAR_LATITUDE:
             return [lon]

@@ -179,8 +179,8 @@ def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
     graph : Graph
         A graph with coordinates.
     route_points : numpy.ndarray
-        Latitude and longitude in degrees, shape (k, 2). Roads are on the side of the Earth that these are on: where
-        the points go on beyond the 180th meridian, so do the roads.
+        Latitude and longitude in degrees, shape (k, 2). Where these points go on beyond the 180th meridian, the roads
+        do, too.
     """
     centre = float(route_points[:, 1].min() + route_points[:, 1].max()) / 2
     if graph.streets is None:

@@ -72,8 +72,11 @@ class Router(Resource):
 
     Examples
     --------
-    >>> with Router(read_graph("andorra.osm.pbf")) as router:  # doctest: +SKIP
+    >>> from vkssp import Router, read_graph
+    >>> with Router(read_graph("andorra.osm.pbf")) as router:
     ...     route = router.route((42.5075, 1.5218), (42.5430, 1.7340))
+    >>> print(f"{route.distance_m / 1000:.0f} km in {route.duration_s / 60:.0f} min")
+    33 km in 36 min
     """
 
     def __init__(

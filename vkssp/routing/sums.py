@@ -69,8 +69,7 @@ def weights_of(graph: Graph) -> Figure:
 class Tree:
     """Sums up figures of arcs along shortest paths.
 
-    Where several paths are shortest it takes the one that a route goes along: back from a node, each time along the
-    first arc that fits.
+    Of several shortest paths it follows that of a route: back from a node, each time along the first arc that fits.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class Tree:
     """
 
     def __init__(self, graph: Graph, figures: Sequence[Figure], arc_ids: npt.NDArray[np.int64] | None = None) -> None:
-        # A route gets to all nodes of a cycle without weight along one arc, and on from there within the cycle.
+        # A route enters a cycle without weight by a single arc, and reaches its nodes from there within the cycle.
         group, _ = zero_cycles(graph)
         self._group = np.arange(graph.num_nodes) if group is None else group
         self._inside = None if group is None else ZeroTrees(graph, group).arcs()
@@ -149,7 +148,7 @@ class Tree:
         # Where the tail is farther the difference wraps round.
         here, before = distances[self._to], distances[self._from]
         fits = (here - before == self._weight) & (before <= here) & (here != UNREACHABLE)
-        tight = np.flatnonzero(fits)[::-1]  # of several into a group the first one is put last, and stays
+        tight = np.flatnonzero(fits)[::-1]  # reversed: of several arcs into a group the first is written last
         entered = np.full(len(distances), -1, np.int64)
         entered[self._into[tight]] = tight
         entered[list(begun)] = -1
@@ -159,7 +158,7 @@ class Tree:
         if self._inside is not None:
             into, out = self._inside
             arc[:] = into
-            # From where a path enters a cycle it goes towards the root, and away from any node on that way.
+            # From its entry into a cycle a path goes towards the root, and branches off anywhere on that way.
             at = np.concatenate([first, np.array(list(begun.values()), first.dtype)])
             while len(at := at[out[at] >= 0]):
                 arc[self._graph.head[out[at]]] = out[at]

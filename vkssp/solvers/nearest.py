@@ -76,6 +76,7 @@ class Nearest(Session):
 
         Examples
         --------
+        >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [1, 1, 1, 1], undirected=True)
         >>> with Solver(graph) as solver:
         ...     found = solver.nearest_sources([4, 0])

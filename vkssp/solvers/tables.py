@@ -185,6 +185,7 @@ class Tables(ABC):
 
         Examples
         --------
+        >>> import numpy as np
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:

@@ -67,7 +67,7 @@ class ZeroTrees:
         """
         tail, head = self._graph.tail, self._graph.head
         into, out = np.full((2, self._graph.num_nodes), -1, np.int64)
-        arcs = np.flatnonzero(self._graph.weight == 0)[::-1]  # of parallel ones the first is put last, and stays
+        arcs = np.flatnonzero(self._graph.weight == 0)[::-1]  # reversed: of parallel arcs the first is written last
         away, towards = arcs[self._before[head[arcs]] == tail[arcs]], arcs[self._after[tail[arcs]] == head[arcs]]
         into[head[away]], out[tail[towards]] = away, towards
         return into, out
