@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
+from vkssp.signals import CLOSED_PIPE
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -46,7 +47,10 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or 2 after a line that says what to do about an error."""
+    """Run a command; return 0, 2 after a line that says what to do about an error, or 128 + a signal's number."""
+    if sys.stdout is None:
+        print("vkssp: standard output is closed; open it, or send it to /dev/null", file=sys.stderr)
+        return 2
     args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         result, lines = COMMANDS[args.command].run(args)
@@ -55,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
+        if isinstance(error.__cause__, BrokenPipeError):  # what reads an output file that is a pipe has seen enough
+            return CLOSED_PIPE
         message = " ".join(str(error).split())
     except MemoryError:
         message = "there is not enough memory for this graph; use a smaller one, or a machine with more"
@@ -72,7 +78,3 @@ def _print(text: str) -> None:
     except UnicodeEncodeError:  # a terminal that does not know the letters of a street name
         encoding: Any = sys.stdout.encoding
         print(text.encode(encoding, "replace").decode(encoding), flush=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

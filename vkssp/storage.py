@@ -7,7 +7,6 @@ import json
 import math
 import os
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
 from vkssp.rows import own
+from vkssp.signals import undoing
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
@@ -36,6 +36,8 @@ _TURNS = ("junction", "turn")
 #: Arrays in folders, and the files by which one knows them.
 ZARR, ZARR_MARKS = ".zarr", ("zarr.json", ".zgroup", ".zarray")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
+# How often it is tried to remove a folder.
+_ATTEMPTS = 10
 
 
 class _Written(io.RawIOBase):
@@ -65,7 +67,6 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
         If the file cannot be written.
     """
     target = Path(os.path.realpath(path))
-    temporary = None
     encoding = None if "b" in mode else "utf-8"
     try:
         if _is_special(path):
@@ -73,22 +74,29 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 through: Any = _Written(stream) if "b" in mode else stream
                 yield through
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        with os.fdopen(handle, mode, encoding=encoding) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner may read; give what open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-        temporary = None
+        # Known before the file is there, so that nothing can come between making it and removing it.
+        temporary = _temporary(target)
+        with undoing(lambda: temporary.unlink(missing_ok=True)):
+            with open(temporary, mode.replace("w", "x"), encoding=encoding, opener=_open_private) as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            # Only its owner may read it so far; give what open() would have.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, target)
     except OSError as error:
         raise _unwritable(path, error) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    """Return a hidden name beside a target, which nothing has."""
+    return target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _unwritable(path: str | Path, error: OSError) -> FormatError:
@@ -115,23 +123,30 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     check_folder(path, marks)
-    aside = None
+    aside = _temporary(target)
+    new, old = aside / "new", aside / "old"
+
+    def undo() -> None:
+        if not target.exists() and old.exists():
+            os.replace(old, target)
+        # A thread may be writing to it still.
+        for _ in range(_ATTEMPTS):
+            shutil.rmtree(aside, ignore_errors=True)
+            if not aside.exists():
+                return
+
     try:
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-        new, old = aside / "new", aside / "old"
-        new.mkdir()
-        yield new
-        # No folder takes the place of one that holds something. That one waits aside, and returns if anything fails.
-        if target.exists():
-            os.replace(target, old)
-        os.replace(new, target)
+        with undoing(undo):
+            aside.mkdir(0o700)
+            new.mkdir()
+            yield new
+            # No folder takes the place of one that holds something. That one waits aside, and returns if anything
+            # fails.
+            if target.exists():
+                os.replace(target, old)
+            os.replace(new, target)
     except OSError as error:
         raise _unwritable(path, error) from error
-    finally:
-        if aside is not None:
-            if not target.exists() and (aside / "old").exists():
-                os.replace(aside / "old", target)
-            shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_folder(path: str | Path, marks: Sequence[str]) -> None:

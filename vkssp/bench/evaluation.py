@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp import signals
 from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, label, load_result, of_sources, save_result
@@ -78,15 +79,17 @@ def evaluate(
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run a script's work; return 0, or 2 after a line that says what to do about an error, or 130 after Ctrl-C."""
-    try:
-        run()
-    except VksspError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    """Run a script's work; return 0, or 2 after a line that says what to do about an error; see `signals.run`."""
+
+    def work() -> int:
+        try:
+            run()
+        except VksspError as error:
+            print(error, file=sys.stderr)
+            return 2
+        return 0
+
+    return signals.run(work)
 
 
 def _evaluate(

@@ -7,6 +7,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -72,7 +73,7 @@ def measure(
         for text in experiment.graphs
     }
     total = sum(1 + rows[text] for text in experiment.graphs)
-    with tqdm(total=total, unit="run", disable=None if progress else True, leave=False) as bar:
+    with tqdm(total=total, unit="run", disable=None if progress and sys.stderr else True, leave=False) as bar:
         for result in steps(experiment, device):
             graph = result["graphs"][-1]
             bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows[graph['graph']]}")

@@ -139,7 +139,7 @@ def check_graph_output(args: argparse.Namespace) -> None:
 def is_watched(args: argparse.Namespace) -> bool:
     """Return whether somebody looks at progress bars."""
     # A bar in a log file is a thousand lines.
-    return not args.json and sys.stderr.isatty()
+    return not args.json and sys.stderr is not None and sys.stderr.isatty()
 
 
 def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:

@@ -5,6 +5,7 @@ pyosmium decodes the file and filters it by key in C++; Python sees only what ha
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -152,7 +153,8 @@ def read_roads(
     extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
-    with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
+    hidden = not (progress and sys.stderr)
+    with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=hidden, leave=False) as bar:
         for item in bar:
             if item.is_way():
                 roads.add_way(item)
