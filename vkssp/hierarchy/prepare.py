@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from dataclasses import replace
 
@@ -52,7 +53,8 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
         If numba or routingkit-cch is not installed.
     """
     run = stages(graph)
-    with tqdm(total=NUM_STAGES, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
+    hidden = not (progress and sys.stderr)
+    with tqdm(total=NUM_STAGES, desc="preparing", unit=" stages", disable=hidden, leave=False) as bar:
         next(run)
         while True:
             try:
