@@ -36,6 +36,8 @@ from tqdm import tqdm
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
+from vkssp.signals import run, undoing
+from vkssp.storage import atomic_write
 
 #: OSRM's names for our profiles.
 PROFILES = {"car": "car", "bike": "bicycle", "foot": "foot"}
@@ -152,8 +154,8 @@ class Osrm:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
             options = ("--algorithm", "mld", "--ip", "127.0.0.1", "--port", str(port), "--verbosity", "ERROR")
-            server = subprocess.Popen([str(self.programs / "osrm-routed"), base, *options], stdout=subprocess.DEVNULL)
-            try:
+            command = [str(self.programs / "osrm-routed"), base, *options]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server, undoing(server.terminate):
                 for _ in range(300):
                     with socket.socket() as line:
                         if line.connect_ex(("127.0.0.1", port)) == 0:
@@ -162,9 +164,6 @@ class Osrm:
                         raise MissingError(f"osrm-routed ended with {server.returncode}")
                     time.sleep(0.2)
                 yield f"http://127.0.0.1:{port}"
-            finally:
-                server.terminate()
-                server.wait()
 
     def ask(self, address: str, origin: Place, destination: Place) -> Answer | None:
         """Return OSRM's answer."""
@@ -198,7 +197,8 @@ def save_answers(path: Path, head: dict[str, Any], pairs: Sequence[Pair]) -> Non
         rows.append(json.dumps(row, separators=(",", ":")))
     columns = "from lat, lon, to lat, lon; where OSRM has a route: seconds, metres, both as snapped, what is special"
     text = json.dumps({**head, "columns": columns}, indent=1)[:-2]
-    path.write_text(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+    with atomic_write(path, "w") as stream:
+        stream.write(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n")
 
 
 def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
@@ -387,12 +387,16 @@ def main() -> int:
     parser.add_argument("--answers", type=Path, metavar="FILE", help="save OSRM's answers")
     parser.add_argument("--from-answers", type=Path, metavar="FILE", help="compare with saved answers instead of OSRM")
     args = parser.parse_args()
-    try:
-        compare(args)
-    except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
-        print(f"compare_osrm: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+    def work() -> int:
+        try:
+            compare(args)
+        except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
+            print(f"compare_osrm: {error}", file=sys.stderr)
+            return 2
+        return 0
+
+    return run(work)
 
 
 if __name__ == "__main__":

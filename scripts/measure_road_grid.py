@@ -8,18 +8,18 @@ for each of its sources. On a software device take --side 512.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 from tqdm import tqdm
 
-from vkssp import UNREACHABLE, Graph, Solver, VksspError
+from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
+from vkssp.bench.result import save_result
 from vkssp.generate import road_grid
 
 #: Seconds of searches before those that are timed.
@@ -120,11 +120,11 @@ def main() -> int:
     parser.add_argument("--device", help="index or part of the name")
     parser.add_argument("--json", metavar="FILE", help="write the result to a file, too")
     args = parser.parse_args()
-    try:
-        result = measure(args)
-    except VksspError as error:
-        print(error, file=sys.stderr)
-        return 2
+    return exit_code(lambda: report(measure(args), args.json))
+
+
+def report(result: dict[str, Any], path: str | None) -> None:
+    """Print a result, and write it where asked."""
     print(f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources")
     print(f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}")
     print(f"{'milliseconds':22}{'median':>10}{'quartiles':>20}{'range':>20}")
@@ -132,9 +132,8 @@ def main() -> int:
         quartiles, extremes = f"{row['q1']:.1f}..{row['q3']:.1f}", f"{row['min']:.1f}..{row['max']:.1f}"
         print(f"{name:22}{row['median']:10.1f}{quartiles:>20}{extremes:>20}")
     print("all distances checked against scipy")
-    if args.json:
-        Path(args.json).write_text(json.dumps(result, indent=1))
-    return 0
+    if path:
+        save_result(path, result)
 
 
 if __name__ == "__main__":
