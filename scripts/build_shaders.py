@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -78,11 +79,13 @@ def _compile(name: str, folder: Path) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    temporary = path.with_name(f".part-{os.urandom(6).hex()}")
+    try:
+        temporary.write_bytes(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def build(*, force: bool = False) -> list[str]:
@@ -125,11 +128,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--force", action="store_true", help="compile everything, up to date or not")
     args = parser.parse_args()
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:
+            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     try:
         done = build(force=args.force)
     except ShaderError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
     print(f"compiled {len(done)} of {len(digests())} shaders into {OUTPUT}")
     return 0
 

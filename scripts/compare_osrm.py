@@ -36,6 +36,7 @@ from tqdm import tqdm
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
+from vkssp.signals import run, undoing
 from vkssp.storage import atomic_write, check_writable
 from vkssp.terminal import print_error, print_lines
 
@@ -154,8 +155,8 @@ class Osrm:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
             options = ("--algorithm", "mld", "--ip", "127.0.0.1", "--port", str(port), "--verbosity", "ERROR")
-            server = subprocess.Popen([str(self.programs / "osrm-routed"), base, *options], stdout=subprocess.DEVNULL)
-            try:
+            command = [str(self.programs / "osrm-routed"), base, *options]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server, undoing(server.terminate):
                 for _ in range(300):
                     with socket.socket() as line:
                         if line.connect_ex(("127.0.0.1", port)) == 0:
@@ -164,9 +165,6 @@ class Osrm:
                         raise MissingError(f"osrm-routed ended with {server.returncode}")
                     time.sleep(0.2)
                 yield f"http://127.0.0.1:{port}"
-            finally:
-                server.terminate()
-                server.wait()
 
     def ask(self, address: str, origin: Place, destination: Place) -> Answer | None:
         """Return OSRM's answer."""
@@ -393,12 +391,16 @@ def main() -> int:
     parser.add_argument("--answers", type=Path, metavar="FILE", help="save OSRM's answers")
     parser.add_argument("--from-answers", type=Path, metavar="FILE", help="compare with saved answers instead of OSRM")
     args = parser.parse_args()
-    try:
-        compare(args)
-    except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
-        print_error(f"compare_osrm: {error}")
-        return 2
-    return 0
+
+    def work() -> int:
+        try:
+            compare(args)
+        except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
+            print_error(f"compare_osrm: {error}")
+            return 2
+        return 0
+
+    return run(work)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ import numpy as np
 from scipy.sparse import csgraph
 from tqdm import tqdm
 
-from vkssp import UNREACHABLE, Graph, Solver, VksspError
+from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
 from vkssp.bench.result import save_result
 from vkssp.generate import road_grid
 from vkssp.options import file_name
 from vkssp.storage import check_writable
-from vkssp.terminal import print_error, print_lines
+from vkssp.terminal import print_lines
 
 #: Seconds of searches before those that are timed.
 WARM_UP_S = 0.7
@@ -122,13 +123,14 @@ def main() -> int:
     parser.add_argument("--device", help="index or part of the name")
     parser.add_argument("--json", type=file_name, metavar="FILE", help="write the result to a file, too")
     args = parser.parse_args()
-    try:
-        if args.json:
-            check_writable(args.json, content="JSON")
-        result = measure(args)
-    except VksspError as error:
-        print_error(error)
-        return 2
+    return exit_code(lambda: report(args))
+
+
+def report(args: argparse.Namespace) -> None:
+    """Measure, print the result, and write it where asked."""
+    if args.json:
+        check_writable(args.json, content="JSON")
+    result = measure(args)
     lines = [
         f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources",
         f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}",
@@ -140,7 +142,6 @@ def main() -> int:
     print_lines([*lines, "all distances checked against scipy"])
     if args.json:
         save_result(args.json, result)
-    return 0
 
 
 if __name__ == "__main__":

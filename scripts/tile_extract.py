@@ -8,6 +8,9 @@ is joined to no other, and all sources of a round are shifted alike. Some 150 00
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,9 @@ import osmium
 from osmium.osm import NODE, RELATION, WAY
 from tqdm import tqdm
 
-from vkssp.errors import VksspError
+from vkssp.bench.evaluation import exit_code
+from vkssp.signals import undoing
 from vkssp.storage import check_writable
-from vkssp.terminal import printable
 
 
 def count_nodes(source: Path) -> tuple[int, int]:
@@ -48,27 +51,38 @@ def tile(sources: list[Path], target: Path, wanted: int) -> int:
         for source, (_, largest) in zip(sources, sizes, strict=True):
             copies.append((source, by, 360.0 * turn / rounds))
             by += largest + 1
-    with osmium.SimpleWriter(str(target), overwrite=True) as writer:
+    # In a folder, since the writer goes by the name of the file.
+    folder = target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
+    with undoing(lambda: shutil.rmtree(folder, ignore_errors=True)):
+        folder.mkdir()
+        write(copies, folder / target.name)
+        os.replace(folder / target.name, target)
+    return rounds * sum(nodes for nodes, _ in sizes)
+
+
+def write(copies: list[tuple[Path, int, float]], target: Path) -> None:
+    """Write copies of extracts, each with what is added to its ids and degrees that it is moved east by."""
+    with osmium.SimpleWriter(str(target)) as writer:
         kinds = (("nodes", NODE, writer.add_node), ("ways", WAY, writer.add_way))
         for name, kind, add in (*kinds, ("relations", RELATION, writer.add_relation)):
             for source, shift, degrees in tqdm(copies, name, unit=" copies"):
                 for item in osmium.FileProcessor(str(source), kind):
                     add(shifted(item, shift, degrees))
-    return rounds * sum(nodes for nodes, _ in sizes)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", metavar="EXTRACT", type=Path, nargs="+", help="what is copied, in every round")
     parser.add_argument("target", metavar="OUT", type=Path, help="the extract to write, such as big.osm.pbf")
     parser.add_argument("--nodes", metavar="N", type=int, required=True, help="about how many nodes there are to be")
     args = parser.parse_args()
-    try:
+
+    def run() -> None:
         check_writable(args.target, *args.sources)
-    except VksspError as error:
-        parser.error(printable(error))
-    print(f"{tile(args.sources, args.target, args.nodes):,} nodes")
+        print(f"{tile(args.sources, args.target, args.nodes):,} nodes")
+
+    return exit_code(run)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -250,7 +250,7 @@ def test_negative_weights_in_a_file(capsys: pytest.CaptureFixture[str], tmp_path
 
 def in_a_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "vkssp.cli", *arguments],
+        [sys.executable, "-m", "vkssp", *arguments],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **environment},
         capture_output=True,
         text=True,
@@ -320,9 +320,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
-    command = (
-        f"{shlex.quote(sys.executable)} -m vkssp.cli info {shlex.quote(plain_graph)} | true; echo ${{PIPESTATUS[0]}}"
-    )
+    command = f"{shlex.quote(sys.executable)} -m vkssp info {shlex.quote(plain_graph)} | true; echo ${{PIPESTATUS[0]}}"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"

@@ -36,6 +36,25 @@ def run(where: Path, *arguments: str, path: str | None = None) -> subprocess.Com
     )
 
 
+#: Imports each public name, and each part of the package, as the first thing of it.
+IMPORTS = """
+import importlib, pkgutil, sys
+import vkssp
+parts = [module.name for module in pkgutil.iter_modules(vkssp.__path__) if module.name != "__main__"]
+for name in [*vkssp.__all__, *parts]:
+    for module in [module for module in sys.modules if module.partition(".")[0] == "vkssp"]:
+        del sys.modules[module]
+    first = importlib.import_module("vkssp")
+    assert name not in vars(first)
+    assert getattr(first, name) is vars(first)[name], name
+    if name in parts:
+        assert vars(first)[name].__name__ == f"vkssp.{name}"
+assert not hasattr(first, "nowhere") and {*vkssp.__all__, "__version__"} <= {*dir(importlib.reload(first))}
+exec("from vkssp import *")
+assert {*vkssp.__all__} <= {*globals()}
+"""
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of what a clone has, without anything compiled."""
@@ -133,3 +152,8 @@ def test_a_shader_that_does_not_compile_leaves_the_old_ones_and_says_why(checkou
 def test_a_changed_shader_without_a_compiler_is_a_clear_error(checkout: Path) -> None:
     done = run(checkout, "-c", PROGRAM, path="/nowhere")
     assert "glslangValidator is not installed" in done.stderr.splitlines()[-1]
+
+
+def test_names_are_imported_when_they_are_asked_for() -> None:
+    done = run(ROOT, "-c", IMPORTS)
+    assert done.returncode == 0, done.stderr

@@ -409,6 +409,39 @@ def test_ctrl_c_while_nobody_reads_from_a_pipe(tmp_path: Path, ending: str) -> N
         process.wait()
 
 
+#: Writes a table with a stand-in for zarr, which makes files in a thread of its own, and goes on when Ctrl-C comes.
+_ZARR = """
+import os, signal, sys, threading, time
+from vkssp.routing import table_file
+
+class Zarr:
+    def open_group(folder, mode):
+        threading.Thread(target=make, args=[folder]).start()
+        made.wait()
+
+def make(folder):
+    time.sleep(0.2)  # until it is waited for
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)
+    folder.mkdir(parents=True, exist_ok=True)
+    made.set()
+
+made = threading.Event()
+table_file._import_zarr = lambda: Zarr
+try:
+    table_file.write_table(sys.argv[1], table_file.Table((1, 1), ("weight",), lambda: iter([])))
+except KeyboardInterrupt:
+    made.wait()
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_while_zarr_makes_files(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _ZARR, str(tmp_path / "t.zarr")], timeout=60, check=False)
+    assert done.returncode == 130 and list(tmp_path.iterdir()) == []
+
+
 def test_a_thread_that_outlives_the_main_one_writes_its_table(tmp_path: Path) -> None:
     """Executors take nothing more then."""
     path = tmp_path / "t.npy"

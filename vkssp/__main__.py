@@ -1,8 +1,23 @@
-"""``python -m vkssp``, the same as ``vkssp``."""
+"""Entry of ``vkssp`` and ``python -m vkssp``, which is ready for signals before anything large is imported."""
 
 import sys
 
-from vkssp.cli import main
+
+def main() -> int:
+    """Run the command line, and return its exit code."""
+    try:
+        from vkssp.signals import run
+
+        return run(_command)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _command() -> int:
+    from vkssp.cli import main
+
+    return main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

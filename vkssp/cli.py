@@ -11,6 +11,7 @@ from typing import NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
+from vkssp.signals import CLOSED_PIPE
 from vkssp.terminal import print_error, print_json, print_lines, printable
 
 _NUMBER = re.compile(r"-\d|-\.\d")
@@ -46,7 +47,10 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or 2 after a line that says what to do about an error."""
+    """Run a command; return 0, 2 after a line that says what to do about an error, or 128 + a signal's number."""
+    if sys.stdout is None:
+        print_error("vkssp: standard output is closed; open it, or send it to /dev/null")
+        return 2
     args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         result, lines = COMMANDS[args.command].run(args)
@@ -58,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
+        if isinstance(error.__cause__, BrokenPipeError):  # what reads an output file that is a pipe has seen enough
+            return CLOSED_PIPE
         message = " ".join(str(error).split())
     except MemoryError:
         message = "there is not enough memory for this graph; use a smaller one, or a machine with more"
@@ -65,7 +71,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     print_error(f"vkssp: {message}")
     return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import stat
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from vkssp.hierarchy import Hierarchy
 from vkssp.npy_file import read_npy
 from vkssp.room import require
 from vkssp.rows import own
+from vkssp.signals import undoing
 from vkssp.streets import Streets
 
 _FORMAT = "vkssp graph"
@@ -59,6 +59,8 @@ _NAMES = frozenset(
         *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
     )
 )
+# How often it is tried to remove a folder.
+_ATTEMPTS = 10
 
 
 class _Written(io.RawIOBase):
@@ -90,7 +92,6 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
         If the file cannot be written, or one of that name is write-protected.
     """
     target = Path(os.path.realpath(path_of(path)))
-    temporary = None
     encoding = None if "b" in mode else "utf-8"
     try:
         if _is_special(path):
@@ -99,19 +100,26 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 yield through
             return
         before = _state(target)
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        with os.fdopen(handle, mode, encoding=encoding) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        _inherit(temporary, before)
-        os.replace(temporary, target)
-        temporary = None
+        # Known before the file is there, so that nothing can come between making it and removing it.
+        temporary = _temporary(target)
+        with undoing(lambda: temporary.unlink(missing_ok=True)):
+            with open(temporary, mode.replace("w", "x"), encoding=encoding, opener=_open_private) as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            _inherit(temporary, before)
+            os.replace(temporary, target)
     except OSError as error:
         raise _unwritable(path, error) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    """Return a hidden name beside a target, which nothing has."""
+    return target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _state(target: Path) -> os.stat_result | None:
@@ -170,24 +178,31 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path_of(path)))
     check_folder(path, marks)
-    aside = None
+    aside = _temporary(target)
+    new, old = aside / "new", aside / "old"
+
+    def undo() -> None:
+        if not target.exists() and old.exists():
+            os.replace(old, target)
+        # A thread may be writing to it still.
+        for _ in range(_ATTEMPTS):
+            shutil.rmtree(aside, ignore_errors=True)
+            if not aside.exists():
+                return
+
     try:
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-        new, old = aside / "new", aside / "old"
-        new.mkdir()
-        yield new
-        # No folder takes the place of one that holds something. That one waits aside, and returns if anything fails.
-        if target.exists():
-            _inherit(new, os.stat(target))
-            os.replace(target, old)
-        os.replace(new, target)
+        with undoing(undo):
+            aside.mkdir(0o700)
+            new.mkdir()
+            yield new
+            # No folder takes the place of one that holds something. That one waits aside, and returns if anything
+            # fails.
+            if target.exists():
+                _inherit(new, os.stat(target))
+                os.replace(target, old)
+            os.replace(new, target)
     except OSError as error:
         raise _unwritable(path, error) from error
-    finally:
-        if aside is not None:
-            if not target.exists() and (aside / "old").exists():
-                os.replace(aside / "old", target)
-            shutil.rmtree(aside, ignore_errors=True)
 
 
 def check_folder(path: str | Path, marks: Sequence[str]) -> None:

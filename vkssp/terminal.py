@@ -36,8 +36,9 @@ def print_json(value: Any) -> None:
 
 
 def print_error(value: object) -> None:
-    """Print a value on a line of standard error."""
-    print(printable(value), file=sys.stderr)
+    """Print a value on a line of standard error, where there is one."""
+    if sys.stderr is not None:
+        print(printable(value), file=sys.stderr)
 
 
 def _print(text: str) -> None:
@@ -69,5 +70,5 @@ def progress_bar(items: Iterable[Any] | None = None, title: object = "", *, show
     tqdm.tqdm
         The bar, a context manager; it disappears when it is closed.
     """
-    disable = None if shown is None else not shown
+    disable = True if sys.stderr is None else None if shown is None else not shown
     return tqdm(items, printable(title) or None, **{"delay": 1.0, "leave": False, "disable": disable, **settings})

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import Graph
+from vkssp.signals import undoing
 from vkssp.solver import Solver
 from vkssp.solvers.prepare import PreparedGraph
 
@@ -61,6 +62,11 @@ def one_to_many(graph: Graph, target_sets: Sequence[npt.NDArray[np.integer[Any]]
     return lambda query: pinned[query[0]].distances_from(query[1])
 
 
+def _terminate() -> None:
+    for process in active_children():
+        process.terminate()
+
+
 def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
     """Return milliseconds for a query of each set, on all cores at once, in processes that are made before.
 
@@ -79,7 +85,7 @@ def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequen
     first = [queries[0] for queries in query_sets]
     context = get_context("spawn")
     given = (make, first, context.Barrier(workers), *arguments)
-    with ProcessPoolExecutor(workers, context, _begin, given) as pool:
+    with undoing(_terminate), ProcessPoolExecutor(workers, context, _begin, given) as pool:
         list(pool.map(_search, [[]] * workers))
         for queries in query_sets:
             parts = [queries[i : i + AT_A_TIME] for i in range(0, len(queries), AT_A_TIME)]

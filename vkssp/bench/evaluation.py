@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp import signals
 from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, label, load_result, of_sources, save_result
@@ -86,15 +87,17 @@ def evaluate(
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run a script's work; return 0, or 2 after a line that says what to do about an error, or 130 after Ctrl-C."""
-    try:
-        run()
-    except VksspError as error:
-        print_error(error)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    """Run a script's work; return 0, or 2 after a line that says what to do about an error; see `signals.run`."""
+
+    def work() -> int:
+        try:
+            run()
+        except VksspError as error:
+            print_error(error)
+            return 2
+        return 0
+
+    return signals.run(work)
 
 
 def _evaluate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Uint32s
+from vkssp.signals import undoing
 from vkssp.solver import Solver
 from vkssp.terminal import printable
 
@@ -67,18 +67,15 @@ def _write_plainly(folder: Path, nbytes: int) -> float:
     """Return the seconds that it takes to write some bytes to a file in a folder, which is removed afterwards."""
     # Nothing that a file system could make smaller.
     piece = np.random.default_rng(1).bytes(min(nbytes, PIECE_BYTES))
-    handle, name = tempfile.mkstemp(prefix=".plain.", suffix=".part", dir=folder)
-    try:
-        with os.fdopen(handle, "wb", buffering=0) as stream:
-            began = time.perf_counter()
-            for start in range(0, nbytes, PIECE_BYTES):
-                part = memoryview(piece)[: nbytes - start]
-                while len(part):
-                    part = part[stream.write(part) :]
-            os.fsync(stream.fileno())
-            return time.perf_counter() - began
-    finally:
-        os.unlink(name)
+    path = folder / f".plain.{os.urandom(6).hex()}.part"
+    with undoing(lambda: path.unlink(missing_ok=True)), open(path, "xb", buffering=0) as stream:
+        began = time.perf_counter()
+        for start in range(0, nbytes, PIECE_BYTES):
+            part = memoryview(piece)[: nbytes - start]
+            while len(part):
+                part = part[stream.write(part) :]
+        os.fsync(stream.fileno())
+        return time.perf_counter() - began
 
 
 def _compare(

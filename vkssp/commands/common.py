@@ -147,7 +147,7 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
 def is_watched(args: argparse.Namespace) -> bool:
     """Return whether somebody looks at progress bars."""
     # A bar in a log file is a thousand lines.
-    return not args.json and sys.stderr.isatty()
+    return not args.json and sys.stderr is not None and sys.stderr.isatty()
 
 
 def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:

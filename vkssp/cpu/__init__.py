@@ -3,6 +3,8 @@
 numba is an optional dependency (``pip install 'vkssp[cpu]'``); it is imported when the first algorithm is made.
 """
 
+# The registry first: it imports modules of this package, and these import modules beside the registry.
+import vkssp.solvers  # noqa: F401
 from vkssp.cpu.bellman_ford import BellmanFordCpu
 from vkssp.cpu.bidirectional import BidirectionalDijkstra
 from vkssp.cpu.crauser import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu

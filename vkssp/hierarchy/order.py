@@ -7,7 +7,7 @@ import numpy as np
 from vkssp.graph import Floats, Graph, Uint32s
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.extra import require_library
+from vkssp.hierarchy.inertial_flow import inertial_order
 from vkssp.landmarks import landmark_places
 from vkssp.order import z_order
 
@@ -52,13 +52,8 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
 
 def dissected(core: Core, at: tuple[Floats, Floats]) -> Uint32s:
     """Return the same of a graph whose core is known."""
-    library = require_library()
-    if len(core.node) == 0:  # the library would crash
-        return core.outside
-    # The library takes sequences, for which views stand without a Python object for each number.
-    lat, lon = (values[core.node].astype(np.float32).data for values in at)
-    order = library.compute_order_inertial(len(core.node), core.edges.low.data, core.edges.high.data, lat, lon)
-    return np.concatenate([core.outside, core.node[np.array(order, np.int64)]])
+    order = inertial_order(core.edges, *(values[core.node] for values in at))
+    return np.concatenate([core.outside, core.node[order]])
 
 
 def halving(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:

@@ -227,22 +227,35 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
-    group = _import_zarr().open_group(folder, mode="w")
-    for name, ids in (("source", rows), ("target", columns)):
-        values = np.asarray(ids)
-        group.create_array(name, data=values if values.dtype.kind in "iu" else values.astype(np.dtypes.StringDType()))
     each = max(1, min(len(rows), _CHUNK_BYTES // (4 * len(columns))))
-    arrays = {
-        name: group.create_array(
-            COLUMNS[name],
-            shape=table.shape,
-            chunks=(each, len(columns)),
-            dtype=DTYPES[name],
-            fill_value=np.nan if DTYPES[name].kind == "f" else 2**32 - 1,
-            dimension_names=("source", "target"),
-        )
-        for name in table.metrics
-    }
+
+    def make() -> dict[str, Any]:
+        group = _import_zarr().open_group(folder, mode="w")
+        for name, ids in (("source", rows), ("target", columns)):
+            values = np.asarray(ids)
+            is_number = values.dtype.kind in "iu"
+            group.create_array(name, data=values if is_number else values.astype(np.dtypes.StringDType()))
+        return {
+            name: group.create_array(
+                COLUMNS[name],
+                shape=table.shape,
+                chunks=(each, len(columns)),
+                dtype=DTYPES[name],
+                fill_value=np.nan if DTYPES[name].kind == "f" else 2**32 - 1,
+                dimension_names=("source", "target"),
+            )
+            for name in table.metrics
+        }
+
+    # In another thread, as later the chunks: zarr goes on in threads of its own when Ctrl-C ends its call, and would
+    # make files in a folder that is being removed.
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        try:
+            making = thread.submit(make)
+        except RuntimeError:  # the program is about to end, or may have no more threads
+            arrays = make()
+        else:
+            arrays = making.result()
     # A chunk is compressed whole, so it is written once, when all of its rows are there.
     waiting = {name: np.empty((each, len(columns)), DTYPES[name]) for name in table.metrics}
     at = 0

@@ -1,14 +1,9 @@
 """The algorithms, one file each; those that run on the CPU are in `vkssp.cpu`."""
 
-from vkssp.cpu import (
-    BellmanFordCpu,
-    CrauserCpu,
-    CrauserPredecessorsCpu,
-    DeltaStepCpu,
-    Dijkstra,
-    MartinCpu,
-    MartinPredecessorsCpu,
-)
+from vkssp.cpu.bellman_ford import BellmanFordCpu
+from vkssp.cpu.crauser import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
+from vkssp.cpu.delta_step import DeltaStepCpu
+from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.solvers.base import Algorithm
 from vkssp.solvers.bellman_ford import BellmanFord
 from vkssp.solvers.bellman_ford_edge import BellmanFordEdge

@@ -1,0 +1,97 @@
+"""Orders by inertial flow, as RoutingKit computes them: in this process for small graphs, in one of its own for others.
+
+The library's function lets no other Python code run, for half a minute where a core has a million nodes. Ctrl-C and
+other threads would wait for it; and where memory is short, it ends the process that it runs in.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import MemoryShortageError, VksspError
+from vkssp.graph import Floats, Uint32s
+from vkssp.hierarchy import order_process
+from vkssp.hierarchy.edges import Edges
+from vkssp.hierarchy.extra import require_library
+from vkssp.signals import undoing
+
+#: Nodes up to which this process computes the order: a tenth of a second.
+MOST_NODES_HERE = 8192
+
+
+def inertial_order(edges: Edges, lat: Floats, lon: Floats) -> Uint32s:
+    """Return the nodes of a graph in an order for elimination, shape (num_nodes,), uint32.
+
+    Parameters
+    ----------
+    edges : Edges
+        The graph's.
+    lat, lon : numpy.ndarray
+        Coordinates of the nodes, in any one unit, shape (num_nodes,) each.
+
+    Raises
+    ------
+    MemoryShortageError
+        If there is too little memory for it.
+    VksspError
+        If the library fails.
+    """
+    library = require_library()
+    if edges.num_nodes == 0:  # the library would crash
+        return np.zeros(0, np.uint32)
+    arrays = [edges.low, edges.high, lat.astype(np.float32), lon.astype(np.float32)]
+    order = None
+    # In programs that have Python inside, its executable is the program.
+    if edges.num_nodes > MOST_NODES_HERE and "python" in Path(sys.executable or "").name.lower():
+        order = _order_elsewhere(edges.num_nodes, arrays, str(Path(library.__file__).parent.parent))
+    if order is None:
+        # The library takes sequences, for which views stand without a Python object for each number.
+        order = np.array(library.compute_order_inertial(edges.num_nodes, *(array.data for array in arrays)), np.uint32)
+    return order
+
+
+def _order_elsewhere(num_nodes: int, arrays: Sequence[npt.NDArray[Any]], folder: str) -> Uint32s | None:
+    """Return the order that another process computes with the library in a folder; None where none can be started."""
+    command = [sys.executable, "-I", "-S", order_process.__file__, folder]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+    graph: Any = process.stdin
+    answer: Any = process.stdout
+    order = np.empty(num_nodes, np.uint32)
+    try:
+        with undoing(process.kill):
+            if answer.read(1) != order_process.READY:
+                return None
+            with suppress(BrokenPipeError):  # the exit code says more
+                for array in (np.array([num_nodes, len(arrays[0])], np.uint64), *arrays):
+                    graph.write(array.data)
+                graph.flush()
+            # The pipe to the process stays open: it ends where that is closed.
+            if answer.readinto(order.data.cast("B")) == order.nbytes:
+                return order
+            code = process.wait()
+    finally:
+        process.wait()
+        for stream in (graph, answer):
+            with suppress(OSError):
+                stream.close()
+    raise _failure(num_nodes, code)
+
+
+def _failure(num_nodes: int, code: int) -> VksspError:
+    """Return the error for the exit code of the process."""
+    what = f"the order of {num_nodes:,} nodes was not computed: its process"
+    if code in (order_process.NO_MEMORY, -signal.SIGABRT, -getattr(signal, "SIGKILL", 9)):
+        return MemoryShortageError(f"{what} ran out of memory, or was killed; use a smaller graph, or free memory")
+    return VksspError(f"{what} ended with {code}; try again, or search the graph without preparing it")

@@ -1,0 +1,158 @@
+"""Signals that end a program: Ctrl-C, SIGTERM and SIGHUP all remove what is unfinished, and end it with 128 + number.
+
+The first signal raises `KeyboardInterrupt` in the main thread, so that everything is closed in good order. What is
+registered by `undoing` is undone in any case. The program ends with no more than that at a second signal, where the
+exception would be lost, where the main thread is within a library's function and does not answer, and where closing
+takes too long.
+
+The exit code is 128 + number, and not the signal itself: callers then see the same code in a shell, by ``waitpid`` and
+on Windows, and it also works for the first process of a container, which cannot end itself by a signal.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+#: Exit code of a program whose reader has closed the pipe: what SIGPIPE would give.
+CLOSED_PIPE = 128 + 13
+
+# Windows has no SIGHUP.
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# Seconds for the main thread to answer, and after that to close everything.
+_ANSWER_S, _CLOSE_S = 0.5, 0.5
+
+_undo: dict[object, Callable[[], object]] = {}
+_received: int | None = None
+_is_over = False
+
+
+@contextmanager
+def undoing(undo: Callable[[], object]) -> Iterator[None]:
+    """Call a function when the block ends, and when a signal ends the program within it.
+
+    Parameters
+    ----------
+    undo : callable
+        Removes what is left of the block's work. It may be called more than once, and at any moment of the block.
+    """
+    key = object()
+    _undo[key] = undo
+    try:
+        yield
+    finally:
+        undo()
+        del _undo[key]
+
+
+def run(work: Callable[[], int]) -> int:
+    """Do the work of a program, ready for signals; return its exit code, or end the program after a signal.
+
+    Signals that are ignored, as SIGHUP is by ``nohup``, stay ignored. Standard streams that are closed lead to the null
+    device, except that `sys.stdout` stays None.
+    """
+    global _is_over
+    _is_over = False
+    try:
+        _open_closed_streams()
+        _listen()
+        try:
+            code = work()
+        except BrokenPipeError:
+            code = CLOSED_PIPE
+        finally:
+            if _received is None:
+                _flush()
+            _is_over = True  # from now on, a signal finds nothing to close
+    except BaseException:
+        if _received is not None:
+            _end(_received)
+        raise
+    if _received is not None:
+        _end(_received)
+    return code
+
+
+def _open_closed_streams() -> None:
+    # Otherwise a file that is opened later gets the number, and what libraries print goes into that file.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            with suppress(OSError):
+                os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+
+
+def _flush() -> None:
+    # At the interpreter's end a closed pipe would be reported.
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stdout = None
+
+
+def _listen() -> None:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    reader, writer = os.pipe()
+    if os.name == "posix":
+        os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    sys.unraisablehook = _on_unraisable
+    with suppress(RuntimeError):  # no more threads
+        threading.Thread(target=_watch, args=(reader,), name="vkssp-signals", daemon=True).start()
+    for number in _ENDING:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _on_signal)
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    global _received
+    is_first, _received = _received is None, _received or number
+    # Extension modules turn an exception during an import into others, or print it.
+    if _is_over or not is_first or _is_importing(frame):
+        _end(_received)
+    raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _on_unraisable(unraisable: Any) -> None:
+    # A finalizer or a callback has lost the exception.
+    if _received is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
+        _end(_received)
+    sys.__unraisablehook__(unraisable)
+
+
+def _watch(reader: int) -> None:
+    """End the program where the main thread does not; in a thread of its own."""
+    while (number := os.read(reader, 1)[0]) not in _ENDING:
+        pass
+    time.sleep(_ANSWER_S)
+    if _received is not None:
+        time.sleep(_CLOSE_S)
+    _end(number)
+
+
+def _end(number: int) -> NoReturn:
+    """Undo what is unfinished, and end the program at once: threads that do not answer cannot hold it up."""
+    for undo in reversed(list(_undo.values())):
+        with suppress(Exception):
+            undo()
+    os._exit(128 + number)
