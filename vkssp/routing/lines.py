@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.geo import haversine
-from vkssp.graph import Graph
+from vkssp.graph import Graph, checked_graph
 from vkssp.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
@@ -63,6 +63,7 @@ class StreetLines:
     """
 
     def __init__(self, graph: Graph) -> None:
+        checked_graph(graph, QueryError)
         if graph.lat is None or graph.lon is None:
             raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
         if graph.num_arcs == 0:
