@@ -225,6 +225,8 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
 def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) -> None:
     check_refused(Router, {"graph": streets, "algorithm": "near_far", "device": device, "metric": "distance"})
     check_refused(Router, {"graph": streets, "avoid": {}})
+    with pytest.raises(QueryError, match=r"^graph is a networkx Graph; make a Graph, with read_graph, .*from_scipy"):
+        Router(nx.path_graph(3))  # type: ignore[arg-type]
     with Router(streets, "near_far", device) as router:
         around = {"limits": [1.0], "width_m": 50.0}
         check_refused(

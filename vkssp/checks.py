@@ -49,8 +49,9 @@ class _Short(reprlib.Repr):
             return "masked"
         if isinstance(x, np.ndarray):
             return f"an array of shape {x.shape} and dtype {dtype_of(x)}"
-        name = kind.__name__
-        return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
+        package = kind.__module__.partition(".")[0]  # networkx has a Graph, too
+        name = kind.__name__ if package in ("builtins", "__main__") else f"{package} {kind.__name__}"
+        return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name[:60]}"
 
     def repr_int(self, x: int, level: int) -> str:
         """Return the representation of an integer."""
