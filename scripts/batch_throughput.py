@@ -32,13 +32,14 @@ from tqdm import tqdm
 from vkssp import Graph, QueryError, Solver, VksspError, prepare
 from vkssp.bench.cores import cores, dijkstra, one_to_many
 from vkssp.bench.customizing import customization
-from vkssp.bench.evaluation import Line, draw_lines, exit_code, import_pyplot, save_figure
+from vkssp.bench.evaluation import Line, check_figure, draw_lines, exit_code, import_pyplot, save_figure
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.result import number, table
 from vkssp.bench.timing import median_ms
 from vkssp.bench.writing import write
 from vkssp.graph import UNREACHABLE
+from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.solvers.batch import Batch
 from vkssp.solvers.groups import Groups
@@ -46,6 +47,7 @@ from vkssp.solvers.phast import Phast, hierarchy_of
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.sweeps import Sweeps
 from vkssp.storage import atomic_write, check_writable
+from vkssp.terminal import print_lines
 
 #: Sources of each row of the table, and how often each is timed.
 SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
@@ -305,7 +307,7 @@ def save(path: str | None, result: dict[str, Any]) -> None:
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", help="a file, or an expression such as road:1024")
+    parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:1024")
     parser.add_argument("--weights", default="unit", help="of a file that has none, such as random:1-1000,seed=1")
     parser.add_argument("--algorithm", default="block_resident", choices=("block_resident", "phast"))
     parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
@@ -313,15 +315,17 @@ def main() -> int:
         "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
     )
     parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
-    parser.add_argument("--write", metavar="PATH.npy", help="write the largest table there, and time it")
+    parser.add_argument(
+        "--write", type=file_name, metavar="PATH.npy", help="write the largest table there, and time it"
+    )
     parser.add_argument("--cpu-sources", type=int, default=512, metavar="N", help="for all cores; 0 for none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before those timed"
     )
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument("--json", dest="json_file", metavar="FILE")
-    parser.add_argument("--figure", metavar="FILE.png")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
+    parser.add_argument("--figure", type=file_name, metavar="FILE.png")
     args = parser.parse_args()
 
     def run() -> None:
@@ -330,9 +334,12 @@ def main() -> int:
         if args.write and (not args.table or Path(args.write).suffix.lower() != ".npy"):
             raise QueryError("--write takes a name that ends in .npy, and needs --table")
         outputs = (args.json_file, args.figure, args.write)
-        for place, path in enumerate(outputs):
+        contents = ("JSON", None, "a NumPy array")
+        for place, (path, content) in enumerate(zip(outputs, contents, strict=True)):
             if path:
-                check_writable(path, args.graph, *outputs[:place])
+                check_writable(path, args.graph, *outputs[:place], content=content)
+        if args.figure:
+            check_figure(args.figure)
         pyplot = import_pyplot() if args.figure else None
         graph = read_graph(args.graph, weights=args.weights)
         result = measure(graph, args)
@@ -340,7 +347,7 @@ def main() -> int:
             save(args.json_file, result)  # hierarchies for all cores take their time
             measure_cores(graph, args, result)
         save(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
         if args.figure and pyplot is not None:
             figure = pyplot.figure(figsize=(6, 4))
             draw(result, figure)

@@ -28,10 +28,12 @@ from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
 from vkssp.bench.sweeping import ManySwept, Sweeper, Swept
 from vkssp.gpu.device import Device
+from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.solvers.customized import CustomizedHierarchy
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: What is compared.
 CONTRACTED, CUSTOMIZED = "contraction hierarchy", "vkssp's hierarchy"
@@ -206,7 +208,7 @@ def report(result: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", help="a file, or an expression such as road:100")
+    parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:100")
     parser.add_argument(
         "--at-once", type=int, nargs="+", default=[256, 1024], metavar="N", help="trees at once (default: 256 1024)"
     )
@@ -226,7 +228,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--warm-up", type=float, default=0.3, metavar="S", help="seconds of sweeps before each timed")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument("--json", dest="json_file", metavar="FILE")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     args = parser.parse_args()
 
     def run() -> None:
@@ -235,14 +237,14 @@ def main() -> int:
         if args.seed < 0:
             raise QueryError("--seed takes 0 or more")
         if args.json_file:
-            check_writable(args.json_file, args.graph)
+            check_writable(args.json_file, args.graph, content="JSON")
         graph = read_graph(args.graph)
         if graph.num_nodes == 0:
             raise QueryError(f"{args.graph} has no nodes; give another graph")
         result = measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

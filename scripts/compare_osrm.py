@@ -36,6 +36,8 @@ from tqdm import tqdm
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
 from vkssp.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
+from vkssp.storage import atomic_write, check_writable
+from vkssp.terminal import print_error, print_lines
 
 #: OSRM's names for our profiles.
 PROFILES = {"car": "car", "bike": "bicycle", "foot": "foot"}
@@ -198,7 +200,8 @@ def save_answers(path: Path, head: dict[str, Any], pairs: Sequence[Pair]) -> Non
         rows.append(json.dumps(row, separators=(",", ":")))
     columns = "from lat, lon, to lat, lon; where OSRM has a route: seconds, metres, both as snapped, what is special"
     text = json.dumps({**head, "columns": columns}, indent=1)[:-2]
-    path.write_text(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+    with atomic_write(path, "w") as stream:
+        stream.write(f'{text},\n "pairs": [\n' + ",\n".join(rows) + "\n]}\n")
 
 
 def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
@@ -310,17 +313,16 @@ def slow_service_roads(extract: Path, ways: set[int]) -> set[int]:
     return {way.id for way in roads if way.tags.get("service") in SLOW_SERVICE}
 
 
-def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bool) -> None:
-    """Print the table, and the worst pairs."""
-    print(title)
-    print(f"{'':30}{'pairs':>7}{'median':>9}" + "".join(f"{f'in {share:.0%}':>9}" for share in WITHIN))
+def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bool) -> list[str]:
+    """Return the table, and the worst pairs, as lines."""
+    lines = [title, f"{'':30}{'pairs':>7}{'median':>9}" + "".join(f"{f'in {share:.0%}':>9}" for share in WITHIN)]
     for name, part in (("", pairs), (", same places", snapped_alike(pairs))):
         figures = summary(part)
         for row in ("duration", "distance") if figures["pairs"] else ():
             shares = "".join(f"{figures[row][f'within {share:.0%}']:9.1%}" for share in WITHIN)
-            print(f"{row + name:30}{figures['pairs']:7}{figures[row]['median']:9.4f}{shares}")
+            lines.append(f"{row + name:30}{figures['pairs']:7}{figures[row]['median']:9.4f}{shares}")
     figures = summary(pairs)
-    print("; ".join(f"{name}: {figures[name]}" for name in ("only OSRM", "only vkssp", "neither")))
+    lines.append("; ".join(f"{name}: {figures[name]}" for name in ("only OSRM", "only vkssp", "neither")))
     both = [p for p in pairs if p.ours and p.theirs]
     both = sorted(both, key=lambda p: -abs(np.log(max(p.ratios()[0], 1e-3))))[:worst]
     ways = {way for pair in both if pair.ours for way in pair.ours.ways}
@@ -329,16 +331,20 @@ def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bo
         assert pair.ours and pair.theirs
         ends = " ".join(f"{lat:.5f},{lon:.5f}" for lat, lon in (pair.origin, pair.destination))
         times = f"{pair.ours.duration:8.1f} s for {pair.theirs.duration:8.1f}"
-        print(f"{ends}  {times}, {pair.ours.distance:7.0f} m for {pair.theirs.distance:7.0f}: {reason(pair, slow)}")
+        metres = f"{pair.ours.distance:7.0f} m for {pair.theirs.distance:7.0f}"
+        lines.append(f"{ends}  {times}, {metres}: {reason(pair, slow)}")
     for pair in pairs:
         if (pair.ours is None) != (pair.theirs is None):
             ends = " ".join(f"{lat:.5f},{lon:.5f}" for lat, lon in (pair.origin, pair.destination))
             name = "vkssp" if pair.ours else "OSRM"
-            print(f"{ends}  only {name} finds a route, {moved(pair):.0f} m away from an end")
+            lines.append(f"{ends}  only {name} finds a route, {moved(pair):.0f} m away from an end")
+    return lines
 
 
 def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
     """Return OSRM's answers for a new sample, and save them if asked to."""
+    if args.answers:
+        check_writable(args.answers, args.extract, content="JSON")
     osrm = Osrm(args.osrm)
     places, _ = import_extract(args.extract, profile=args.profile, turns="none")
     pairs = []
@@ -364,11 +370,11 @@ def compare(args: argparse.Namespace) -> None:
     graph, _ = import_extract(args.extract, profile=profile, turns=args.turns)
     pairs = with_ours(graph, pairs, args.algorithm)
     if args.row:
-        print(table_row(args.row, pairs))
+        print_lines([table_row(args.row, pairs)])
         return
     turns = f", turns {args.turns}" if args.turns else ""
     title = f"{args.extract.name}, {profile}{turns}, {head['router']}"
-    report(title, pairs, args.extract, args.worst, profile == "car")
+    print_lines(report(title, pairs, args.extract, args.worst, profile == "car"))
 
 
 def main() -> int:
@@ -390,7 +396,7 @@ def main() -> int:
     try:
         compare(args)
     except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
-        print(f"compare_osrm: {error}", file=sys.stderr)
+        print_error(f"compare_osrm: {error}")
         return 2
     return 0
 

@@ -28,7 +28,7 @@ import numpy as np
 from tqdm import tqdm
 
 from vkssp import read_graph
-from vkssp.bench.evaluation import exit_code, import_pyplot, save_figure
+from vkssp.bench.evaluation import check_figure, exit_code, import_pyplot, save_figure
 from vkssp.bench.rank import (
     REFERENCES,
     Queries,
@@ -45,8 +45,9 @@ from vkssp.bench.rank import (
 from vkssp.bench.result import about, number, save_result, table
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
-from vkssp.options import add_reading, reading
+from vkssp.options import add_reading, file_name, reading
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 METHODS = "near_far,delta_step,dijkstra,bidirectional,routingkit-cch"
 SOURCES, SEED, LIMIT_S, WARM_UP_S = 100, 1, 600.0, 0.7
@@ -117,16 +118,6 @@ def short(milliseconds: float) -> str:
     return number(milliseconds) if milliseconds >= 0.1 else f"{milliseconds:.4f}"
 
 
-def check_figure(path: str) -> None:
-    """Raise `QueryError` if matplotlib is not there or does not write files of this ending."""
-    plt = import_pyplot()
-    figure = plt.figure()
-    endings = figure.canvas.get_supported_filetypes()
-    plt.close(figure)
-    if Path(path).suffix[1:] not in endings:
-        raise QueryError(f"--figure is {path!r}, which names no format; end it in one of {', '.join(endings)}")
-
-
 def draw_figure(path: str, result: dict[str, Any]) -> None:
     """Draw a box for each rank and method."""
     plt = import_pyplot()
@@ -159,9 +150,10 @@ def draw_figure(path: str, result: dict[str, Any]) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measure, or read what was measured; print, write."""
-    outputs = [path for path in (args.save_queries, args.json, args.csv, args.figure) if path]
-    for place, path in enumerate(outputs):
-        check_writable(path, args.graph, args.queries, args.result, *outputs[:place])
+    outputs = (args.save_queries, args.json, args.csv, args.figure)
+    for place, (path, content) in enumerate(zip(outputs, ("CSV", "JSON", "CSV", None), strict=True)):
+        if path:
+            check_writable(path, args.graph, args.queries, args.result, *outputs[:place], content=content)
     if args.figure:
         check_figure(args.figure)
     if args.result:
@@ -178,7 +170,7 @@ def run(args: argparse.Namespace) -> None:
         for result in measure(args):
             if args.json:  # after each method, for hours of work must not be lost
                 save_result(args.json, result)
-    print("\n".join(report(result)))
+    print_lines(report(result))
     if args.csv:
         save_rank_csv(args.csv, result)
     if args.figure:
@@ -188,20 +180,28 @@ def run(args: argparse.Namespace) -> None:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", nargs="?", metavar="GRAPH", help="a file, or an expression such as road:512")
+    parser.add_argument(
+        "graph", nargs="?", type=file_name, metavar="GRAPH", help="a file, or an expression such as road:512"
+    )
     parser.add_argument("--methods", metavar="A,B,...", help=f"default: {METHODS}")
     parser.add_argument("--run", action="append", default=[], metavar="NAME,PARAMETER=N", help="may be repeated")
     parser.add_argument("--sources", type=int, metavar="N", help=f"random sources (default: {SOURCES})")
     parser.add_argument("--seed", type=int, metavar="N", help=f"seed of the sources (default: {SEED})")
-    parser.add_argument("--queries", metavar="FILE.csv", help="read the queries instead of drawing them")
-    parser.add_argument("--save-queries", metavar="FILE.csv", help="write the queries")
+    parser.add_argument(
+        "--queries", type=file_name, metavar="FILE.csv", help="read the queries instead of drawing them"
+    )
+    parser.add_argument("--save-queries", type=file_name, metavar="FILE.csv", help="write the queries")
     limit = f"seconds that routingkit-cch may take for its setup, or it is left out (default: {LIMIT_S:g})"
     parser.add_argument("--limit", type=float, metavar="S", help=limit)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument("--result", metavar="FILE.json", help="read what --json wrote instead of measuring")
-    parser.add_argument("--json", metavar="FILE.json", help="write the time of each query, and what was measured where")
-    parser.add_argument("--csv", metavar="FILE.csv", help="write the time of each query")
-    parser.add_argument("--figure", metavar="FILE.png", help="draw a box for each rank and method")
+    parser.add_argument(
+        "--result", type=file_name, metavar="FILE.json", help="read what --json wrote instead of measuring"
+    )
+    parser.add_argument(
+        "--json", type=file_name, metavar="FILE.json", help="write the time of each query, and what was measured where"
+    )
+    parser.add_argument("--csv", type=file_name, metavar="FILE.csv", help="write the time of each query")
+    parser.add_argument("--figure", type=file_name, metavar="FILE.png", help="draw a box for each rank and method")
     add_reading(parser)
     args = parser.parse_args()
     return exit_code(lambda: run(args))

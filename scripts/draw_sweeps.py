@@ -38,6 +38,7 @@ from vkssp.commands.common import latlon
 from vkssp.errors import QueryError
 from vkssp.geo import haversine
 from vkssp.gpu.device import Device
+from vkssp.options import file_name
 from vkssp.osm import import_extract, is_extract
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.storage import atomic_write, check_writable
@@ -254,15 +255,19 @@ def run(args: argparse.Namespace) -> None:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", metavar="GRAPH", help="a graph with coordinates, or an OpenStreetMap extract")
+    parser.add_argument(
+        "graph", type=file_name, metavar="GRAPH", help="a graph with coordinates, or an OpenStreetMap extract"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--source", type=int, metavar="N", help="id of the node where the search begins")
     where.add_argument(
         "--from", dest="origin", type=latlon, metavar="LAT,LON", help="where it begins (default: the middle of the map)"
     )
     parser.add_argument("--delta", type=int, metavar="N", help="width of a bucket, for the pictures")
-    parser.add_argument("--output", default=".", metavar="FOLDER", help="where the pictures are written")
-    parser.add_argument("--film", metavar="FILE.webp", help="write a film, too (.webp or .gif)")
+    parser.add_argument(
+        "--output", type=file_name, default=".", metavar="FOLDER", help="where the pictures are written"
+    )
+    parser.add_argument("--film", type=file_name, metavar="FILE.webp", help="write a film, too (.webp or .gif)")
     parser.add_argument(
         "--film-algorithm", choices=("near_far", "delta_step"), default="near_far", help="(default: near_far)"
     )

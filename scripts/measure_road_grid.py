@@ -8,10 +8,8 @@ for each of its sources. On a software device take --side 512.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,11 @@ from tqdm import tqdm
 
 from vkssp import UNREACHABLE, Graph, Solver, VksspError
 from vkssp.bench.measuring import commit
+from vkssp.bench.result import save_result
 from vkssp.generate import road_grid
+from vkssp.options import file_name
+from vkssp.storage import check_writable
+from vkssp.terminal import print_error, print_lines
 
 #: Seconds of searches before those that are timed.
 WARM_UP_S = 0.7
@@ -118,22 +120,26 @@ def main() -> int:
     parser.add_argument("--algorithm", default="near_far", help="default: near_far")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=N", help="a parameter of the algorithm")
     parser.add_argument("--device", help="index or part of the name")
-    parser.add_argument("--json", metavar="FILE", help="write the result to a file, too")
+    parser.add_argument("--json", type=file_name, metavar="FILE", help="write the result to a file, too")
     args = parser.parse_args()
     try:
+        if args.json:
+            check_writable(args.json, content="JSON")
         result = measure(args)
     except VksspError as error:
-        print(error, file=sys.stderr)
+        print_error(error)
         return 2
-    print(f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources")
-    print(f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}")
-    print(f"{'milliseconds':22}{'median':>10}{'quartiles':>20}{'range':>20}")
+    lines = [
+        f"{result['graph']}: {result['nodes']:,} nodes, {result['arcs']:,} arcs; {len(result['sources'])} sources",
+        f"{result['algorithm']} on {result['device']} ({result['driver']}), commit {result['commit']}",
+        f"{'milliseconds':22}{'median':>10}{'quartiles':>20}{'range':>20}",
+    ]
     for name, row in result["milliseconds"].items():
         quartiles, extremes = f"{row['q1']:.1f}..{row['q3']:.1f}", f"{row['min']:.1f}..{row['max']:.1f}"
-        print(f"{name:22}{row['median']:10.1f}{quartiles:>20}{extremes:>20}")
-    print("all distances checked against scipy")
+        lines.append(f"{name:22}{row['median']:10.1f}{quartiles:>20}{extremes:>20}")
+    print_lines([*lines, "all distances checked against scipy"])
     if args.json:
-        Path(args.json).write_text(json.dumps(result, indent=1))
+        save_result(args.json, result)
     return 0
 
 

@@ -28,8 +28,10 @@ from vkssp.bench.result import save_result, table
 from vkssp.geo import haversine
 from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import stages
+from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: Distance from a copy to the next, in extents of their coordinates.
 PITCH = 1.01
@@ -209,23 +211,24 @@ def report(result: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", help="a file, with coordinates of its nodes")
+    parser.add_argument("graph", type=file_name, help="a file, with coordinates of its nodes")
     parser.add_argument("--copies", type=int, nargs=2, required=True, metavar=("COLUMNS", "ROWS"))
     parser.add_argument(
         "--join", type=int, default=32, metavar="N", help="roads between two neighbours (default: %(default)s)"
     )
-    parser.add_argument("--output", metavar="OUT", help="the graph file to write, and to load again")
-    parser.add_argument("--json", dest="json_file", metavar="FILE")
+    parser.add_argument("--output", type=file_name, metavar="OUT", help="the graph file to write, and to load again")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     args = parser.parse_args()
 
     def run() -> None:
         if min(args.copies) < 1 or args.join < 0:
             raise QueryError("--copies takes 1 or more, --join 0 or more")
-        for path, others in ((args.output, (args.graph, args.json_file)), (args.json_file, (args.graph,))):
-            if path:
-                check_writable(path, *others)
+        if args.output:
+            check_writable(args.output, args.graph, args.json_file, content="a saved graph")
+        if args.json_file:
+            check_writable(args.json_file, args.graph, content="JSON")
         result = measure(args)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

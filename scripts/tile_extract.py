@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from vkssp.errors import VksspError
 from vkssp.storage import check_writable
+from vkssp.terminal import printable
 
 
 def count_nodes(source: Path) -> tuple[int, int]:
@@ -65,7 +66,7 @@ def main() -> None:
     try:
         check_writable(args.target, *args.sources)
     except VksspError as error:
-        parser.error(str(error))
+        parser.error(printable(error))
     print(f"{tile(args.sources, args.target, args.nodes):,} nodes")
 
 

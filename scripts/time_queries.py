@@ -26,9 +26,11 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
 from vkssp.gpu.device import Device
+from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.solvers import phast
 from vkssp.storage import check_writable
+from vkssp.terminal import print_lines
 
 #: How routes are found: what `phast` is made to believe.
 WAYS: dict[str, dict[str, Callable[..., bool]]] = {
@@ -149,26 +151,26 @@ def report(result: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", help="a file, or an expression such as road:100")
+    parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:100")
     parser.add_argument("--queries", type=int, default=70, metavar="N", help="pairs and routes (default: %(default)s)")
     parser.add_argument("--table", type=int, default=1000, metavar="N", help="sources, targets (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument("--json", dest="json_file", metavar="FILE")
+    parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     args = parser.parse_args()
 
     def run() -> None:
         if min(args.queries, args.table) < 1 or args.seed < 0:
             raise QueryError("--queries and --table take 1 or more, --seed 0 or more")
         if args.json_file:
-            check_writable(args.json_file, args.graph)
+            check_writable(args.json_file, args.graph, content="JSON")
         graph = read_graph(args.graph)
         if graph.num_nodes == 0:
             raise QueryError(f"{args.graph} has no nodes; give another graph")
         result = measure(graph, args)
         if args.json_file:
             save_result(args.json_file, result)
-        print("\n".join(report(result)))
+        print_lines(report(result))
 
     return exit_code(run)
 

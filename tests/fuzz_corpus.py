@@ -75,8 +75,8 @@ def write_graphs(folder: Path, extract: Path) -> list[Path]:
     if importlib.util.find_spec("numba") and importlib.util.find_spec("routingkit_cch"):
         graphs["prepared"] = prepare(grid(12))
     for name, graph in graphs.items():
-        graph.save(folder / f"{name}.saved")
-    return [folder / f"{name}.saved" for name in graphs]
+        graph.save(folder / f"{name}.graph")
+    return [folder / f"{name}.graph" for name in graphs]
 
 
 def write_texts(folder: Path) -> list[Path]:

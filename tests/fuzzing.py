@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
+import json
 import multiprocessing
 import random
 import resource
@@ -108,7 +110,7 @@ def attempt(case: Case, folder: Path) -> Result:
     path.write_bytes(damaged(case))
     target.write_bytes(_OLD)
     try:
-        if path.suffix == ".saved":
+        if path.suffix == ".graph":
             return _loaded(case, path)
         return _imported(path, target)
     finally:
@@ -127,23 +129,101 @@ def _loaded(case: Case, path: Path) -> Result:
     check_graph(graph)
     if case.mutation == "bytes":  # checksums guard these
         assert same(graph, Graph.load(case.path)), "another graph"
+        return Result("graph", "")
+    undamaged = _undamaged(case.path)
+    rng = random.Random(f"{case} asked")
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        for arguments in rng.sample(commands_for(undamaged, path, Path(scratch), rng), 2):
+            status, text = _run(arguments)
+            assert status == 2 or not text, f"{arguments[0]} warned: {text}"
     return Result("graph", "")
 
 
-def _imported(path: Path, target: Path) -> Result:
+@functools.cache
+def _undamaged(path: Path) -> Graph:
+    """Return an undamaged graph after all commands have been asked of it, so that what they load is loaded."""
+    graph = Graph.load(path)
+    with tempfile.TemporaryDirectory() as scratch:
+        for arguments in commands_for(graph, path, Path(scratch), random.Random(1)):
+            status, text = _run(arguments)
+            assert status == 0 and not text, f"{arguments}: {text}"
+    return graph
+
+
+def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> list[list[str]]:
+    """Return commands that ask what can be asked of a saved graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph before it was damaged, which places and nodes are taken from.
+    path : Path
+        The damaged graph.
+    folder : Path
+        Where files that the commands read are written, and those that they write may be.
+    rng : random.Random
+        What draws places, nodes and algorithms.
+    """
+    solver = ["--algorithm", rng.choice(("dijkstra", "dijkstra", "delta_step_cpu", "auto"))]
+    nodes, arcs, traffic = (folder / name for name in ("nodes.csv", "arcs.csv", "traffic.csv"))
+    some = rng.choices(range(graph.num_nodes), k=4)
+    nodes.write_text("node\n" + "".join(f"{node}\n" for node in some))
+    arcs.write_text("arc,weight\n0,99999\n")
+    commands = [
+        ["info", str(path)],
+        ["distances", str(path), "--source", str(some[0]), *solver, "--traffic", str(arcs)],
+        ["table", str(path), "--sources", str(nodes), "--output", str(folder / "nodes.npy"), *solver],
+        ["assign", str(path), "--sources", str(nodes), "--output", str(folder / "nodes.csv.npy"), *solver],
+    ]
+    if graph.lat is None or graph.lon is None:
+        return commands
+    chosen = rng.choices(range(graph.num_nodes), k=4)
+    places = [f"{graph.lat[node] + rng.uniform(0, 1e-3)},{graph.lon[node]}" for node in chosen]
+    listed = folder / "places.csv"
+    listed.write_text("lat,lon\n" + "".join(f"{place}\n" for place in places))
+    ends = ["--from", places[0], "--to", places[1]]
+    limits = ["--minutes", "1,9"] if graph.streets is not None else ["--limits", "1,9999"]
+    metric = ["--metric", rng.choice(("duration", "distance"))]
+    lat, lon = (float(np.median(values)) for values in (graph.lat, graph.lon))
+    box = [[lon + 4e-4, lat - 1e-5], [lon + 5e-4, lat - 1e-5], [lon + 5e-4, lat + 1e-5], [lon + 4e-4, lat - 1e-5]]
+    avoided = folder / "avoid.geojson"
+    avoided.write_text(json.dumps({"type": "Polygon", "coordinates": [box]}))
+    commands += [
+        ["route", str(path), *ends, "--via", places[2], "--map", str(folder / "r.html"), *metric, *solver],
+        ["route", str(path), *ends, "--steps", "--output", str(folder / "r.geojson"), "--avoid", str(avoided), *solver],
+        ["table", str(path), "--sources", str(listed), "--output", str(folder / "t.csv"), *metric, *solver],
+        ["isochrone", str(path), "--from", places[3], *limits, "--output", str(folder / "i.geojson"), *solver],
+        ["nearest", str(path), "--at", places[0], "--number", "3"],
+        ["assign", str(path), "--sources", str(listed), "--output", str(folder / "a.geojson"), *metric, *solver],
+    ]
+    if graph.streets is not None:
+        traffic.write_text(f"way,speed_kmh\n{graph.streets.way[0]},7\n")
+        commands.append(["route", str(path), *ends, "--traffic", str(traffic), *solver])
+    return commands
+
+
+def _run(arguments: list[str]) -> tuple[int, str]:
+    """Return the status of a command and what it wrote to stderr; raise `AssertionError` if that is no error."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
-        status = vkssp(["import", str(path), str(target), "--json", *_options(path)])
+        status = vkssp([*arguments, "--json"])
     text = errors.getvalue()
+    if status == 0:
+        return status, text
+    assert status == 2 and text.count("\n") == 1 and text.startswith("vkssp: ") and not out.getvalue(), text
+    assert "not enough memory" not in text, text
+    return status, text.strip()
+
+
+def _imported(path: Path, target: Path) -> Result:
+    status, text = _run(["import", str(path), str(target), *_options(path)])
     if status == 0:
         assert not text, f"warned: {text}"
         check_graph(Graph.load(target))
         return Result("graph", "")
-    assert status == 2 and text.count("\n") == 1 and text.startswith("vkssp: ") and not out.getvalue(), text
-    assert "not enough memory" not in text, text
     assert str(path) in text, f"unclear: {text}"
     assert target.read_bytes() == _OLD, "the old file is gone"
-    return Result("refused", text.strip())
+    return Result("refused", text)
 
 
 def _options(path: Path) -> list[str]:
@@ -171,9 +251,12 @@ def _work(connection: Connection) -> None:
     warnings.simplefilter("error")
     with tempfile.TemporaryDirectory(prefix="vkssp-fuzz-") as name:
         while (case := connection.recv()) is not None:
-            _forget_peak()
-            before = _peak()
+            before = 0
             try:
+                if case.path.suffix == ".saved":
+                    _undamaged(case.path)
+                _forget_peak()
+                before = _peak()
                 result = attempt(case, Path(name))
             except BaseException as error:
                 result = Result("fault", f"{type(error).__name__}: {error}"[:500])

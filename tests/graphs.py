@@ -6,11 +6,13 @@ import heapq
 from typing import Any
 
 import numpy as np
+import shapely
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import TOTALS, TRACE
@@ -147,6 +149,27 @@ def random_graphs(draw: st.DrawFn, max_nodes: int = 60, zeros: bool = True) -> G
         lat=lat,
         lon=lon,
     )
+
+
+def polar_grid(side: int, step_m: float, pole: int, x_m: float = 0.0, y_m: float = 0.0) -> Graph:
+    """An undirected grid of straight streets by a pole, 1 or -1, its middle so far from there; 1 000 to travel each."""
+    y, x = step_m * (np.array(np.divmod(np.arange(side * side), side)) - (side - 1) / 2)
+    lat, lon = polar_place(x + x_m, y + y_m, pole)
+    plain = grid(side)
+    return Graph.from_csr(plain.first_out, plain.head, np.full(plain.num_arcs, 1000), lat=lat, lon=lon)
+
+
+def polar_place(x_m: Any, y_m: Any, pole: int) -> tuple[Any, Any]:
+    """Return latitude and longitude of points so many metres from a pole towards the longitudes 0 and 90."""
+    return pole * (90 - np.hypot(x_m, y_m) / METRES_PER_DEGREE), np.degrees(np.arctan2(y_m, x_m))
+
+
+def polar_lines(graph: Graph, pole: int) -> Any:
+    """Return the arcs of a graph near a pole as lines in these metres."""
+    assert graph.lat is not None and graph.lon is not None
+    away, angle = (90 - pole * graph.lat) * METRES_PER_DEGREE, np.radians(graph.lon)
+    flat = np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1)
+    return shapely.linestrings(np.stack([flat[graph.tail], flat[graph.head]], axis=1))
 
 
 def grid(side: int, seed: int = 0, low: int = 1, high: int = 100) -> Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import re
@@ -12,6 +13,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 Mutation = Callable[[random.Random, bytes], bytes]
 
@@ -185,10 +190,77 @@ def blobs_damaged(rng: random.Random, data: bytes) -> bytes:
     return b"".join(packed)
 
 
+def _members_of(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _archive_of(members: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for member, value in members.items():
+            archive.writestr(zipfile.ZipInfo(member), value)  # of a fixed date
+    return packed.getvalue()
+
+
+def values_damaged(rng: random.Random, data: bytes) -> bytes:
+    """Replace values in one to three arrays of a saved graph, or in its header, by such of the same type."""
+    members = _members_of(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        name = rng.choice(sorted(members))
+        if name == "header.npy" or rng.random() < 0.05:
+            members["header.npy"] = _header_damaged(rng, members["header.npy"])
+            continue
+        array = np.load(io.BytesIO(members[name]))
+        flat = array.reshape(-1)
+        if len(flat) == 0:
+            continue
+        at = rng.randrange(len(flat))
+        some = slice(at, at + rng.choice((1, 1, 1, 2, 7, len(flat))))
+        kind = rng.choice(("value", "value", "value", "all", "shuffled", "sorted", "shifted", "other"))
+        if kind == "shuffled":
+            flat[:] = np.random.default_rng(rng.getrandbits(32)).permutation(flat)
+        elif kind == "sorted":
+            flat.sort()
+        elif kind == "shifted":
+            flat[:] = np.roll(flat, rng.randint(1, 9))
+        elif kind == "other":
+            flat[some] = flat[rng.randrange(len(flat))]
+        else:
+            flat[slice(None) if kind == "all" else some] = _value(rng, array)
+        packed = io.BytesIO()
+        np.save(packed, array)
+        members[name] = packed.getvalue()
+    return _archive_of(members)
+
+
+def _value(rng: random.Random, array: npt.NDArray[Any]) -> Any:
+    """Return a value of an array's type that a reader may stumble over."""
+    if array.dtype.kind == "b":
+        return rng.random() < 0.5
+    if array.dtype.kind == "f":
+        return rng.choice((0.0, -0.0, -1.0, 1e-320, 90.0, -180.0, 180.0, 181.0, 1e30, np.nan, np.inf, -np.inf))
+    limits = np.iinfo(array.dtype)
+    size = len(array)
+    values = (0, 1, 2, size - 2, size - 1, size, size + 1, 2**16, 2**24, 2**29, 2**31 - 1, 2**31, 2**32 - 2)
+    wanted = rng.choice((*values, limits.max, limits.max - 1, limits.min, limits.min + 1, -1))
+    return min(max(wanted, limits.min), limits.max)
+
+
+def _header_damaged(rng: random.Random, content: bytes) -> bytes:
+    """Replace what a saved graph's header says."""
+    header = json.loads(bytes(np.load(io.BytesIO(content))))
+    header[rng.choice(("seconds_per_weight", "seconds_per_weight", *header))] = rng.choice(
+        (0, 1, -1, 1e-320, 1e-12, 1e12, 1e308, 10**400, float("nan"), float("inf"), None, "0.1", [], {}, True, "x" * 99)
+    )
+    packed = io.BytesIO()
+    np.save(packed, np.frombuffer(json.dumps(header).encode(), np.uint8))
+    return packed.getvalue()
+
+
 def archive_damaged(rng: random.Random, data: bytes) -> bytes:
     """Damage an array of a saved graph or what it says of its size, and give it the right checksum again."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = _members_of(data)
     name = rng.choice(sorted(members))
     content = members[name]
     choice = rng.choice(("content", "content", "shape", "type", "missing", "header"))
@@ -202,7 +274,7 @@ def archive_damaged(rng: random.Random, data: bytes) -> bytes:
         del members[name]
     else:
         old, new = (
-            (rb"\((\d+),", b"(%d," % rng.choice((0, 1, 2**31, 2**32, 2**48, 2**60, 2**63)))
+            (rb"\((\d+),", rng.choice((b"(", *(b"(%d," % size for size in (0, 1, 2**31, 2**32, 2**48, 2**60, 2**63)))))
             if choice == "shape"
             else (
                 rb"'descr': '[^']*'",
@@ -212,19 +284,15 @@ def archive_damaged(rng: random.Random, data: bytes) -> bytes:
         text = re.sub(old, new, content[10:begin].rstrip())
         text += b" " * (begin - 11 - len(text)) + b"\n"
         members[name] = content[:8] + struct.pack("<H", len(text)) + text + content[begin:]
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for member, value in members.items():
-            archive.writestr(member, value)
-    return packed.getvalue()
+    return _archive_of(members)
 
 
 def mutations_for(name: str) -> dict[str, Mutation]:
     """Return the kinds of damage that make sense for a file, by their names."""
     if name.endswith(".pbf"):
         return {"bytes": bytes_damaged, "blobs": blobs_damaged}
-    if name.endswith(".saved"):
-        return {"bytes": bytes_damaged, "archive": archive_damaged}
+    if name.endswith(".graph"):
+        return {"bytes": bytes_damaged, "archive": archive_damaged, "values": values_damaged}
     if name.endswith((".gz", ".bz2", ".xz")):
         return {"bytes": bytes_damaged, "unpacked": unpacked_damaged}
     return {"bytes": bytes_damaged, "text": text_damaged}

@@ -211,7 +211,7 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
         check_refused(solver.write_table, {"path": tmp_path / "a.npy", **ids, "limit": 5})
         check_refused(solver.set_weights, {"weights": [1], "arcs": [0]})
         rows = {"graph": graph, "seeds": [[(0, 0)]], "nodes": [1], "whole": False, "limit": 5}
-        check_refused(solver.rows, rows, ("seeds three",))
+        check_refused(solver.row_blocks, rows, ("seeds three",))
         check_refused(
             lambda metrics, **more: table_of_nodes(solver, metrics=metrics, **more), {**ids, "metrics": ["weight"]}
         )
@@ -249,21 +249,22 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         check_refused(index.nearest_of_each, {"places": [HERE], **near})
         check_refused(index.nearest_streets, {"lat": 0.0, "lon": 0.0, "number": 1, **near})
         route, found, assigned = router.route(HERE, THERE), router.isochrones(HERE, [1.0]), router.assign([HERE])
-        path, table = tmp_path / "a.csv", router.table([HERE], [THERE])
+        path, places, page = (tmp_path / name for name in ("a.csv", "a.geojson", "a.html"))
+        table = router.table([HERE], [THERE])
         check_refused(route.sum, {"values": streets.weight})
         check_refused(table.write, {"path": path, "sources": ["a"], "targets": [1], "progress": False})
         check_refused(assigned.write, {"path": path, "ids": ["a"]})
         check_refused(assigned.geojson, {"ids": ["a"]})
         check_refused(assigned.polyline, {"number": 0})
         check_refused(route_geojson, {"route": route})
-        check_refused(write_geojson, {"path": path, "route": route})
+        check_refused(write_geojson, {"path": places, "route": route})
         check_refused(places_geojson, {"places": router.nearest(HERE)})
         check_refused(isochrone_geojson, {"found": found})
-        check_refused(write_isochrones_of_each, {"path": path, "found": [found], "names": ["a"]})
-        check_refused(write_map, {"path": path, "graph": streets, "route": route, "title": ""})
+        check_refused(write_isochrones_of_each, {"path": places, "found": [found], "names": ["a"]})
+        check_refused(write_map, {"path": page, "graph": streets, "route": route, "title": ""})
         check_refused(
             write_isochrone_map,
-            {"path": path, "graph": streets, "found": found, "facts": {}, "title": ""},
+            {"path": page, "graph": streets, "found": found, "facts": {}, "title": ""},
             ("facts mapping",),
         )
         # Texts are no numbers, and a pair has an order.
@@ -271,8 +272,8 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
             with pytest.raises(QueryError, match="give a pair of latitude and longitude"):
                 router.route(place, THERE)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="there are 2 names for 1 places; give one for each"):
-            write_isochrones_of_each(path, iter([found]), ["a", "b"])
-        assert not path.exists()
+            write_isochrones_of_each(places, iter([found]), ["a", "b"])
+        assert not list(tmp_path.glob("a.*"))
 
 
 def test_masks_are_no_ids_and_no_weights(device: Device, graph: Graph) -> None:

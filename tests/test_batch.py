@@ -52,7 +52,9 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
         groups = [[(source, 0)] for source in sources.tolist()]
         found = np.concatenate(list(solver.rows(graph, groups, targets, limit=limit)))
         assert np.array_equal(found, everything[:, targets])
-        found = np.concatenate(list(solver.rows(graph, groups, targets, whole=True, limit=limit)))
+        found = np.concatenate(
+            [block.distances for block in solver.row_blocks(graph, groups, targets, whole=True, limit=limit)]
+        )
         assert np.array_equal(found, everything)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from tests.graphs import grid, heap_dijkstra
-from vkssp import UNREACHABLE, Graph, __version__
+from vkssp import UNREACHABLE, DeviceError, Graph, __version__
 from vkssp.cli import main
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import choose
 from vkssp.solvers import ALGORITHMS
 from vkssp.solvers.base import TRACE
 
@@ -178,13 +179,31 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             "my.toml, which is needed for something else",
         ),
         (["distances", "GRAPH", "--source", "0", "--coordinates", "g.co", "--trace", "g.co"], "needed for something"),
-        (["import", "EXTRACT", "out.osm.pbf"], "named like an extract"),
+        (["import", "EXTRACT", "out.osm.pbf"], "is a saved graph, and its name must end in .graph or .npz"),
+        (["prepare", "GRAPH", "out.gr"], "out.gr: what is written is a saved graph"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "r.gpx"], "must end in .geojson or .json"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "r.pdf"], "must end in .html or .htm"),
+        (["route", "NONE", "--from", FROM, "--to", TO, "--output", "r.shp"], "must end in .geojson or .json"),
+        (["nearest", "GRAPH", "--at", FROM, "--output", "n.gpkg"], "must end in .geojson or .json"),
+        (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5", "--output", "i"], "must end in .geojson or .json"),
+        (["distances", "GRAPH", "--source", "0", "--output", "d.csv"], "what is written is a NumPy array"),
+        (["distances", "GRAPH", "--source", "0", "--trace", "t.npy"], "what is written is CSV"),
+        (["bench", "road:8", "--json", "r.csv"], "what is written is JSON"),
+        (["bench", "road:8", "--csv", "r.json"], "what is written is CSV"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", ""], "argument --output: the file name is empty"),
+        (["route", "GRAPH", "--from", FROM, "--to", TO, "--avoid", ""], "argument --avoid: the file name is empty"),
+        (["distances", "", "--source", "0"], "argument GRAPH: the file name is empty"),
+        (["distances", "GRAPH", "--source", "0", "--trace="], "argument --trace: the file name is empty"),
+        (["import", "EXTRACT", ""], "argument OUT: the file name is empty"),
+        (["import", "EXTRACT", "g", "--profile", ""], "argument --profile: the file name is empty"),
+        (["table", "GRAPH", "--sources", "", "--output", "t.csv"], "argument --sources: the file name is empty"),
+        (["bench", "road:8", "--json", ""], "argument --json: the file name is empty"),
         (["info", "x" * 300], "File name too long"),
         (["distances", "GRAPH", "--source", "99999999"], "source is 99999999; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "-1"], "source is -1; node ids of this graph go from 0 to"),
         (["distances", "GRAPH", "--source", "x"], "invalid int value: 'x'"),
         (["distances", "GRAPH", "--source", "0", "--output", "no/d.npy"], "no is no folder; make it first"),
-        (["import", "GRAPH", "out.graph"], "not named like an OpenStreetMap extract"),
+        (["import", "GRAPH", "out.graph", "--all-nodes"], "--all-nodes is for extracts, and"),
         (["import", "EXTRACT", "no/out.graph"], "no is no folder; make it first"),
         (["import", "EXTRACT", "out.graph", "--profile", "submarine"], "submarine"),
     ],
@@ -244,8 +263,33 @@ def test_without_any_driver(tmp_path: Path, plain_graph: str) -> None:
     done = in_a_process("distances", plain_graph, "--source", "0", VK_DRIVER_FILES=nothing, VK_ICD_FILENAMES=nothing)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "no Vulkan driver found; install" in done.stderr.splitlines()[-1]
+    line = done.stderr.splitlines()[-1]
+    assert f"no Vulkan driver found: VK_DRIVER_FILES is {nothing}, and {nothing} does not exist; VK_ICD_FILE" in line
+    assert line.endswith(
+        "; unset them to look for all drivers, or put the .json file of an installed driver in VK_DRIVER_FILES"
+    )
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({}, "no Vulkan driver found; install your GPU vendor's driver"),
+        ({"VK_ICD_FILENAMES": __file__}, f": VK_ICD_FILENAMES is {__file__}; unset it to look for all drivers, or put"),
+        ({"VK_ICD_FILENAMES": f"{__file__}{os.pathsep}/no"}, ", and /no does not exist; unset it"),
+        ({"VK_LOADER_DRIVERS_DISABLE": "*"}, ": VK_LOADER_DRIVERS_DISABLE is *; unset it to look for all drivers"),
+    ],
+)
+def test_the_variable_that_hides_all_drivers_is_named(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: str
+) -> None:
+    for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(DeviceError) as caught:
+        choose([], None)
+    assert words in str(caught.value)
 
 
 def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:

@@ -59,7 +59,7 @@ def test_what_is_forgotten_at_work_is_collected_while_something_is_submitted(
     solver.distances(0)
     forgotten = Solver(graph, "phast", own)
     forgotten.distances(1)
-    forgotten._search._recording.submit()  # type: ignore[union-attr]
+    forgotten._algorithm()._recording.submit()  # type: ignore[attr-defined]
     gc.disable()
     try:
         cycle: list[Any] = [forgotten]
@@ -194,16 +194,16 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own:
     shared, found = solver._shared, []
     make = shared._make
 
-    def collecting(prepared: Any) -> Any:
+    def collecting(*arguments: Any) -> Any:
         gc.collect()
-        return make(prepared)
+        return make(*arguments)
 
     gc.disable()
     try:
         cycle: list[Any] = [solver.clone()]
         cycle.append(cycle)
         del cycle
-        shared._make, shared._is_torn = collecting, True
+        shared._make, shared.graph.has_weights_of = collecting, None
         thread = threading.Thread(target=lambda: found.append(solver.distances(2)), daemon=True)
         thread.start()
         thread.join(30)
@@ -212,7 +212,7 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own:
             pytest.fail("waits for itself")
     finally:
         gc.enable()
-    assert shared._holders == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
+    assert len(shared._holders) == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
     solver.close()
 
 

@@ -278,6 +278,9 @@ def test_scale(tmp_path: Path) -> None:
         read_file(path)
     with pytest.raises(FormatError, match="line 1: 99999999999999999999 is too large a number"):
         read_file(written(tmp_path, "a.txt", "1 2 99999999999999999999\n"), scale=1e-15)
+    for scale in (1, 1e-300):  # rounded it would be 0
+        with pytest.raises(FormatError, match=r"line 1: weight -0.3 is negative"):
+            read_file(written(tmp_path, "a.txt", "1 2 -0.3\n"), scale=scale)
     for scale in (0, -1, float("nan"), float("inf"), "x"):
         with pytest.raises(QueryError, match="scale is"):
             read_file(path, scale=scale)  # type: ignore[arg-type]

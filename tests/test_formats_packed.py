@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import io
 import lzma
+import random
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.formats import CO, GR, GR_ARCS, METIS, MTX, arcs, written
-from vkssp import FormatError
-from vkssp.formats import read_file
+from vkssp import FormatError, read_graph
+from vkssp.formats import read_file, stream
+from vkssp.terminal import progress_bar
 
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
@@ -161,3 +165,34 @@ def test_drawings_beside_a_matrix_are_no_coordinates(tmp_path: Path) -> None:
     assert read_file(graph).graph.lat is None
     written(tmp_path, "x_coord.mtx", "%%MatrixMarket matrix array real general\n3 2\n100\n2\n3\n4\n5\n6\n")
     assert read_file(graph).graph.lat is not None
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_progress_counts_bytes_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packing: str, is_archive: bool
+) -> None:
+    comments = "".join(f"c {number}\n" for number in random.Random(1).choices(range(10**15), k=10**4))
+    name, text = ("x/a.gr", comments + GR) if is_archive else ("a.gr", comments + GR)
+    data = archive({name: text}, packing) if is_archive else PACKINGS[packing](text.encode())
+    path = written(tmp_path, f"a\n.gr{packing}", data)
+    shown = io.StringIO()
+    at_once = functools.partial(progress_bar, delay=0.0, mininterval=0.0, file=shown)
+    monkeypatch.setattr(stream, "progress_bar", at_once)
+    assert arcs(read_graph(path)) == GR_ARCS and not shown.getvalue()
+    assert arcs(read_graph(path, progress=True)) == GR_ARCS
+    parts = [int(part) for part in re.findall(r"Reading a\\n\.gr\S*: +(\d+)%", shown.getvalue())]
+    passes = [parts] if not is_archive else [parts[: parts.index(100) + 1], parts[parts.index(100) + 1 :]]
+    for one in passes:  # the members of an archive are looked for first
+        rising = sorted(set(one))
+        assert len(rising) > 2 and rising[0] < 50 and rising[-1] > 90
+
+
+def test_a_bar_is_drawn_while_few_bytes_unpack_to_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a.gr.gz", gzip.compress(("c nothing\n" * 10**5 + GR).encode()))
+    shown = io.StringIO()
+    at_once = functools.partial(progress_bar, delay=0.0, mininterval=0.0, file=shown)
+    monkeypatch.setattr(stream, "progress_bar", at_once)
+    monkeypatch.setattr(stream, "BLOCK", 1 << 14)
+    read_graph(path, progress=True)
+    assert path.stat().st_size < 8192 and shown.getvalue().count("Reading") > 50

@@ -104,7 +104,7 @@ def test_what_is_left_behind_or_overwritten_is_a_fault(
 
 
 def test_bad_graphs_are_seen(paths: list[Path]) -> None:
-    graph = Graph.load(next(path for path in paths if path.name == "costs.saved"))
+    graph = Graph.load(next(path for path in paths if path.name == "costs.graph"))
     streets = graph.streets
     assert streets is not None and streets.turn is not None and streets.junction is not None
     bad = [

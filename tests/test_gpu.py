@@ -65,7 +65,7 @@ def test_devices_that_cannot_be_had(device: Device, selector: int | str, words: 
 
 def test_the_environment_selects_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", "no such thing")
-    with pytest.raises(DeviceError, match="no device's name contains 'no such thing'"):
+    with pytest.raises(DeviceError, match="VKSSP_DEVICE is 'no such thing': no device's name contains"):
         Device()
     monkeypatch.setenv("VKSSP_DEVICE", "0")
     with Device() as opened:
@@ -248,10 +248,10 @@ def test_a_solver_closes_when_the_other_thread_is_done() -> None:
     results: list[np.ndarray] = []
     thread = threading.Thread(target=lambda: results.append(solver.distances(0)))
     thread.start()
-    while solver._lock.acquire(blocking=False):  # until the search has begun, or is over already
-        solver._lock.release()
-        if not thread.is_alive():
-            break
+    while thread.is_alive():
+        with solver._lock.held_if_free() as is_free:
+            if not is_free:
+                break  # the search has begun
     solver.close()
     thread.join()
     assert np.array_equal(results[0], expected)
@@ -361,7 +361,8 @@ assert os.waitpid(process, 0)[1] == 0
 with Solver(graph) as solver, SolverPool(graph, devices=[0]) as pool, Router(graph) as router:
     rows, pool_rows = solver.table([0, 1]), pool.table([0, 1])
     forked(1)
-    with solver._lock, pool._lock:  # held by a thread that the child has not
+    # Held by a thread that the child has not.
+    with solver._lock.held(), solver.weights.lock.writing(), pool._weights.lock.writing():
         thread = threading.Thread(target=forked, args=(2,))
         thread.start()
         thread.join()

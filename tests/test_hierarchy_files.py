@@ -269,6 +269,6 @@ def test_the_command_refuses_before_it_works(
     monkeypatch.setattr("vkssp.commands.prepare.load", lambda *_: pytest.fail("read before it was known"))
     assert "no folder; make it first" in refused(source, str(tmp_path / "none" / "out"))
     assert "choose another name" in refused(source, source)
-    assert "name it .graph" in refused(source, str(tmp_path / "out.osm.pbf"))
+    assert "its name must end in .graph" in refused(source, str(tmp_path / "out.osm.pbf"))
     monkeypatch.setitem(sys.modules, "routingkit_cch", None)
     assert "pip install 'vkssp[hierarchy]'" in refused(source, str(tmp_path / "out"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shapely
 
-from tests.graphs import heap_dijkstra
+from tests.graphs import heap_dijkstra, polar_grid, polar_lines, polar_place
 from tests.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
@@ -108,6 +108,52 @@ def test_areas_are_cut_at_the_180th_meridian() -> None:
         cap = DEFAULT_WIDTH_M / METRES_PER_DEGREE
         assert widths == pytest.approx([0.001 + cap, 0.003 + cap], abs=3e-6)
         assert all(part.exterior.is_ccw for part in written.geoms)
+
+
+@pytest.mark.parametrize("pole", [1, -1])
+@pytest.mark.parametrize("middle", [(0.0, 0.0), (300.0, 450.0), (-4000.0, 10.0)])
+def test_by_a_pole_they_are_as_wide_as_elsewhere(pole: int, middle: tuple[float, float]) -> None:
+    graph = polar_grid(4, 1000.0, pole, *middle)
+    lines, distances = polar_lines(graph, pole), heap_dijkstra(graph, 5)
+    for found in isochrones(StreetIndex(graph), distances, [], [500, 10**6]):
+        west, south, east, north = found.area.bounds
+        assert found.area.is_valid and -180 <= west < east <= 180 and -90 <= south < north <= 90
+        assert isochrone_geojson([found])["features"][0]["geometry"]["type"] == "MultiPolygon"
+        reached = np.repeat(distances, np.diff(graph.first_out)) < found.limit
+        whole = shapely.line_interpolate_point(lines[reached], min(1000.0, float(found.limit)))
+        begin = shapely.get_point(lines[reached], 0)
+        roads = shapely.union_all(
+            shapely.linestrings(np.stack([shapely.get_coordinates([a, b]) for a, b in zip(begin, whole, strict=True)]))
+        )
+        x, y = np.random.default_rng(1).uniform(-1800, 1800, (2, 3000)) + np.reshape(middle, (2, 1))
+        lat, lon = polar_place(x, y, pole)
+        metres = shapely.distance(roads, shapely.points(x, y))
+        sure = np.abs(metres - DEFAULT_WIDTH_M) > 8
+        assert np.array_equal(shapely.intersects_xy(found.area, lon, lat)[sure], metres[sure] < DEFAULT_WIDTH_M)
+    assert found.road_m == pytest.approx(48 * 1000.0, rel=1e-5)
+
+
+def test_at_a_pole_all_longitudes_are_one_place() -> None:
+    with Router(polar_grid(3, 200.0, 1), "dijkstra") as router:
+        areas = [router.isochrones((90.0, lon), [1500])[0].area for lon in (-180.0, 0.0, 77.0)]
+    assert areas[0].equals(areas[1]) and areas[0].equals(areas[2])
+    assert areas[0].bounds[::2] == (-180, 180) and areas[0].bounds[3] == 90
+    assert shapely.intersects_xy(areas[0], [-170, -45, 0, 10, 135], [90, 90, 90, 89.999, 90]).all()
+
+
+def test_a_block_across_the_180th_meridian_is_one_and_all_areas_are_within_it() -> None:
+    """Streets on both sides, and over it; the block in their middle is small, and filled."""
+    plain = street_grid(4)
+    assert plain.lat is not None and plain.lon is not None
+    areas = []
+    for lon in (0.0, 180.0):
+        where = (plain.lon / 10 + lon - 0.0015 + 180) % 360 - 180
+        graph = Graph.from_csr(plain.first_out, plain.head, plain.weight, lat=plain.lat / 10, lon=where)
+        (found,) = isochrones(StreetIndex(graph), heap_dijkstra(graph, 5), [], [10**6])
+        areas.append(found.area)
+    here, there = areas
+    assert len(there.geoms) == 2 and there.bounds[::2] == (-180, 180) and not any(p.interiors for p in there.geoms)
+    assert there.area == pytest.approx(here.area, rel=1e-4)
 
 
 def test_narrow_bands_are_valid_polygons(andorra_path: Path) -> None:

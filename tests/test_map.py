@@ -14,10 +14,11 @@ import pytest
 import shapely
 
 from tests.pages import EVIL, METRES, Page, a_route, decode, decode_points, grid, lines_of
+from vkssp import Router
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 from vkssp.routing import network as maps
-from vkssp.routing.map import page, write_map
+from vkssp.routing.map import isochrone_page, page, write_map
 from vkssp.routing.network import encode, encode_points, network_of
 from vkssp.routing.route import Place
 from vkssp.routing.words import format_distance, format_duration
@@ -154,6 +155,36 @@ def test_a_graph_without_streets_is_drawn_straight() -> None:
     lines = [np.asarray(line.coords).tolist() for line in lines_of(payload)]
     assert lines == [[[1, 4], [2, 5]], [[2, 5], [-3, 6]]]
     assert payload["attribution"] == ""
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_map_across_the_180th_meridian_goes_on(side: int) -> None:
+    """Roads, route, pins and areas are beside each other, on the side of the route's middle."""
+    graph = grid(4)
+    assert graph.lon is not None and graph.streets is not None
+    points = graph.streets.points.copy()
+    points[:, 1] = (
+        points[:, 1].astype(np.int64) + 1_730_000_000 - 45_000 + 1_800_000_000
+    ) % 3_600_000_000 - 1_800_000_000
+    lon = (graph.lon + 173 - 0.0045 + 180) % 360 - 180
+    graph = Graph.from_csr(
+        graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=lon, streets=replace(graph.streets, points=points)
+    )
+    with Router(graph, "dijkstra") as router:
+        ends = [(46.0, 179.9957), (46.006, -179.9957)][::side]
+        route, (area,) = router.route(*ends, steps=True), router.isochrones(ends[0], [10**5])
+    drawn = Page(page(graph, route)).payload()
+    reached = Page(isochrone_page(graph, [area])).payload()
+    for payload in (drawn, reached):
+        roads = np.concatenate([shapely.get_coordinates(line) for line in lines_of(payload)])
+        rest = [decode_points(part["points"]) / payload["scale"] for part in payload.get("areas", ())]
+        rest += [decode_points(payload["route"]) / payload["scale"]] if "route" in payload else []
+        rest += [np.array([end[key] for end in payload["ends"]]) for key in ("at", "snapped")]
+        rest += [np.reshape(payload.get("steps", ()), (-1, 2))]
+        for found in (roads, *rest):
+            assert (np.abs(np.abs(found[:, 1]) - 180) < 0.01).all()
+            assert (np.sign(found[:, 1]) == np.sign(roads[0, 1])).all()
+    assert len(decode(reached["areas"][0]["polygons"])) == 1
 
 
 def test_a_graph_of_one_place(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import shapely
 
+from tests.graphs import polar_grid, polar_lines, polar_place
 from tests.osm_maps import import_plain, snappable
 from vkssp import Graph, QueryError, Router, read_graph
 from vkssp.geo import METRES_PER_DEGREE
@@ -64,6 +65,35 @@ def test_many_places_at_once_are_found_as_one_by_one(andorra_path: Path) -> None
         assert all(snap.metres <= options.get("limit", MAX_SNAP_M) * 1.01 for snap in found if snap)
         assert None in found, "some are far from any street"
     assert index.nearest_of_each(np.empty((0, 2))) == []
+
+
+@pytest.mark.parametrize("pole", [1, -1])
+def test_by_a_pole_the_nearest_streets_are_those_that_shapely_finds(pole: int) -> None:
+    graph = polar_grid(4, 700.0, pole, 500.0, -200.0)
+    index, lines = StreetIndex(graph), polar_lines(graph, pole)
+    x, y = np.random.default_rng(2).uniform(-2000, 2000, (2, 60))
+    x[0] = y[0] = 0.0
+    places = np.stack(polar_place(x, y, pole), axis=1)
+    places[1] = pole * 90, 123.0
+    x[1] = y[1] = 0.0
+    for place, snap, at in zip(places.tolist(), index.nearest_of_each(places), zip(x, y, strict=True), strict=True):
+        assert snap is not None and snap == index.nearest(*place) and -180 <= snap.lon <= 180
+        assert snap.metres == pytest.approx(shapely.distance(lines, shapely.Point(at)).min(), rel=1e-4, abs=0.2)
+        (found,) = nearest_places(index, (place[0], place[1]))
+        assert found.snapped_m == snap.metres
+
+
+def test_a_street_over_a_pole() -> None:
+    graph = Graph.from_edges([0, 1], [1, 0], [9, 9], lat=[89.99, 89.99], lon=[-30, 150])
+    with Router(graph, "dijkstra") as router:
+        assert router.nearest((90.0, 12.0))[0].snapped_m == pytest.approx(0, abs=0.01)
+        beside = router.nearest((89.999, 60.0))[0]
+        assert beside.snapped_lat == pytest.approx(90.0) and beside.snapped_m == pytest.approx(111.2, abs=0.1)
+        route = router.route((90.0, 0.0), (89.993, 150.0))
+        assert route.distance_m == pytest.approx(0.007 * METRES_PER_DEGREE, rel=1e-3)
+    for place, words in (((89.9, 0.0), "not on this map"), ((-90.0, 0.0), "not on this map")):
+        with pytest.raises(QueryError, match=words):
+            nearest_places(StreetIndex(graph), place)
 
 
 def test_many_places_where_the_map_begins_again() -> None:

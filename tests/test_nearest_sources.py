@@ -118,7 +118,7 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
         with Solver(graph, "near_far", device, reduction="none") as solver:
             solver.nearest_sources(corners)  # so that all is there
             solver.search([(corners[0], 0), (corners[1], 0)])
-            cells: Any = solver._cells
+            cells: Any = solver._work().labels
             with monkeypatch.context() as patch:
                 patch.setattr(Recording, "submit", submit)
                 submitted.clear()

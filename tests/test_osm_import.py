@@ -348,3 +348,13 @@ def test_travel_times_are_the_same_with_all_nodes(andorra_path: Path) -> None:
     # A tenth of a second is rounded on each street, some hundred of them on a long way.
     difference = np.abs(coarse - exact)[reached]
     assert difference.max() < 8 and np.median(difference) < 1
+
+
+def test_a_bar_is_there_before_the_first_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """While pyosmium skips what does not matter no Python runs, and so nothing could be drawn then."""
+    path = write_osm(tmp_path / "a\nb.osm", LINE, [(1, [1, 2], ROAD)])
+    path.write_text(path.read_text().replace("</osm>", f"<!--{' ' * 2**20}--></osm>"))
+    read_plain(path, progress=True)
+    assert "Reading a\\nb.osm: 0.00 objects" in capsys.readouterr().err
+    read_plain(path)
+    assert not capsys.readouterr().err

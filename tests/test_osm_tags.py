@@ -120,6 +120,17 @@ def test_class_speeds(highway: str, speed: float) -> None:
         ("highway=road access=permissive", 10, 10),
         ("highway=pedestrian motor_vehicle=yes", 10, 10),
         ("highway=path motorcar=designated", 10, 10),
+        # Any value that is in no list opens a way of any class, and keys after it do not count.
+        ("highway=track motor_vehicle=seasonal", 10, 10),
+        ("highway=track motor_vehicle=seasonal access=no", 10, 10),
+        ("highway=residential vehicle=seasonal access=no", 25, 25),
+        ("highway=path motor_vehicle:forward=4wd_only", 10, 0),
+        ("highway=track access=seasonal tracktype=grade5 maxspeed=60", 20, 20),
+        ("highway=track access=unknown", 10, 10),
+        ("highway=track motorcar=agricultural;unknown", 10, 10),
+        ("highway=footway access=permissive", 10, 10),
+        ("highway=raceway access=yes", 10, 10),
+        ("route=road motor_vehicle=yes", 10, 10),
         # Ferries, trains, bridges.
         ("route=ferry", 5, 5),
         ("route=ferry oneway=yes", 5, 0),
@@ -151,12 +162,15 @@ def test_speeds(text: str, forward: float, backward: float) -> None:
     ("text", "reason"),
     [
         ("highway=footway", "no road"),
-        ("highway=footway access=permissive", "no road"),
+        ("highway=footway bicycle=permissive", "no road"),
+        ("highway=track motor_vehicle=agricultural;seasonal", "no road"),
+        ("highway=track motor_vehicle=private;seasonal", "no road"),
+        ("highway=primary motor_vehicle= access=no", "no access"),
+        ("railway=rail motor_vehicle=yes", "no road"),
         ("highway=track", "no road"),
         ("highway=track motor_vehicle=destination", "no road"),
         ("highway=footway bridge=movable", "no road"),
         ("highway=steps motorcar=yes", "no road"),
-        ("highway=raceway access=yes", "no road"),
         ("route=hiking", "no road"),
         ("route=bus", "no road"),
         ("highway=primary area=yes", "area"),
@@ -195,7 +209,7 @@ def test_skipped(text: str, reason: str) -> None:
     assert attributes.forward == attributes.backward == 0
 
 
-@pytest.mark.parametrize("value", ["private", "delivery", "destination", "customers", "permit", "residents"])
+@pytest.mark.parametrize("value", ["private", "delivery", "destination", "customers", "permit", "residents", "unknown"])
 def test_restricted(value: str) -> None:
     attributes = way(f"highway=service access={value}")
     assert attributes.forward == attributes.backward == 15
@@ -211,6 +225,7 @@ def test_restricted(value: str) -> None:
         ("highway=service access=private motorcar=yes", True),
         ("highway=service access=customers", True),
         ("highway=service access=private;customers", True),
+        ("highway=service access=seasonal", True),
         ("highway=residential access=private", True),
         # One direction is enough.
         ("highway=service motor_vehicle:backward=private", True),
@@ -291,7 +306,8 @@ def test_nonsense_is_named_once_and_ignored() -> None:
         ("barrier=height_restrictor maxheight=3", False),
         ("barrier=bollard access=yes", False),
         ("barrier=bollard motorcar=yes access=no", False),
-        ("barrier=bollard access=maybe", True),
+        ("barrier=bollard access=maybe", False),
+        ("barrier=bollard access=", True),
         ("barrier=bollard bicycle=yes", True),
         ("barrier=gate access=no", True),
         ("barrier=gate access=private", False),

@@ -210,6 +210,26 @@ def test_closed_ways(profile: str, text: str, reason: str) -> None:
     assert attributes.forward == attributes.backward == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "bike", "foot"),
+    [
+        # Values in no list: walkers pass, bicycles go by the kind of way; keys after them do not count.
+        ("highway=residential bicycle=maybe foot=maybe access=no", 15, 5),
+        ("highway=cycleway foot=maybe", 15, 5),
+        ("highway=motorway foot=maybe bicycle=maybe", 0, 5),
+        ("highway=footway bicycle=maybe", 4, 5),
+        ("highway=primary sidewalk=separate foot=maybe", 15, 5),
+        ("highway=primary cycleway=separate bicycle=maybe", 0, 5),
+        ("highway=raceway access=yes", 0, 5),
+        ("highway=motorway access=yes", 0, 0),
+        ("route=hiking foot=yes", 4, 5),
+    ],
+)
+def test_values_that_are_not_understood_and_ways_of_other_classes(text: str, bike: float, foot: float) -> None:
+    for profile, speed in ((BIKE, bike), (FOOT, foot)):
+        assert way_attributes(tags(text), profile).forward == speed
+
+
 @pytest.mark.parametrize("value", ["private", "delivery", "customers", "permit", "residents"])
 @pytest.mark.parametrize(("profile", "speed"), [("bike", 15), ("foot", 5)])
 def test_private_ways_serve_the_ends_of_a_trip(profile: str, speed: float, value: str) -> None:
@@ -249,6 +269,7 @@ def test_one_pushes_on_a_private_footway_to_where_one_goes() -> None:
         ("barrier=gate access=private", False, False),
         ("barrier=gate foot=no", False, True),
         ("barrier=gate motor_vehicle=no", False, False),
+        ("barrier=wall access=maybe", False, False),
         # Who may not ride through gets off.
         ("barrier=bollard bicycle=dismount", False, False),
         ("barrier=bollard bicycle=no", False, False),

@@ -134,7 +134,7 @@ def test_interrupted_while_the_device_is_at_work(
         if question == "distances_between":
             running = [solver._algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
         elif question == "route":
-            running = [solver._walker._unpacker._recording]  # type: ignore[union-attr]
+            running = [solver._work().walker._unpacker._recording]  # type: ignore[union-attr]
         else:
             solver.set_weights(graph.weight)
             running = [shared._reweigher._recording]

@@ -119,12 +119,11 @@ def test_weights_change_on_all_devices_or_on_none(
                 assert np.array_equal(member.solver.distances(int(SOURCES[0])), factor * WHOLE[0])
             assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), factor * WHOLE[:, TARGETS])
 
-        with monkeypatch.context() as patch:
-            patch.setattr(SharedGraph, "put", failing)
-            for trouble in (KeyboardInterrupt(), DeviceError("no memory")):
-                with pytest.raises(type(trouble)):
-                    pool.set_weights(twice)
-                check(1)
+        for trouble in (KeyboardInterrupt(), DeviceError("no memory")):
+            with monkeypatch.context() as patch, pytest.raises(type(trouble)):
+                patch.setattr(SharedGraph, "put", failing)
+                pool.set_weights(twice)
+            check(1)
         pool.set_weights(twice)
         check(2)
         rows = pool.table(SOURCES)
@@ -148,7 +147,7 @@ def test_whoever_holds_the_weights_gets_rows_while_others_wait_to_change_them(de
         changing = threading.Thread(target=lambda: pool.set_weights(GRAPH.weight * np.uint32(2)), daemon=True)
         with pool.holding():
             changing.start()
-            while not pool._gate._waiting:
+            while not pool._weights.lock.has_writers:
                 changing.join(0.01)
             assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
             assert pool.distance(int(SOURCES[0]), 1) == WHOLE[0, 1]

@@ -100,7 +100,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
         pool.set_weights(GRAPH.weight * np.uint32(2))
         assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0] * 2)
         pool.close()
-    assert not any(isinstance(part, DeviceGraph) for part in second._owned.values())
+    assert not any(isinstance(part, DeviceGraph) for copies in second.owned for part in copies.owned)
 
 
 @KINDS
@@ -109,7 +109,11 @@ def test_rows_that_were_handed_over_are_good_when_all_are_lost(
 ) -> None:
     monkeypatch.setattr(row_maker, "_MOST_ROWS", 2)
     found: list[np.ndarray] = []
-    with SolverPool(GRAPH, algorithm, [device, second]) as pool, monkeypatch.context() as patch:
+    few = 12 * len(SOURCES) * 4  # bytes of rows that are made ahead, so that most come after the loss
+    with (
+        SolverPool(GRAPH, algorithm, [device, second], waiting_bytes=few) as pool,
+        monkeypatch.context() as patch,
+    ):
         left = [lose(each, patch, "wait", 10**9) for each in (device, second)]
         with pytest.raises(DeviceError, match=r"no device is left.* rows were finished and handed over") as caught:
             for block in pool.table(np.tile(SOURCES, 9), TARGETS):

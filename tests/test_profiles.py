@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, graph_of, trip, write_osm
+from tests.osm_maps import LINE, RESIDENTIAL, ROAD, STEP, graph_of, tags, trip, write_osm
 from vkssp.cli import main
 from vkssp.errors import QueryError
 from vkssp.osm import import_extract, read_extract
 from vkssp.osm.profile import CAR, FOLDER, PROFILES, profile_named, read_profile
+from vkssp.osm.ways import way_attributes
 from vkssp.reading import read_graph
 
 CAR_TEXT = (FOLDER / "car.toml").read_text(encoding="utf-8")
@@ -74,6 +75,7 @@ def test_the_least_profile_has_the_defaults_that_are_documented(tmp_path: Path) 
     assert profile.route_speeds == profile.bridge_speeds == {}
     assert profile.oneway.keys == profile.limits.keys == () and profile.limits.share == 1
     assert profile.size.height == profile.size.weight == 0 and profile.access.snap_prevention == {}
+    assert profile.access.others == "absent" and profile.access.enough_for == frozenset()
     assert profile.barriers.open is None and profile.barriers.blocked == frozenset()
     # It imports: one-way streets, limits and barriers are nothing to it.
     nodes = {**LINE, 2: (*LINE[2], {"barrier": "bollard"})}
@@ -115,15 +117,41 @@ def test_a_key_changes_a_speed(tmp_path: Path, old: str, new: str, before: float
         assert graph.weight.tolist() == [round(STEP * 3.6 / speed * 10)] * 2
 
 
+def test_a_way_on_which_times_pass_32_bits_is_named(tmp_path: Path) -> None:
+    text = LEAST.replace("residential = 6", "residential = 0.1") + "[factors.surface]\nmud = 0.01\n"
+    path = written(tmp_path, text)
+    nodes, ways = {1: (0.0, 0.0), 2: (0.0, 1.1)}, [(7, [1, 2], {**ROAD, "surface": "mud"})]
+    with pytest.raises(QueryError, match=r"way 7 takes longer than 32 bits hold at 0.001 km/h; give a cart higher"):
+        graph_of(tmp_path, nodes, ways, path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text", "speed"),
+    [
+        ('others = "open"', 'others = "absent"', "highway=track motor_vehicle=seasonal", 0),
+        ('others = "open"', 'others = "absent"', "highway=track motor_vehicle=seasonal access=yes", 10),
+        ('others = "open"', 'others = "neutral"', "highway=track motor_vehicle=seasonal access=yes", 0),
+        ('enough_for = ["*"]', 'enough_for = ["track"]', "highway=footway access=yes", 0),
+        ('enough_for = ["*"]', 'enough_for = ["track"]', "highway=track access=yes", 10),
+        ('restricted_opens = ["unknown"]', "", "highway=track access=unknown", 0),
+    ],
+)
+def test_access_keys_open_ways_without_a_speed(tmp_path: Path, old: str, new: str, text: str, speed: float) -> None:
+    assert way_attributes(tags(text), CAR).forward == 10
+    assert way_attributes(tags(text), read_profile(changed(tmp_path, old, new))).forward == speed
+
+
 PUSHING = '[pushing]\nspeed = 4\nkeys = ["foot"]\n'
-TRACK = 'enough_for = ["track", "road"]'
+TRACK = 'enough_for = ["*"]'
 
 
-@pytest.mark.parametrize("value", ["-5", "0", "2500", "nan", "inf", "true", "'25'", "[25]", "2020-02-02"])
+@pytest.mark.parametrize(
+    "value", ["-5", "0", "5e-324", "0.09", "2500", "nan", "inf", "true", "'25'", "[25]", "2020-02-02"]
+)
 def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
     path = changed(tmp_path, "\nresidential = 25\n", f"\nresidential = {value}\n")
     line = line_of(CAR_TEXT, "residential = 25")
-    expected = f"speeds.highway.residential is {value}; give a number above 0, at most 300"
+    expected = f"speeds.highway.residential is {value}; give a number from 0.1 to 300"
     assert refused(path) == f"profile {path}, line {line}: {expected}"
 
 
@@ -132,13 +160,14 @@ def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
     [
         # Numbers.
         ("\nresidential = 25", "\nresidential = {a = 2}", "speeds.highway.residential", "is a table; give a number"),
-        ("\nferry = 5", "\nferry = -1", "route_speeds.ferry", "is -1; give a number above 0"),
-        ("\nmovable = 5", "\nmovable = 0", "bridge_speeds.movable", "is 0; give a number above 0"),
-        ("\ndefault_speed = 10", "\ndefault_speed = 1e9", "default_speed", "is 1000000000.0; give a number above 0"),
-        ("\nmud = 10", "\nmud = -10", "caps.surface.mud", "is -10; give a number from 0 to 300"),
-        ("\nalley = 0.5", "\nalley = 0", "factors.service.alley", "is 0; give a number above 0, at most 2"),
+        ("\nferry = 5", "\nferry = -1", "route_speeds.ferry", "is -1; give a number from 0.1 to 300"),
+        ("\nmovable = 5", "\nmovable = 0", "bridge_speeds.movable", "is 0; give a number from 0.1 to 300"),
+        ("\ndefault_speed = 10", "\ndefault_speed = 1e9", "default_speed", "is 1000000000.0; give a number from 0.1"),
+        ("\nmud = 10", "\nmud = -10", "caps.surface.mud", "is -10; give 0, or a number from 0.1 to 300"),
+        ("\nmud = 10", "\nmud = 5e-324", "caps.surface.mud", "is 5e-324; give 0, or a number from 0.1 to 300"),
+        ("\nalley = 0.5", "\nalley = 0", "factors.service.alley", "is 0; give a number from 0.01 to 2"),
         ("\ndrive-thru = 0.5", '\n"drive thru" = 5', 'factors.service."drive thru"', "is 5; give a number"),
-        ("share = 0.8", "share = 80", "limits.share", "is 80; give a number above 0, at most 2"),
+        ("share = 0.8", "share = 80", "limits.share", "is 80; give a number from 0.01 to 2"),
         ("height = 2.0", "height = 200", "size.height", "is 200; give a number from 0 to 100"),
         ("weight = 2000", "weight = -1", "size.weight", "is -1; give a number from 0 to 1e+06"),
         ("\nlift_gate = 60", "\nlift_gate = -6", "barriers.seconds.lift_gate", "is -6; give a number from 0 to 864"),
@@ -175,6 +204,8 @@ def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
             "access.snap_prevention.service",
             "which neither access.open nor",
         ),
+        ('others = "open"', 'others = "closed"', "access.others", "is 'closed'; give one of absent, neutral, open"),
+        ('_opens = ["unknown"]', '_opens = ["no"]', "access.restricted_opens", "holds 'no', which access.restricted"),
         ("[access.snap_prevention]", "[access.snap_preventions]", "access.snap_preventions", "did you mean snap_p"),
         ("\nlift_gate = 60", "\nentrance = 60", "barriers.seconds.entrance", "is in the list of barriers, too"),
         ("[barriers]\n", "[barriers]\nblocked = []\n", "barriers", "needs one of open,"),

@@ -304,7 +304,7 @@ def test_the_script_where_little_is_installed(tmp_path: Path) -> None:
         (["road:8", "--limit", "nan"], "--limit is nan; give seconds"),
         (["road:8", "--queries", "q.csv"], "q.csv does not exist"),
         (["road:8", "--queries", "q.csv", "--seed", "2"], "leave --sources and --seed out"),
-        (["road:8", "--csv", "a", "--json", "a"], "it is a, which is needed for something else"),
+        (["road:8", "--csv", "a.csv", "--save-queries", "a.csv"], "it is a.csv, which is needed for something else"),
         (["road:8", "--json", "/nowhere/r.json"], "/nowhere is no folder"),
         (["--result", "r.json"], "cannot read r.json"),
         (["g", "--result", "r.json", "--sources", "3"], "leave GRAPH, --sources out"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests import formats
 from tests.graphs import grid
+from tests.streetmaps import street_map
 from vkssp import FormatError, Graph, QueryError, generate, read_graph
 from vkssp.cli import main
 from vkssp.formats import FORMATS
@@ -33,8 +35,9 @@ def written(folder: Path, name: str, text: str) -> str:
 
 def test_saved_graphs_by_any_name(tmp_path: Path) -> None:
     graph = grid(5)
+    graph.save(tmp_path / "saved")
     for name in ("g.graph", "g.mtx", "g.txt", "g"):
-        graph.save(tmp_path / name)
+        shutil.copy(tmp_path / "saved", tmp_path / name)
         assert np.array_equal(read_graph(tmp_path / name).weight, graph.weight)
         assert np.array_equal(read_graph(str(tmp_path / name), weights="random:1-3").weight, graph.weight)
 
@@ -120,6 +123,19 @@ def test_all_formats_are_tried_and_named(capsys: pytest.CaptureFixture[str]) -> 
         main(["info", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert all(format in text for format in FORMATS)
+
+
+def test_import_of_a_saved_graph_is_a_copy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    graph = street_map([(0, 0), (0, 9), (9, 9)], [(0, 1, 50), (1, 2, 50)])
+    graph.save(tmp_path / "g")
+    size = {"nodes": 3, "arcs": 4, "output": str(tmp_path / "copy.graph")}
+    assert as_json(capsys, "import", str(tmp_path / "g"), size["output"]) == size
+    assert (tmp_path / "copy.graph").read_bytes() == (tmp_path / "g").read_bytes()
+
+
+def test_import_follows_the_format_that_is_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = written(tmp_path, "a.osm", formats.dimacs(4, ARCS))
+    assert as_json(capsys, "import", path, str(tmp_path / "g"), "--format", "dimacs")["nodes"] == 4
 
 
 def test_import_of_an_expression(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_thread_may_use_several_clones_while_another_waits(device: Device) -> 
         with solver.holding():
             changing = threading.Thread(target=lambda: clone.set_weights(graph.weight + np.uint32(1)), daemon=True)
             changing.start()
-            while not solver._shared.gate._waiting:
+            while not solver.weights.lock.has_writers:
                 changing.join(0.01)
             with solver.clone() as third:
                 for each in (third, clone):

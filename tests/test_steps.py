@@ -235,6 +235,17 @@ def test_directions_are_those_of_the_point_ten_metres_away() -> None:
     assert found[0] == pytest.approx([90.0, math.degrees(math.atan2(-0.5, -0.5))], abs=0.1) and (found[1] == 0).all()
 
 
+def test_directions_by_a_pole_are_seen_from_each_end() -> None:
+    """Over the pole along the meridian of Greenwich; east, then straight on; a line that stays where it is."""
+    over = np.array([[89.999, 0.0], [89.9995, 180.0]])
+    east = np.array([[89.9999, 30.0], [89.9999, 31.0]])
+    found = directions(np.array([0, 2, 4, 6]), np.concatenate([over, east, east[[0, 0]]]))
+    assert np.cos(np.radians(found[0])) == pytest.approx([1, 1]), "to the pole from both ends"
+    assert found[1] == pytest.approx([89.5, -89.5], abs=0.01) and found[2].tolist() == [0, 0]
+    south = directions(np.array([0, 2]), over * [-1, 1])
+    assert np.cos(np.radians(south[0])) == pytest.approx([-1, -1])
+
+
 def test_words() -> None:
     assert instruction("turn", "sharp left", "X") == "Turn sharply left onto X"
     assert instruction("turn", "slight right", "") == "Turn slightly right"

@@ -9,10 +9,13 @@ import re
 import stat
 import subprocess
 import sys
+import tempfile
 import tracemalloc
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +23,11 @@ import pytest
 from hypothesis import given
 
 from tests.graphs import grid, random_graphs
-from vkssp import FormatError, Graph, GraphError, Streets
+from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets, room, storage
+from vkssp.bench.result import save_csv, save_result
+from vkssp.routing.geojson import write_features
+from vkssp.routing.isochrone import write_isochrones, write_isochrones_of_each
+from vkssp.routing.map import write_isochrone_map
 from vkssp.storage import atomic_folder, atomic_write, check_writable
 
 
@@ -170,6 +177,99 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["g"]
 
 
+def untouched() -> Iterator[Any]:
+    raise AssertionError("the features were asked for")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("write", "wrong", "known"),
+    [
+        (lambda path: grid(2).save(path), "g.osm.pbf", ".graph or .npz"),
+        (lambda path: write_features(path, untouched()), "r.gpx", ".geojson or .json"),
+        (lambda path: write_isochrones_of_each(path, untouched(), []), "r.shp", ".geojson or .json"),
+        (lambda path: write_isochrones(path, []), "r", ".geojson or .json"),
+        (lambda path: write_isochrone_map(path, grid(2), []), "r.geojson", ".html or .htm"),
+        (lambda path: save_result(path, {}), "r.csv", ".json"),
+        (lambda path: save_csv(path, {}), "r.json", ".csv"),
+    ],
+)
+def test_no_file_is_named_like_what_it_is_not(
+    tmp_path: Path, write: Callable[[str], None], wrong: str, known: str
+) -> None:
+    with pytest.raises(FormatError, match=f"{re.escape(wrong)}: what is written is .* must end in {re.escape(known)}$"):
+        write(str(tmp_path / wrong))
+    with pytest.raises(FormatError, match=r"the name of the file for .* is empty"):
+        write("")
+    assert os.listdir(tmp_path) == []
+
+
+def test_endings_in_any_case_and_names_of_open_files(tmp_path: Path) -> None:
+    write_features(tmp_path / "R.GeoJSON", [])
+    command = [sys.executable, "-c", "from vkssp.routing.geojson import *; write_features('/dev/stdout', [])"]
+    with (tmp_path / "redirected").open("wb") as stream:
+        subprocess.run(command, stdout=stream, check=True, cwd=Path(__file__).parent.parent)
+    assert (tmp_path / "redirected").read_bytes() == (tmp_path / "R.GeoJSON").read_bytes()
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_follows_the_umask_and_a_replaced_one_stays_as_private_as_it_was(tmp_path: Path, umask: int) -> None:
+    (tmp_path / "far").mkdir()
+    for name, mode in (("private", 0o600), ("shared", 0o664), ("far/g", 0o640)):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "g")
+    (tmp_path / "dangling").symlink_to(tmp_path / "far" / "new")
+    before = os.umask(umask)
+    try:
+        for name in ("private", "shared", "link", "dangling", "fresh"):
+            grid(3).save(tmp_path / name)
+    finally:
+        os.umask(before)
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("private", "shared", "far/g")}
+    assert modes == {"private": 0o600, "shared": 0o664, "far/g": 0o640}
+    for name in ("far/new", "fresh"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o666 & ~umask
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "dangling").is_symlink()
+    assert all(Graph.load(tmp_path / name).num_nodes == 9 for name in ("link", "dangling", "private"))
+
+
+def test_a_replaced_folder_stays_as_private_as_it_was(tmp_path: Path) -> None:
+    for _ in range(2):
+        with atomic_folder(tmp_path / "t.zarr", ("zarr.json",)) as folder:
+            (folder / "zarr.json").touch()
+        (tmp_path / "t.zarr").chmod(0o700)
+    with atomic_folder(tmp_path / "t.zarr", ("zarr.json",)):
+        pass
+    assert stat.S_IMODE((tmp_path / "t.zarr").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser gives files away")
+def test_owner_and_group_stay_where_that_is_permitted() -> None:
+    with tempfile.TemporaryDirectory() as name:  # others may enter it, unlike tmp_path
+        folder = Path(name)
+        folder.chmod(0o777)
+        for file, mode, owner in (("theirs", 0o640, 65534), ("open", 0o676, 0), ("protected", 0o644, 0)):
+            (folder / file).touch()
+            (folder / file).chmod(mode)
+            os.chown(folder / file, owner, owner)
+        grid(3).save(folder / "theirs")
+        found = (folder / "theirs").stat()
+        assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (65534, 65534, 0o640)
+        os.setegid(65534)
+        os.seteuid(65534)
+        try:
+            grid(3).save(folder / "open")
+            with pytest.raises(FormatError, match=r"cannot write .*protected: Permission denied"):
+                grid(3).save(folder / "protected")
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+        # Another group gets no more than what everybody had.
+        assert (folder / "open").stat().st_mode & 0o777 == 0o666
+        assert (folder / "protected").stat().st_size == 0 and len(os.listdir(folder)) == 3
+
+
 def test_saved_files_may_be_read_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     grid(3).save(tmp_path / "g")
@@ -217,6 +317,9 @@ def test_a_pipe_is_written_to_as_it_is(andorra_path: Path) -> None:
     assert found.dtype == np.uint32 and found[3] == 0
 
 
+HUGE_UNIT = b'{"format": "vkssp graph", "version": 1, "seconds_per_weight": 1%s}' % (b"0" * 400)
+
+
 def rewritten(path: Path, name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> None:
     """Replace a member of an archive, all with the right checksums."""
     with zipfile.ZipFile(path) as archive:
@@ -237,6 +340,31 @@ def npy(array: npt.ArrayLike, claim: str = "") -> bytes:
         header = text[10:128].replace(old[0], claim.encode()).rstrip()
         text = text[:10] + header + b" " * (117 - len(header)) + b"\n" + text[128:]
     return text
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_parts_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("weight.npy", npy(np.array([1, 1, 1], np.uint32)))
+    with pytest.raises(FormatError, match="two of its parts have the same name"):
+        Graph.load(path)
+
+
+def test_a_graph_that_there_is_no_memory_for_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "g"
+    with_streets().save(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "read_npy", lambda *_: bytearray(2**60))
+        with pytest.raises(MemoryError):
+            Graph.load(path)
+    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(room, "free_bytes", lambda: 100)
+    with pytest.raises(MemoryShortageError, match=r"g: a graph of 0\.0 GiB"):
+        Graph.load(path)
 
 
 @pytest.mark.parametrize("claim", ["(1152921504606846976,)", "(4294967296,)", "(2,)", "(-1,)", "(3, 3)"])
@@ -282,9 +410,10 @@ def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
         ("header", npy(np.frombuffer(b"[" * 10**5, np.uint8)), "damaged"),
         ("header", npy(np.frombuffer(b"[1]", np.uint8)), "not a graph saved by vkssp"),
         ("head", b"no array", "damaged"),
-        ("head", npy(np.array(["1", "2", "3"])), "head has dtype <U1"),
+        ("head", npy(np.array(["1", "2", "3"])), "head.npy is no array of numbers"),
         ("streets_length", npy(np.array([1, 2, 3])), "streets.length has dtype int64; give float32"),
-        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), "streets.length must be finite"),
+        ("streets_length", npy(np.array([1, np.nan, 3], np.float32)), r"streets\.length\[1\] is nan; give metres"),
+        ("streets_length", npy(np.array([1, 3e38, 3], np.float32)), r"streets\.length\[1\] is 3e\+38; give metres"),
         ("streets_polyline", npy(np.array([0, 0, 1], ">u4")), "streets.polyline has dtype >u4; give uint32"),
         ("streets_backward", npy(np.array([0, 7, 0], np.uint8).view(np.bool_)), "neither true nor false"),
         (
@@ -300,6 +429,13 @@ def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
         ("streets_names", npy(np.frombuffer(b"a\0b\0", np.uint8)), "streets.names begins with a name"),
         ("streets_names", npy(np.frombuffer(b"", np.uint8)), "streets.name holds an index outside"),
         ("lat", npy(np.array([0, 91.0, 0])), "lat.1. is 91.0"),
+        ("lat", npy(np.array([0, 1j, 0])), "lat.npy is no array of numbers"),
+        # What bytes() would make 8 GiB of.
+        ("header", npy(np.array(2**33)), "header has dtype int64 and 0 dimensions"),
+        ("streets_names", npy(np.array(2**33)), "streets.names has dtype int64 and 0 dimensions"),
+        ("head", npy(np.array([], "V0")), "head.npy is no array of numbers"),
+        ("head", npy(np.array([1, 0, 2], np.uint32))[:-4], "claims to have the shape"),
+        ("header", npy(np.frombuffer(HUGE_UNIT, np.uint8)), "damaged .*int too large to convert to float"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -317,7 +453,7 @@ def test_turns_that_take_longer_than_their_arcs_are_refused() -> None:
     streets = dataclasses.replace(graph.streets, turn=np.array([10, 11, 0], np.uint32))
     with pytest.raises(GraphError, match=r"streets.turn\[1\] is 11, more than the arc's weight, 10"):
         Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
-    for seconds in (-1.0, np.nan, np.inf):
+    for seconds in (-1.0, np.nan, np.inf, 5e-324, 1e308):
         with pytest.raises(GraphError, match="seconds_per_weight"):
             dataclasses.replace(graph.streets, seconds_per_weight=seconds).check(3)
 

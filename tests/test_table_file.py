@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -213,8 +214,45 @@ def test_ends_in_arrays(tmp_path: Path) -> None:
     assert read_ends(path).places == [(1.5, 2.0)]
     for wrong in (np.zeros(3), np.zeros((2, 3)), np.array(["a"]), np.zeros(0, np.int64)):
         np.save(path, wrong)
-        with pytest.raises(FormatError, match=r"neither integers|has no places"):
+        with pytest.raises(FormatError, match=r"neither integers|has no places|is no NumPy array"):
             read_ends(path)
+
+
+def array_file(header: str, data: bytes = b"", version: int = 1) -> bytes:
+    """Return a .npy file of some header."""
+    length = len(header).to_bytes(2 if version == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header.encode() + data
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (array_file("{'descr': '<i8', 'fortran_order': False, 'shape': (1125899906842624,), }"), "in 0 bytes"),
+        (array_file("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -2), }", bytes(16)), "no array of numbers"),
+        (array_file("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", bytes(8)), "no array of numbers"),
+        (array_file("{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 9000, b""), "no array of numbers"),
+        (array_file(" " * 70_000, b"", 2), "does not begin like a NumPy array"),
+        (array_file("{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }", b"\xff" * 8), "1844.*no node id"),
+    ],
+    ids=["size", "sign", "object", "nesting", "length", "node"],
+)
+def test_arrays_of_ends_that_are_none_are_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "places.npy"
+    path.write_bytes(content)
+    tracemalloc.start()
+    with pytest.raises(FormatError, match=rf"places\.npy.*{message}"):
+        read_ends(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_arrays_of_ends_of_other_programs(tmp_path: Path) -> None:
+    path = tmp_path / "places.npy"
+    header = "{'shape': (1L, 2L), 'fortran_order': False, 'descr': '<f8'}"
+    path.write_bytes(array_file(header, np.array([1.5, 2.0]).tobytes(), 2))
+    assert read_ends(path).places == [(1.5, 2.0)]
+    np.save(path, np.asfortranarray([[1, 2], [3, 4], [5, 6]]))
+    assert read_ends(path).places == [(1, 2), (3, 4), (5, 6)]
 
 
 @pytest.mark.parametrize(

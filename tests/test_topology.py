@@ -273,7 +273,7 @@ def test_whoever_lets_go_never_waits(device: Device) -> None:
     graph = prepare(grid(5))
     shared = topologies(device)
     there = shared.hold(graph.hierarchy, graph, -7)  # type: ignore[arg-type]
-    with shared._lock:
+    with shared._lock.held():
         thread = threading.Thread(target=shared.let_go, args=(-7,), daemon=True)
         thread.start()
         thread.join(60)

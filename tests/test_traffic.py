@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -76,10 +77,13 @@ def test_queries_follow_speeds(device: Device, graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("speeds", "message"),
     [
-        ({7: 0.0}, "on way 7 is 0 km/h; give a number above 0"),
-        ({7: -1.0}, "above 0"),
-        ({7: float("nan")}, "above 0"),
-        ({7: float("inf")}, "above 0"),
+        ({7: 0.0}, "on way 7 is 0 km/h; give a number from 0.01 to 1000"),
+        ({7: -1.0}, "on way 7 is -1 km/h; give a number from"),
+        ({7: float("nan")}, "on way 7 is nan km/h; give a number from"),
+        ({7: float("inf")}, "on way 7 is inf km/h; give a number from"),
+        ({7: 5e-324}, "on way 7 is 4.94066e-324 km/h; give a number from"),
+        ({5: 30.0, 7: 1e-9}, "on way 7 is 1e-09 km/h; give a number from"),
+        ({7: 1e300}, "on way 7 is 1e\\+300 km/h; give a number from"),
         ({7: 5.0}, "none of the 1 ways, such as 7"),
         ({7.5: 5.0}, "give a mapping"),
         ([7], "give a mapping"),
@@ -95,8 +99,10 @@ def test_what_is_no_speed(graph: Graph, speeds: dict[int, float], message: str) 
 def test_a_speed_too_low_and_a_graph_without_ways(graph: Graph) -> None:
     assert graph.streets is not None
     way = int(graph.streets.way[int(np.argmax(graph.streets.length))])
+    fine = dataclasses.replace(graph.streets, seconds_per_weight=1e-6)
+    slow = Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=fine)
     with pytest.raises(QueryError, match=f"way {way} takes longer than 32 bits hold"):
-        speed_weights(graph, {way: 1e-9})
+        speed_weights(slow, {way: 0.01})
     with pytest.raises(QueryError, match="no OSM ways"):
         speed_weights(grid(3), {way: 30.0})
     assert len(speed_weights(graph, {})[0]) == 0
@@ -129,7 +135,8 @@ def test_files(graph: Graph, tmp_path: Path) -> None:
         ("arc,weight\n1,1e300\n", GraphError, "the largest of weights"),
         ("arc,weight\n99999999999999999999999,1\n", FormatError, "64 bits"),
         ("way,speed_kmh\n1.5,2\n", FormatError, "line 2: '1.5,2' is not a way and a speed"),
-        ("way,speed_kmh\n5,0\n", QueryError, "above 0"),
+        ("way,speed_kmh\n5,0\n", QueryError, "is 0 km/h; give a number from"),
+        ("way,speed_kmh\n5,5e-324\n", QueryError, "on way 5 is 4.94066e-324 km/h; give"),
         ("way,speed_kmh\n9,1\n5,30\n8,1\n5,20\n", QueryError, "way 5 has the speeds 30 and 20 km/h; give one"),
     ],
 )

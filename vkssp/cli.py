@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
+from vkssp.terminal import print_error, print_json, print_lines, printable
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -20,7 +20,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like all others."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+        self.exit(2, printable(f"{self.prog}: {message}; see '{self.prog} --help'") + "\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,7 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         result, lines = COMMANDS[args.command].run(args)
-        _print(json.dumps(result, allow_nan=False) if args.json else "\n".join(lines))
+        if args.json:
+            print_json(result)
+        else:
+            print_lines(lines)
         return 0
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
@@ -60,18 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = "there is not enough memory for this graph; use a smaller one, or a machine with more"
     except KeyboardInterrupt:
         return 130
-    print(f"vkssp: {message}", file=sys.stderr)
+    print_error(f"vkssp: {message}")
     return 2
-
-
-def _print(text: str) -> None:
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stdout = None
-    except UnicodeEncodeError:  # a terminal that does not know the letters of a street name
-        encoding: Any = sys.stdout.encoding
-        print(text.encode(encoding, "replace").decode(encoding), flush=True)
 
 
 if __name__ == "__main__":

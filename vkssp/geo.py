@@ -1,4 +1,4 @@
-"""Distances on the Earth's surface."""
+"""Distances on the Earth's surface, and planes that touch it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy.typing as npt
 #: The Earth's mean radius in metres (IUGG).
 EARTH_RADIUS = 6371008.8
 METRES_PER_DEGREE = float(np.pi / 180 * EARTH_RADIUS)
+#: A line with a point beyond this latitude, north or south, is straight on the plane of that pole, others in degrees.
+POLAR_LATITUDE = 85.0
 #: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
 _LOOK_AHEAD_M = 10.0
 
@@ -20,6 +22,156 @@ def haversine(lat0: npt.ArrayLike, lon0: npt.ArrayLike, lat1: npt.ArrayLike, lon
     half = np.sin((phi1 - phi0) / 2) ** 2
     half = half + np.cos(phi0) * np.cos(phi1) * np.sin(np.radians(np.subtract(lon1, lon0)) / 2) ** 2
     return 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
+
+
+def polar_plane(points: npt.NDArray[np.float64], pole: int | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return points on a plane that touches the Earth at a pole.
+
+    Directions from the pole and distances from it are kept (the azimuthal equidistant projection).
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        Latitude and longitude in degrees, shape (..., 2).
+    pole : int or numpy.ndarray
+        1 for the North Pole, -1 for the South Pole; broadcasts with the points.
+
+    Returns
+    -------
+    numpy.ndarray
+        Metres from the pole towards the longitudes 0 and 90, shape (..., 2).
+    """
+    away, angle = (90.0 - pole * points[..., 0]) * METRES_PER_DEGREE, np.radians(points[..., 1])
+    return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=-1)
+
+
+def from_polar_plane(flat: npt.NDArray[np.float64], pole: int | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return latitude and longitude, from -180 to 180 degrees, of points that `polar_plane` returned."""
+    lat = pole * (90.0 - np.hypot(flat[..., 0], flat[..., 1]) / METRES_PER_DEGREE)
+    return np.stack([lat, np.degrees(np.arctan2(flat[..., 1], flat[..., 0]))], axis=-1)
+
+
+def plane_at(points: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return points on planes that touch the Earth at places, exact enough within some 20 km.
+
+    Parameters
+    ----------
+    points, places : numpy.ndarray
+        Latitude and longitude in degrees, shape (k, 2) each. Unless a place is near a pole, the longitudes of the two
+        are taken as they are: 180 and -180 degrees are far from each other.
+
+    Returns
+    -------
+    numpy.ndarray
+        Metres to the north and to the east of the place, shape (k, 2).
+    """
+    width = np.cos(np.radians(places[:, 0]))
+    flat: npt.NDArray[np.float64] = (points - places) * METRES_PER_DEGREE
+    flat[:, 1] *= width
+    near = np.flatnonzero(np.abs(places[:, 0]) > POLAR_LATITUDE)
+    if len(near):
+        pole = np.sign(places[near, 0])
+        offset = polar_plane(points[near], pole) - polar_plane(places[near], pole)
+        flat[near] = _north_and_east(offset, places[near, 1], pole)
+    return flat
+
+
+def _north_and_east(
+    offset: npt.NDArray[np.float64], lon: npt.NDArray[np.float64], pole: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return vectors on the plane of a pole as metres to the north and to the east, seen from a longitude."""
+    cos, sin = np.cos(np.radians(lon)), np.sin(np.radians(lon))
+    north = -pole * (offset[:, 0] * cos + offset[:, 1] * sin) + 0.0  # not -0.0, whose direction is another
+    return np.stack([north, offset[:, 1] * cos - offset[:, 0] * sin], axis=1)
+
+
+def between(
+    start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], share: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return points on straight lines, see `POLAR_LATITUDE`.
+
+    Parameters
+    ----------
+    start, end : numpy.ndarray
+        Latitude and longitude of the ends in degrees, shape (k, 2) each.
+    share : numpy.ndarray
+        How much of each line is before the point, shape (k,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Latitude and longitude in degrees, shape (k, 2); longitudes differ from that of the start by 180 at most.
+    """
+    points: npt.NDArray[np.float64] = start + share[:, None] * (end - start)
+    lat = np.where(np.abs(start[:, 0]) >= np.abs(end[:, 0]), start[:, 0], end[:, 0])
+    near = np.flatnonzero((np.abs(lat) > POLAR_LATITUDE) & (share > 0.0) & (share < 1.0))
+    if len(near):
+        pole = np.sign(lat[near])
+        ends = polar_plane(start[near], pole), polar_plane(end[near], pole)
+        points[near] = from_polar_plane(ends[0] + share[near, None] * (ends[1] - ends[0]), pole)
+        points[near, 1] = turned(points[near, 1], start[near, 1])
+    return points
+
+
+def part_before_nearest(start: npt.NDArray[np.float64], step: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return how much of each straight line on a plane is before its point nearest to the origin.
+
+    Parameters
+    ----------
+    start, step : numpy.ndarray
+        Where the lines begin, and from there to their ends, shape (k, 2) each.
+    """
+    squared = (step**2).sum(axis=1)
+    part: npt.NDArray[np.float64] = -(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0)
+    return part.clip(0.0, 1.0)
+
+
+def turned(lon: npt.ArrayLike, centre: npt.ArrayLike) -> Any:
+    """Return longitudes plus the full turns that bring them within 180 degrees of others; the arguments broadcast."""
+    return np.add(lon, 360.0 * np.rint(np.subtract(centre, lon) / 360.0))
+
+
+def unwrapped(first: npt.NDArray[Any], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the longitudes of lines that go on beyond the 180th meridian, instead of round the Earth.
+
+    Parameters
+    ----------
+    first : numpy.ndarray
+        Offset of each line's first point, shape (num_lines + 1,).
+    lon : numpy.ndarray
+        Longitudes of the points in degrees, shape (num_points,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Longitudes of which no two that follow each other on a line differ by more than 180 degrees; those of first
+        points are as they were.
+    """
+    leap = np.diff(lon, prepend=lon[:1])
+    leap[first[:-1]] = 0.0
+    turns = -np.rint(leap / 360.0)
+    if not turns.any():
+        return lon
+    total = np.cumsum(turns)
+    line = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    found: npt.NDArray[np.float64] = lon + 360.0 * (total - total[first[:-1]][line])
+    return found
+
+
+def longitude_reach(lat: float, metres: float) -> float:
+    """Return how many degrees of longitude a circle around a place reaches to either side, 180 where it holds a pole.
+
+    Parameters
+    ----------
+    lat : float
+        Latitude of the place in degrees.
+    metres : float
+        Radius of the circle.
+    """
+    angle = metres / EARTH_RADIUS
+    if abs(np.radians(lat)) + angle >= np.pi / 2:
+        return 180.0
+    return float(np.degrees(np.arcsin(np.sin(angle) / np.cos(np.radians(lat)))))
 
 
 def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -40,9 +192,12 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
     """
     first = first.astype(np.int64)
     line = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    width = np.maximum(np.cos(np.radians(points[first[:-1], 0])), 1e-3)[line]
+    pole = np.sign(points[first[:-1], 0])
+    polar = np.abs(points[first[:-1], 0]) > POLAR_LATITUDE
+    width = np.cos(np.radians(points[first[:-1], 0]))[line]
     east = (points[:, 1] - points[first[:-1], 1][line] + 180.0) % 360.0 - 180.0
     flat = np.stack([east * width, points[:, 0]], axis=1) * METRES_PER_DEGREE
+    flat[polar[line]] = polar_plane(points[polar[line]], pole[line[polar[line]]])
     step = np.hypot(*np.diff(flat, axis=0).T)
     step[first[1:-1] - 1] = 0.0  # from one line to the next
     passed = np.concatenate([[0.0], np.cumsum(step)])
@@ -60,4 +215,6 @@ def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.
 
     at_start = point_at(begin + reach) - flat[first[:-1]]
     at_end = point_at(end - reach) - flat[first[1:] - 1]
+    for offset, ends in ((at_start, points[first[:-1]]), (at_end, points[first[1:] - 1])):
+        offset[polar] = _north_and_east(offset[polar], ends[polar, 1], pole[polar])[:, ::-1]
     return np.stack([np.degrees(np.arctan2(d[:, 0], d[:, 1])) for d in (at_start, at_end)], axis=1)

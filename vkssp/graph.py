@@ -371,10 +371,15 @@ class Graph:
 
         The file appears only when it is complete.
 
+        Parameters
+        ----------
+        path : str or Path
+            The file, a name that ends in .graph or .npz, or has no ending.
+
         Raises
         ------
         FormatError
-            If the file cannot be written.
+            If the file cannot be written, or its name has another ending.
         QueryError
             If `path` is none.
         """

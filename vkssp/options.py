@@ -8,10 +8,18 @@ from typing import Any
 _NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordinates")
 
 
+def file_name(text: str) -> str:
+    """Return the name of a file; refuse an empty one, which a shell makes of a variable that is not set."""
+    if not text:
+        raise argparse.ArgumentTypeError("the file name is empty; give one")
+    return text
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that `read_graph` takes as arguments."""
     parser.add_argument(
         "--profile",
+        type=file_name,
         default="car",
         help="who travels, in an extract: car, bike, foot, or a .toml file of your own (default: car)",
     )
@@ -34,7 +42,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     way.add_argument("--directed", action="store_true", default=None, help="each line is an arc, one way")
     way.add_argument("--undirected", dest="directed", action="store_false", help="each line is an edge, both ways")
     others.add_argument(
-        "--coordinates", default=True, metavar="FILE", help="where the nodes are (default: FILE beside the graph)"
+        "--coordinates",
+        type=file_name,
+        default=True,
+        metavar="FILE",
+        help="where the nodes are (default: FILE beside the graph)",
     )
 
 

@@ -72,6 +72,10 @@ class Order:
         return bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
 
 
+# Points in a smaller square count as one: a divisor of fewer bits than a number has would overflow.
+_LEAST_SIDE = 1e-290
+
+
 def spread_bits(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Move bit i of each 32-bit value to bit 2i."""
     for shift, mask in (
@@ -115,7 +119,7 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
     # A degree of longitude is shorter than one of latitude; without this, cells far north would be thin strips.
     width = np.cos(np.radians(np.clip((lat.min() + lat.max()) / 2, -89.0, 89.0)))
     x, y = (lon - lon.min()) * width, lat - lat.min()
-    side = max(float(x.max()), float(y.max())) or 1.0
-    scale = (2**32 - 1) / side
+    side = max(float(x.max()), float(y.max()))
+    scale = (2**32 - 1) / side if side > _LEAST_SIDE else 0.0
     key = spread_bits((x * scale).astype(np.uint64)) | (spread_bits((y * scale).astype(np.uint64)) << np.uint64(1))
     return Order.from_nodes(np.argsort(key, kind="stable"))

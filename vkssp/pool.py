@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from vkssp import room
@@ -26,13 +24,14 @@ from vkssp.solver import Solver
 from vkssp.solvers.base import AUTO, Terminal
 from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.dealing import Dealing, Hand
-from vkssp.solvers.gate import Gate
 from vkssp.solvers.groups import Groups, checked_groups
 from vkssp.solvers.nearest import NearestSources
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.shared import prepared_for
+from vkssp.solvers.row_maker import RowBlock
+from vkssp.solvers.shared import SharedWeights, WeightsChange, prepared_for
 from vkssp.solvers.tables import Tables
 from vkssp.solvers.terminals import checked_columns
+from vkssp.terminal import printable
 from vkssp.traffic import changed_weights
 
 # Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
@@ -48,7 +47,17 @@ _Answer = TypeVar("_Answer")
 class _Member:
     solver: Solver
     device: Device
-    busy: int = 0  # how many are using it
+    users: set[object] = field(default_factory=set)
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Count as a user of the device."""
+        user = object()
+        try:
+            self.users.add(user)
+            yield
+        finally:
+            self.users.discard(user)
 
     def __str__(self) -> str:
         return f"{self.device.info.name} (device {self.device.info.index})"
@@ -119,16 +128,16 @@ class SolverPool(Resource, Tables):
                 raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
             waiting_bytes = int(most)
         selected, are_meant = chosen(devices)
-        self._lock, self._gate = threading.Lock(), Gate()
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
-        self._lost: list[_Member] = []
+        self._lost: dict[_Member, object] = {}  # by claims, the first of which tells of the loss
         self._dealings: weakref.WeakSet[Dealing] = weakref.WeakSet()
         super().__init__()
         try:
             # Kept are a reduction and the like: what is made for one device serves all.
             wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
             prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
+            self._weights = SharedWeights(prepared)
             trouble: DeviceError | None = None
             for device in selected:
                 try:
@@ -137,9 +146,9 @@ class SolverPool(Resource, Tables):
                     if are_meant:
                         raise
                     trouble = error
-                    _log.warning("device %s is left out: %s", device, error)
+                    _log.warning("device %s is left out: %s", printable(device), printable(error))
                     continue
-                solver._shared.gate = self._gate
+                solver.share_weights(self._weights)
                 assert isinstance(solver.device, Device)
                 self._members.append(_Member(solver, solver.device))
             if trouble is not None and not self._members:
@@ -147,12 +156,11 @@ class SolverPool(Resource, Tables):
         except BaseException:
             self.close()
             raise
-        self._prepared = prepared
 
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self._prepared.graph
+        return self._weights.prepared.graph
 
     @property
     def devices(self) -> list[Device]:
@@ -178,11 +186,11 @@ class SolverPool(Resource, Tables):
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are for several questions; may be nested."""
         self._check_open()  # of what a fork has inherited, locks may be held for ever
-        with self._gate.searching():
+        with self._weights.lock.reading():
             self._left()
             yield
 
-    def rows(
+    def row_blocks(
         self,
         graph: Graph,
         seeds: Groups | Sequence[Sequence[Terminal]],
@@ -190,15 +198,17 @@ class SolverPool(Resource, Tables):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
-    ) -> Iterator[Uint32s]:
-        """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Session.rows`."""
+    ) -> Generator[RowBlock, None, None]:
+        """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Tables`."""
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
-            groups = checked_groups(self._prepared, seeds)
+            groups = checked_groups(self._weights.prepared, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)
 
-    def _blocks(self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int) -> Iterator[Uint32s]:
+    def _blocks(
+        self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int
+    ) -> Generator[RowBlock, None, None]:
         wanted = graph.num_nodes if whole else len(nodes)
 
         def hand(member: _Member) -> Hand:
@@ -206,8 +216,8 @@ class SolverPool(Resource, Tables):
                 at_once = member.solver.rows_at_once(len(seeds), wanted)
                 maker = member.solver.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
 
-            def make(first: int, end: int) -> Generator[Uint32s, None, None]:
-                with self._using(member):
+            def make(first: int, end: int) -> Generator[RowBlock, None, None]:
+                with member.used():
                     yield from maker.rows(seeds.between(first, end))
 
             batch = at_once if at_once > 1 else _FEW_ROWS
@@ -222,12 +232,12 @@ class SolverPool(Resource, Tables):
     @contextmanager
     def _waiting(self) -> Iterator[None]:
         self._check_open()
-        with self._gate.helped():
+        with self._weights.lock.helped():
             yield
 
-    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some nodes to every node; see `Solver.distances_from`."""
-        return self._ask(lambda solver: solver.distances_from(seeds))
+        return self._ask(lambda solver: solver.distances_from(seeds, limit=limit))
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, 2**32 - 1 where there is no path; see `Solver.distance`."""
@@ -267,92 +277,70 @@ class SolverPool(Resource, Tables):
         """
         self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
-    def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
+    def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `Session.change_weights`."""
         self._check_open()
-        with self._gate.changing(), ExitStack() as undo:
-            members, old = self._left(), self._prepared
-            undo.callback(setattr, self, "_prepared", old)
-            graph, changed = change(old.graph)
-            prepared = old.reweighted(graph, changed)
-            for member in members:
-                undo.callback(member.solver._shared.take_back, old)
+        weights = self._weights
+        with weights.lock.writing():
+            prepared, changed = weights.changed(change)
+            for member in self._left():
                 try:
-                    member.solver._shared.put(prepared, changed)
+                    member.solver.copy_weights(prepared, changed)
                 except DeviceError as error:
                     if not self._is_lost(member, error):
                         raise
             self._left()
-            self._prepared = prepared
-            undo.pop_all()
+            weights.prepared = prepared
 
     def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
         """Ask the device that has the least to do, and another one if that is lost."""
         while True:
-            self._check_open()
-            with self._lock:
-                self._check_left()
-                member = min(self._members, key=lambda one: one.busy)
-                member.busy += 1
+            member = min(self._left(), key=lambda one: len(one.users))
             try:
-                return question(member.solver)
+                with member.used():
+                    return question(member.solver)
             except DeviceError as error:
                 if not self._is_lost(member, error):
                     raise
-            finally:
-                with self._lock:
-                    member.busy -= 1
-
-    @contextmanager
-    def _using(self, member: _Member) -> Iterator[None]:
-        with self._lock:
-            member.busy += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                member.busy -= 1
 
     def _is_lost(self, member: _Member, error: DeviceError) -> bool:
         """Return whether an error means that a device has left the pool, which it has then."""
-        with self._lock:
-            if member in self._lost:
-                return True  # whatever comes from it now
-            if not error.is_lost:
-                return False
-            # It is closed with the pool: others may be using it, and would take that for an error of theirs.
-            self._members.remove(member)
-            self._lost.append(member)
-            left = len(self._members)
-        _log.warning("%s is lost, and left out from now on: %s; devices left: %d", member, error, left)
+        if member in self._lost:
+            return True  # whatever comes from it now
+        if not error.is_lost:
+            return False
+        # It is closed with the pool: others may be using it, and would take that for an error of theirs.
+        claim = object()
+        if self._lost.setdefault(member, claim) is claim:
+            left, told = len(self._members) - len(self._lost), (printable(member), printable(error))
+            _log.warning("%s is lost, and left out from now on: %s; devices left: %d", *told, left)
         return True
 
     def _left(self) -> list[_Member]:
         self._check_open()
-        with self._lock:
-            self._check_left()
-            return list(self._members)
-
-    def _check_left(self) -> None:
-        self._check_open()
-        if not self._members:
+        left = [member for member in self._members if member not in self._lost]
+        if not left:
             error = DeviceError(f"all devices of this pool are lost: {', '.join(map(str, self._lost))}; make another")
             error.is_lost = True
             raise error
+        return left
 
     def _check_open(self) -> None:
         if self.closed:
             raise QueryError("this pool has been closed; make another")
-        for member in list(self._members):
-            _ = member.device.handle  # an error if it has been closed, or belongs to another process
+        for member in self._members:
+            if member not in self._lost:
+                _ = member.device.handle  # an error if it has been closed, or belongs to another process
 
     def _release(self) -> None:
-        for dealing in list(self._dealings):
-            dealing.stop()
-        for member in self._lost:
-            with suppress(DeviceError):
-                member.solver.close()
-        for member in self._members:
+        with ExitStack() as stack:  # all of it, also where something fails
+            for member in self._members:
+                stack.callback(self._close, member)
+            for dealing in self._dealings:
+                stack.callback(dealing.stop)
+
+    def _close(self, member: _Member) -> None:
+        with suppress(*[DeviceError] * (member in self._lost)):
             member.solver.close()
 
 

@@ -35,7 +35,7 @@ def read_graph(
         What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``; by default what
         the profile says.
     progress : bool
-        Whether to show a progress bar on the terminal while an extract is read.
+        Whether to show a progress bar on stderr while an extract is read, or once another file takes over a second.
     format : str, optional
         One of `vkssp.formats.FORMATS`, where the content of a file would be taken for another.
     weights : str
@@ -76,7 +76,15 @@ def read_graph(
             return read_extract(source, profile=profile, progress=progress, turns=turns)
         if is_saved(source):
             return Graph.load(source)
-    found = read_file(source, format=format, weights=weights, directed=directed, scale=scale, coordinates=coordinates)
+    found = read_file(
+        source,
+        format=format,
+        weights=weights,
+        directed=directed,
+        scale=scale,
+        coordinates=coordinates,
+        progress=progress,
+    )
     return found.graph
 
 

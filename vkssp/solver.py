@@ -14,14 +14,14 @@ from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.route import Route, along, duration
-from vkssp.solvers.base import AUTO, COUNTING, Outcome, Terminal
+from vkssp.solvers.base import AUTO, COUNTING, Outcome, Terminal, Walker
 from vkssp.solvers.choice import DEFAULT_ALGORITHM, checked, runs_on
 from vkssp.solvers.nearest import Nearest
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.row_maker import OVERFLOW
 from vkssp.solvers.shared import Timings, share
 from vkssp.solvers.tables import Tables
-from vkssp.solvers.terminals import pairs_of, terminals
+from vkssp.solvers.terminals import checked_limit, pairs_of, terminals
 from vkssp.traffic import changed_weights
 
 
@@ -119,7 +119,7 @@ class Solver(Nearest, Tables):
         solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
         return solver
 
-    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some nodes to every node.
 
         Parameters
@@ -127,6 +127,8 @@ class Solver(Nearest, Tables):
         seeds : sequence of (int, int)
             Nodes, each with the weight between it and the place that is meant; it counts. Any number of them;
             `nearest_sources` also tells which one is the best.
+        limit : int, optional
+            A distance beyond which nodes count as unreachable.
 
         Returns
         -------
@@ -136,17 +138,20 @@ class Solver(Nearest, Tables):
         Raises
         ------
         QueryError
-            If there is no such node, or no seed.
+            If there is no such node, or no seed, or the limit is no distance.
         DistanceOverflowError
-            If a shortest distance does not fit into 32 bits.
+            If a shortest distance does not fit into 32 bits, and there is no limit.
         """
+        most = checked_limit(limit)
         with self.holding():
             prepared = self._prepared
             outcome = self._run(terminals(prepared, seeds, "source", None), [])
             began = time.perf_counter()
             found = self._algorithm().read()
             self._download_s = time.perf_counter() - began
-        if outcome.overflow and prepared.beyond(found).any():
+        if limit is not None:
+            found[found > most] = UNREACHABLE
+        elif outcome.overflow and prepared.beyond(found).any():
             raise DistanceOverflowError(OVERFLOW)
         return found if prepared.is_identity else found[prepared.node]
 
@@ -285,9 +290,13 @@ class Solver(Nearest, Tables):
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
         with self.holding():
-            algorithm = self._algorithm()
-            if self._walker is None:
-                self._walker = algorithm.walker()
+            self._walker()
+
+    def _walker(self) -> Walker:
+        work = self._work()
+        if work.walker is None:
+            work.walker = work.algorithm.walker()
+        return work.walker
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -318,10 +327,9 @@ class Solver(Nearest, Tables):
             best = self._best(here_seeds, here_targets)
             if best == UNREACHABLE:
                 return None
-            self.prepare_routes()
-            assert self._walker is not None
+            walker = self._walker()
             try:
-                seed, target, arcs = self._walker.walk(len(seeds), len(targets))
+                seed, target, arcs = walker.walk(len(seeds), len(targets))
             except BaseException:
                 self._discard()
                 raise

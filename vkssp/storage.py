@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import shutil
+import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +22,8 @@ from vkssp.checks import path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
+from vkssp.npy_file import read_npy
+from vkssp.room import require
 from vkssp.rows import own
 from vkssp.streets import Streets
 
@@ -36,7 +38,27 @@ _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
 #: Arrays in folders, and the files by which one knows them.
 ZARR, ZARR_MARKS = ".zarr", ("zarr.json", ".zgroup", ".zarray")
+#: Endings of the names of files, by what is written there; a saved graph may have a name without one.
+ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "a saved graph": (".graph", ".npz", ""),
+    "a NumPy array": (".npy",),
+    "CSV": (".csv",),
+    "GeoJSON": (".geojson", ".json"),
+    "HTML": (".html", ".htm"),
+    "JSON": (".json",),
+}
+# Folders of names for open files and devices, which have no endings.
+_DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
 _OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
+#: Names of all arrays that a saved graph may have.
+_NAMES = frozenset(
+    (
+        *_CORE,
+        *_COORDINATES,
+        *(f"streets_{name}" for name in (*Streets.PER_ARC, *Streets.SHARED, *_OPTIONAL, "names")),
+        *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
+    )
+)
 
 
 class _Written(io.RawIOBase):
@@ -59,11 +81,13 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
 
     A link keeps pointing to where it does; what is no file, such as /dev/stdout or a pipe, is written to as it is.
+    A file that replaces another keeps its mode and, where the system permits, its owner and group; a new one follows
+    the umask.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or one of that name is write-protected.
     """
     target = Path(os.path.realpath(path_of(path)))
     temporary = None
@@ -74,15 +98,13 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 through: Any = _Written(stream) if "b" in mode else stream
                 yield through
             return
+        before = _state(target)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, mode, encoding=encoding) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner may read; give what open() would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        _inherit(temporary, before)
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
@@ -90,6 +112,38 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def _state(target: Path) -> os.stat_result | None:
+    """Return owner, group and mode of a file that is to be replaced, None where there is none.
+
+    A file that is write-protected raises `OSError`, as it does where it is opened: renaming would not ask.
+    """
+    try:
+        handle = os.open(target, os.O_WRONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def _inherit(path: str | Path, before: os.stat_result | None) -> None:
+    """Give a replacement the owner, group and mode of the original; a new file gets the mode that the umask leaves."""
+    if before is None:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(path, 0o666 & ~mask)
+        return
+    mode = stat.S_IMODE(before.st_mode)
+    if hasattr(os, "chown"):
+        for owner, group in ((before.st_uid, -1), (-1, before.st_gid)):
+            with suppress(OSError):  # only the superuser gives files away
+                os.chown(path, owner, group)
+        if os.stat(path).st_gid != before.st_gid:  # what one group could do says nothing of another
+            mode &= ~0o070 | (mode & 0o007) << 3
+    os.chmod(path, mode)
 
 
 def _unwritable(path: str | Path, error: OSError) -> FormatError:
@@ -124,6 +178,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
         yield new
         # No folder takes the place of one that holds something. That one waits aside, and returns if anything fails.
         if target.exists():
+            _inherit(new, os.stat(target))
             os.replace(target, old)
         os.replace(new, target)
     except OSError as error:
@@ -149,12 +204,48 @@ def _is_special(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def check_writable(path: str | Path, *others: str | Path | None) -> None:
-    """Raise `FormatError` if a file cannot be made at a path, before hours of work are spent on what goes there.
+def check_ending(path: str | Path, content: str) -> None:
+    """Check that the name of a file says what is written there.
 
-    Nor may it be one of some other files, which are read, or written too.
+    Parameters
+    ----------
+    path : str or Path
+        The file. Devices, pipes and names of open files, such as /dev/stdout, may be called anything.
+    content : str
+        What is written, a key of `ENDINGS`.
+
+    Raises
+    ------
+    FormatError
+        If the name has another ending, or is empty.
     """
-    target = Path(os.path.realpath(path))
+    path_of(path)
+    if not os.fspath(path):
+        raise FormatError(f"the name of the file for {content} is empty; give one")
+    is_open = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
+    if not is_open and not _is_special(path) and Path(path).suffix.lower() not in ENDINGS[content]:
+        known = " or ".join(filter(None, ENDINGS[content]))
+        raise FormatError(f"cannot write {path}: what is written is {content}, and its name must end in {known}")
+
+
+def check_writable(path: str | Path, *others: str | Path | None, content: str | None = None) -> None:
+    """Check that a file can be made at a path, before hours of work are spent on what goes there.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    *others : str, Path or None
+        Files that it must not be: those that are read, or written, too.
+    content : str, optional
+        What is written, a key of `ENDINGS`; the name has to have one of its endings.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be made, or must not be.
+    """
+    target = Path(os.path.realpath(path_of(path)))
     for other in others:
         if other and os.path.realpath(other) == str(target):
             raise FormatError(
@@ -169,10 +260,15 @@ def check_writable(path: str | Path, *others: str | Path | None) -> None:
     special = _is_special(path)
     if not os.access(path if special else target.parent, os.W_OK):
         raise FormatError(f"cannot write {path}: {target.parent} is not writable; choose another folder")
+    if target.is_file() and not os.access(target, os.W_OK):
+        raise FormatError(f"cannot write {path}: it is write-protected; choose another name, or allow writing to it")
+    if content is not None:
+        check_ending(path, content)
 
 
 def save_graph(graph: Graph, path: str | Path) -> None:
     """Write a graph to one file; see `Graph.save`."""
+    check_ending(path, "a saved graph")
     arrays: dict[str, Any] = {name: getattr(graph, name) for name in _CORE}
     header: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
     if graph.lat is not None:
@@ -205,13 +301,13 @@ def load_graph(path: str | Path) -> Graph:
                 raise FormatError(f"{source} is not a saved graph, or truncated; make one with 'vkssp import'")
             with zipfile.ZipFile(stream) as archive:
                 arrays, header = _unpack(archive, source)
-    except FormatError:
+    except (FormatError, MemoryError):
         raise
     except FileNotFoundError:
         raise FormatError(f"{source} does not exist; check the path") from None
     except OSError as error:
         raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
-    # Whatever zipfile, numpy and json make of damaged bytes.
+    # Whatever zipfile and json make of damaged bytes.
     except Exception as error:
         raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
     try:
@@ -223,7 +319,7 @@ def load_graph(path: str | Path) -> Graph:
         hierarchy = Hierarchy(*(arrays[f"{_HIERARCHY}{name}"] for name in Hierarchy.ARRAYS))
         hierarchy.check(graph)
         return replace(graph, hierarchy=hierarchy)
-    except (GraphError, KeyError, ValueError, TypeError) as error:
+    except (GraphError, KeyError, ValueError, TypeError, OverflowError) as error:
         raise FormatError(f"{source} is damaged ({error}); import it again") from error
 
 
@@ -232,46 +328,51 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
     members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     if "header" not in members:
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    if len(members) < len(archive.infolist()):
+        raise FormatError(f"{source} is damaged (two of its parts have the same name); import it again")
     # Nothing is packed, and so no small file can hold a large graph.
     if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members.values()):
         raise FormatError(f"{source} was packed by another program, or damaged; import it again")
-    if sum(member.file_size for member in members.values()) > source.stat().st_size:
+    size = sum(member.file_size for member in members.values())
+    if size > source.stat().st_size:
         raise FormatError(f"{source} is damaged (it is smaller than what it holds); import it again")
-    header = json.loads(bytes(_array(archive, members.pop("header"))))
+    require(size, f"{source}: a graph of {size / 2**30:.1f} GiB")
+    header = json.loads(_text(_array(archive, members.pop("header")), "header"))
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
     if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
         version = header.get("version")
         raise FormatError(
-            f"{source} has format version {version}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+            f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
             "import it again"
         )
     # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
     missing = set(header.get("arrays", _CORE)) - set(members)
     if missing:
-        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing))} missing); import it again")
-    return {name: own(_array(archive, member)) for name, member in members.items()}, header
+        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
+    # Other names are those of later versions, whose graphs are the same without these arrays.
+    return {name: own(_array(archive, member)) for name, member in members.items() if name in _NAMES}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
     """Return an array of an archive, or raise `ValueError` if it is not what it says, before memory is taken for it."""
-    formats = np.lib.format
     with archive.open(member) as stream:
-        if formats.read_magic(stream) != (1, 0):
-            raise ValueError(f"{member.filename} is of another format")
-        shape, _, dtype = formats.read_array_header_1_0(stream)
-        if math.prod(shape) * dtype.itemsize != member.file_size - stream.tell():
-            raise ValueError(f"{member.filename} has not the size that it says")
-    with archive.open(member) as stream:
-        array: npt.NDArray[Any] = formats.read_array(stream, allow_pickle=False)
-    # What is no truth value would pass for one, but not be equal to one.
-    if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
-        raise ValueError(f"{member.filename} holds what is neither true nor false")
-    return array
+        try:
+            return read_npy(stream, member.file_size)
+        except ValueError as error:
+            raise ValueError(f"{member.filename} {error}") from None
+
+
+def _text(array: npt.NDArray[Any], name: str) -> bytes:
+    """Return the text that an array holds."""
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions, and no bytes of a text")
+    return array.tobytes()
 
 
 def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
-    names = bytes(arrays["streets_names"]).decode("utf-8", "surrogateescape").split("\0")[:-1]
+    text = _text(arrays["streets_names"], "streets.names")
+    names = text.decode("utf-8", "surrogateescape").split("\0")[:-1]
     values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
     values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
     return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

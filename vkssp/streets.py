@@ -17,6 +17,12 @@ from vkssp.rows import fixed, own, ranges, within
 COORDINATE_SCALE = 1e-7
 #: The pole and the date line in the same unit.
 LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
+#: Metres of the longest street: ten times around the Earth. In tenths of a metre they fit into 32 bits.
+MOST_METRES = 4e8
+#: Seconds that a unit of weight may stand for, so that no duration leaves the range of single precision.
+_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
+#: Parts of a trip that a node may serve; see `Streets.layer`.
+_NUM_LAYERS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +186,18 @@ class Streets:
         if self.names and self.names[0]:
             raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
         seconds = number_of(self.seconds_per_weight)
-        if seconds is None or not 0 <= seconds < np.inf:
+        if seconds is None or (seconds != 0 and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS):
             given = shown(self.seconds_per_weight)
-            raise GraphError(f"streets.seconds_per_weight is {given}; give seconds, or 0 for none")
-        if not (np.isfinite(self.length).all() and (self.length >= 0).all()):
-            raise GraphError("streets.length must be finite and not negative")
+            raise GraphError(
+                f"streets.seconds_per_weight is {given}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
+            )
+        wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise GraphError(f"streets.length[{at}] is {self.length[at]:g}; give metres from 0 to {MOST_METRES:.0f}")
+        if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
+            at = int(np.argmax(self.layer))
+            raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
         """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied.

@@ -17,6 +17,8 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
 from vkssp.rows import own
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
+#: Bounds of the speed on a way in km/h; a slower street is closed, and a higher number is a slip of the keyboard.
+LOWEST_KMH, HIGHEST_KMH = 0.01, 1000.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
     graph : Graph
         A graph of an extract, with durations for weights.
     speeds : mapping of int to float
-        Speed in km/h for OSM way ids.
+        Speed in km/h for OSM way ids, from 0.01 to 1000.
 
     Returns
     -------
@@ -91,8 +93,8 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
     Raises
     ------
     QueryError
-        If the graph has no streets or no durations, a speed is not more than 0 or so low that a weight does not fit
-        into 32 bits, or the graph has none of the ways.
+        If the graph has no streets or no durations, a speed is out of range or so low that a weight does not fit into
+        32 bits, or the graph has none of the ways.
     """
     checked_graph(graph)
     try:
@@ -110,10 +112,11 @@ def _speed_weights(
     streets = graph.streets
     if streets is None or not streets.seconds_per_weight > 0:
         raise QueryError("the graph has no OSM ways with durations, so speeds mean nothing in it; set weights by arcs")
-    wrong = np.flatnonzero(~(np.isfinite(speed) & (speed > 0)))
+    wrong = np.flatnonzero(~((speed >= LOWEST_KMH) & (speed <= HIGHEST_KMH)))  # NaN is neither
     if len(wrong):
         at = int(wrong[0])
-        raise QueryError(f"the speed on way {ways[at]} is {speed[at]:g} km/h; give a number above 0")
+        bounds = f"{LOWEST_KMH:g} to {HIGHEST_KMH:g}"
+        raise QueryError(f"the speed on way {ways[at]} is {speed[at]:g} km/h; give a number from {bounds}")
     order = np.argsort(ways, kind="stable")
     torn = np.flatnonzero((np.diff(ways[order]) == 0) & (np.diff(speed[order]) != 0))
     if len(torn):
@@ -129,7 +132,8 @@ def _speed_weights(
         raise QueryError(f"the graph has none of the {len(ways)} ways, such as {ways[0]}; give ids of OSM ways on it")
     moving = streets.length[arcs] > 0
     arcs, which = arcs[moving], which[moving]
-    units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
+    with np.errstate(over="ignore"):  # infinite is too long, too
+        units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
     weights = np.maximum(units, 1.0)
     if streets.turn is not None:
         weights += streets.turn[arcs]

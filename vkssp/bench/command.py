@@ -26,9 +26,9 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         results = [load_result(path) for path in args.compare]
         return {"results": results}, compare_lines(results)
     if args.json_file:
-        check_writable(args.json_file, args.csv_file, *args.graphs)
+        check_writable(args.json_file, args.csv_file, *args.graphs, content="JSON")
     if args.csv_file:
-        check_writable(args.csv_file, *args.graphs)
+        check_writable(args.csv_file, *args.graphs, content="CSV")
     experiment = _experiment(args)
 
     # After each run, for hours of work must not be lost to Ctrl-C or a run that takes the device away.

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import fnmatch
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, label, load_result, of_sources, save_result
 from vkssp.errors import FormatError, QueryError, VksspError
-from vkssp.options import add_reading, reading
+from vkssp.options import add_reading, file_name, reading
 from vkssp.storage import atomic_write, check_writable
+from vkssp.terminal import print_error, print_lines, printable
 
 #: A line of a figure: x, and y with its lower and upper end where there is a spread.
 Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None, Sequence[float] | None]
@@ -57,7 +57,9 @@ def evaluate(
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="small graphs: minutes on a software device")
-    parser.add_argument("--output", default=".", metavar="FOLDER", help=f"where {name}.json, .txt and .png are written")
+    parser.add_argument(
+        "--output", type=file_name, default=".", metavar="FOLDER", help=f"where {name}.json, .txt and .png are written"
+    )
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--sources", type=int, metavar="N", help="random sources for each graph")
     parser.add_argument(
@@ -68,10 +70,16 @@ def evaluate(
     )
     parser.set_defaults(graph=[])
     parser.add_argument(
-        "--result", nargs="+", metavar="FILE.json", help="draw what was measured before, in one go or in parts"
+        "--result",
+        nargs="+",
+        type=file_name,
+        metavar="FILE.json",
+        help="draw what was measured before, in one go or in parts",
     )
     if takes_graphs:
-        parser.add_argument("--graph", action="append", metavar="FILE", help="one more graph; may be repeated")
+        parser.add_argument(
+            "--graph", action="append", type=file_name, metavar="FILE", help="one more graph; may be repeated"
+        )
         add_reading(parser)
     args = parser.parse_args()
     return exit_code(lambda: _evaluate(args, name, experiment, report, draw))
@@ -82,7 +90,7 @@ def exit_code(run: Callable[[], object]) -> int:
     try:
         run()
     except VksspError as error:
-        print(error, file=sys.stderr)
+        print_error(error)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -112,8 +120,8 @@ def _evaluate(
             progress=True,
             each=functools.partial(save_result, paths["json"]),
         )
-    lines = [about(result), *report(result)]
-    print("\n".join(lines))
+    lines = list(map(printable, [about(result), *report(result)]))
+    print_lines(lines)
     with atomic_write(paths["txt"]) as stream:
         stream.write(("\n".join(lines) + "\n").encode())
     figure = pyplot.figure(figsize=(9, 5), layout="constrained")
@@ -154,6 +162,16 @@ def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if before is None or len(graph["runs"]) >= len(before["runs"]):
             graphs[graph["sha256"]] = graph
     return {**first, "graphs": list(graphs.values())}
+
+
+def check_figure(path: str) -> None:
+    """Raise `QueryError` if matplotlib is not there or does not write files of this ending."""
+    pyplot = import_pyplot()
+    figure = pyplot.figure()
+    endings = figure.canvas.get_supported_filetypes()
+    pyplot.close(figure)
+    if Path(path).suffix[1:] not in endings:
+        raise QueryError(f"--figure is {path!r}, which names no format; end it in one of {', '.join(endings)}")
 
 
 def save_figure(figure: Any, path: str | Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 import vkssp
 from vkssp.bench.experiment import Experiment, Run
@@ -25,6 +24,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.reading import read_graph
 from vkssp.solver import Solver
 from vkssp.solvers.prepare import PreparedGraph
+from vkssp.terminal import printable, progress_bar
 
 #: Layout of result files; a change that readers would notice gives the next number.
 FORMAT = 1
@@ -72,10 +72,10 @@ def measure(
         for text in experiment.graphs
     }
     total = sum(1 + rows[text] for text in experiment.graphs)
-    with tqdm(total=total, unit="run", disable=None if progress else True, leave=False) as bar:
+    with progress_bar(shown=None if progress else False, total=total, unit="run", delay=0.0) as bar:
         for result in steps(experiment, device):
             graph = result["graphs"][-1]
-            bar.set_description(f"{graph['graph']} {len(graph['runs'])}/{rows[graph['graph']]}")
+            bar.set_description(printable(f"{graph['graph']} {len(graph['runs'])}/{rows[graph['graph']]}"))
             bar.update()
             if each is not None:
                 each(result)

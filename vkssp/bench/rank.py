@@ -27,7 +27,7 @@ from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.solvers import ALGORITHMS
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_write, check_ending
 
 #: What a result file says that it is; a change that readers would notice gives the next number.
 FORMAT = "vkssp dijkstra rank 1"
@@ -60,6 +60,7 @@ class Queries:
 
     def save(self, path: str | Path) -> None:
         """Write the queries as CSV, with the columns `COLUMNS` after a line that names the graph by its digest."""
+        check_ending(path, "CSV")
         table = np.stack([self.rank, self.source, self.target, self.distance], axis=1)
         with atomic_write(path) as stream:
             stream.write(f"# graph sha256 {self.sha256}\n{','.join(COLUMNS)}\n".encode())
@@ -325,6 +326,7 @@ def load_ranks(path: str | Path) -> dict[str, Any]:
 
 def save_rank_csv(path: str | Path, result: Mapping[str, Any]) -> None:
     """Write rank, source and target of each query, and its milliseconds by each method that was run, as CSV."""
+    check_ending(path, "CSV")
     queries, times = Queries.of(result), times_of(result)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -14,7 +14,7 @@ import numpy as np
 from vkssp.bench.experiment import run_text
 from vkssp.bench.measuring import FORMAT
 from vkssp.errors import FormatError
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_write, check_ending
 
 #: Columns of the CSV: a row for each search that was timed.
 COLUMNS = (
@@ -24,7 +24,8 @@ COLUMNS = (
 
 
 def save_result(path: str | Path, result: dict[str, Any]) -> None:
-    """Write a result as JSON."""
+    """Write a result as JSON; the name must end in .json."""
+    check_ending(path, "JSON")
     with atomic_write(path) as stream:
         stream.write(json.dumps(result, indent=1, allow_nan=False).encode())
 
@@ -52,7 +53,8 @@ def load_result(path: str | Path) -> dict[str, Any]:
 
 
 def save_csv(path: str | Path, result: dict[str, Any]) -> None:
-    """Write the searches of a result as CSV, a row for each, with the columns `COLUMNS`."""
+    """Write the searches of a result as CSV, a row for each, with the columns `COLUMNS`; the name must end in .csv."""
+    check_ending(path, "CSV")
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Uint32s
 from vkssp.solver import Solver
+from vkssp.terminal import printable
 
 #: How often each is timed; bytes of a plain write.
 REPETITIONS, PIECE_BYTES = 3, 64 << 20
@@ -89,9 +90,9 @@ def _compare(
     """Return how many rows of a file were compared; end the program if one is wrong."""
     written = np.load(path, mmap_mode="r")
     if written.shape != (len(sources), len(targets)):
-        raise SystemExit(f"{path} has shape {written.shape}")
+        raise SystemExit(printable(f"{path} has shape {written.shape}"))
     rows = [place for place, source in enumerate(sources.tolist()) if source in expected]
     for place in rows:
         if not np.array_equal(written[place], expected[int(sources[place])][targets]):
-            raise SystemExit(f"wrong distances from {sources[place]} in {path}")
+            raise SystemExit(printable(f"wrong distances from {sources[place]} in {path}"))
     return len(rows)

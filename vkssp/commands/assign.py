@@ -20,6 +20,7 @@ from vkssp.commands.common import (
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE
+from vkssp.options import file_name
 
 SUMMARY = "find which of many sources is the nearest to each node and street"
 
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sources",
         required=True,
+        type=file_name,
         metavar="S.csv",
         help="places or nodes, in a file as for 'vkssp table'; ways lead from them",
     )
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         required=True,
+        type=file_name,
         metavar="OUT",
         help="write each node's source and how far it is (.csv, .npy), or streets by their sources (.geojson, places "
         "only)",
@@ -62,7 +65,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.solver import Solver
 
     check_assignment_ending(args.output)
-    check_outputs(args)
+    check_outputs(args, output=None)
     parameters = solver_parameters(args)
     ends = read_ends(args.sources)
     if ends.places is None:

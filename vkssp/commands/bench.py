@@ -7,7 +7,7 @@ import argparse
 from vkssp.commands.common import (
     Result,
 )
-from vkssp.options import add_reading
+from vkssp.options import add_reading, file_name
 
 SUMMARY = "time algorithms on graphs, every distance verified"
 
@@ -16,7 +16,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.set_defaults(json=False)
     parser.add_argument(
-        "graphs", nargs="*", metavar="GRAPH", help="a file, or an expression such as rmat:20 or road:1024"
+        "graphs",
+        nargs="*",
+        type=file_name,
+        metavar="GRAPH",
+        help="a file, or an expression such as rmat:20 or road:1024",
     )
     parser.add_argument(
         "--algorithms", default="", metavar="A,B", help="names (default: those that are quick on any graph)"
@@ -42,10 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repetitions", type=int, metavar="N", help="searches from each source (default: 3)")
     parser.add_argument("--limit", type=float, metavar="S", help="seconds for one algorithm on one graph (default: 60)")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument("--json", dest="json_file", metavar="FILE", help="write all times and what they depend on")
-    parser.add_argument("--csv", dest="csv_file", metavar="FILE", help="write a row for each search")
     parser.add_argument(
-        "--compare", nargs="+", default=[], metavar="FILE", help="put results that --json wrote side by side"
+        "--json", dest="json_file", type=file_name, metavar="FILE", help="write all times and what they depend on"
+    )
+    parser.add_argument("--csv", dest="csv_file", type=file_name, metavar="FILE", help="write a row for each search")
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        type=file_name,
+        default=[],
+        metavar="FILE",
+        help="put results that --json wrote side by side",
     )
 
 

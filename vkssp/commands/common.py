@@ -6,14 +6,14 @@ import argparse
 import sys
 from typing import Any
 
-from vkssp.errors import FormatError
 from vkssp.graph import Graph
 from vkssp.hierarchy import Hierarchy
-from vkssp.options import add_reading, reading
+from vkssp.options import add_reading, file_name, reading
 from vkssp.reading import read_graph
 from vkssp.reduction import REDUCTIONS
 from vkssp.solvers.choice import DEFAULT_ALGORITHM
 from vkssp.solvers.prepare import ORDERS
+from vkssp.terminal import print_error
 from vkssp.traffic import with_traffic
 
 #: What a command returns: an object for JSON, and lines for a terminal.
@@ -60,6 +60,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "graph",
         metavar="GRAPH",
+        type=file_name,
         help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge "
         "list, perhaps compressed; or a graph to generate, such as rmat:20",
     )
@@ -101,6 +102,7 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
     parser.add_argument(
         "--traffic",
         metavar="T.csv",
+        type=file_name,
         help="a table of what is not as in the graph: columns way,speed_kmh, for OSM ways, or arc,weight",
     )
 
@@ -114,26 +116,32 @@ def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     return {**given, "order": args.order, "reduction": args.reduction}
 
 
-def check_outputs(args: argparse.Namespace) -> None:
-    """Raise `FormatError` unless the files that are wanted can be written, and are none of those that are read."""
+def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
+    """Check that the files that are wanted can be written, and are none of those that are read.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        What was asked for.
+    **contents : str or None
+        What is written to the file of each option, a key of `vkssp.storage.ENDINGS`; None where its ending has been
+        checked.
+
+    Raises
+    ------
+    FormatError
+        If one cannot be written.
+    """
     from vkssp.osm.profile import PROFILES
     from vkssp.storage import check_writable
 
-    written = [path for name in _WRITTEN if (path := getattr(args, name, None))]
+    written = {name: path for name in _WRITTEN if (path := getattr(args, name, None)) is not None}
     read = [path for name in _READ if isinstance(path := getattr(args, name, None), str)]
     if args.profile not in PROFILES:
         read.append(args.profile)
-    for number, path in enumerate(written):
-        check_writable(path, *read, *written[number + 1 :])
-
-
-def check_graph_output(args: argparse.Namespace) -> None:
-    """Raise `FormatError` unless the files that are wanted can be written, and the graph among them read again."""
-    from vkssp.osm import is_extract
-
-    check_outputs(args)
-    if is_extract(args.output):
-        raise FormatError(f"{args.output} is named like an extract, so nobody could read it as a graph; name it .graph")
+    for name, path in written.items():
+        others = [other for option, other in written.items() if option != name]
+        check_writable(path, *read, *others, content=contents[name])
 
 
 def is_watched(args: argparse.Namespace) -> bool:
@@ -170,5 +178,5 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     graph, change = with_traffic(graph, traffic)
     if change.unknown:
         unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
-        print(f"vkssp: {unknown} are not in the graph, and passed over", file=sys.stderr)
+        print_error(f"vkssp: {unknown} are not in the graph, and passed over")
     return graph

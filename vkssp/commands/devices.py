@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """List the Vulkan devices."""
     from vkssp.gpu.device import Device
-    from vkssp.gpu.instance import choose, list_devices
+    from vkssp.gpu.instance import list_devices
 
     found, default, trouble = list_devices(), -1, ""
     try:
-        default = choose(found, Device.selected()).index
+        default = Device.default(found).index
     except DeviceError as error:  # a wrong VKSSP_DEVICE, say, which this list is there to mend
         trouble = str(error)
     lines = []

@@ -20,6 +20,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.graph import UNREACHABLE
+from vkssp.options import file_name
 from vkssp.solvers.base import COUNTING, ROW
 
 SUMMARY = "find the distances from one node to all"
@@ -31,12 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument("--source", type=int, required=True, metavar="N", help="node id")
     parser.add_argument(
-        "--output", metavar="D.npy", help="write them as a NumPy array of uint32; 4294967295 where no path leads"
+        "--output",
+        type=file_name,
+        metavar="D.npy",
+        help="write them as a NumPy array of uint32; 4294967295 where no path leads",
     )
     parser.add_argument(
         "--counters", choices=COUNTING[:2], default=COUNTING[0], help="what to count: only iterations, or all work too"
     )
-    parser.add_argument("--trace", metavar="T.csv", help="write what each iteration did as a table")
+    parser.add_argument("--trace", type=file_name, metavar="T.csv", help="write what each iteration did as a table")
     add_solver(parser)
 
 
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.solver import Solver
     from vkssp.storage import atomic_write
 
-    check_outputs(args)
+    check_outputs(args, output="a NumPy array", trace="CSV")
     parameters = solver_parameters(args)
     counters = "trace" if args.trace else args.counters
     graph = load(args)

@@ -7,11 +7,12 @@ import argparse
 from vkssp.commands.common import (
     Result,
     add_json,
-    check_graph_output,
+    check_outputs,
     is_watched,
     load,
 )
-from vkssp.options import add_reading
+from vkssp.errors import QueryError
+from vkssp.options import add_reading, file_name
 
 SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
 
@@ -20,9 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     parser.add_argument(
-        "extract", metavar="EXTRACT", help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read"
+        "extract",
+        type=file_name,
+        metavar="EXTRACT",
+        help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read",
     )
-    parser.add_argument("output", metavar="OUT", help="the graph file to write")
+    parser.add_argument("output", type=file_name, metavar="OUT", help="the graph file to write, such as city.graph")
     parser.add_argument(
         "--all-nodes",
         action="store_true",
@@ -33,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Import an extract, or read or generate another graph, and save it."""
-    from vkssp.generate import is_expression
     from vkssp.osm import import_extract, is_extract
-    from vkssp.reading import is_saved
 
-    check_graph_output(args)
-    if not is_extract(args.extract) and (is_expression(args.extract) or not is_saved(args.extract)):
+    check_outputs(args, output="a saved graph")
+    if args.format is not None or not is_extract(args.extract):
+        if args.all_nodes:
+            raise QueryError(f"--all-nodes is for extracts, and {args.extract} is read as another graph; leave it out")
         graph = load(args, args.extract)
         graph.save(args.output)
         size = {"nodes": graph.num_nodes, "arcs": graph.num_arcs}

@@ -20,7 +20,9 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.routing import add_avoid
 from vkssp.errors import QueryError
+from vkssp.options import file_name
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M
+from vkssp.terminal import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     origins.add_argument(
         "--places",
         metavar="P.csv",
+        type=file_name,
         help="around each of many places instead: columns lat,lon and perhaps id, or GeoJSON points; needs --output",
     )
     limits = parser.add_mutually_exclusive_group(required=True)
@@ -57,8 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"metres to either side of a road that count as reached, from 1 to 10000 (default: {DEFAULT_WIDTH_M:.0f})",
     )
     add_avoid(parser)
-    parser.add_argument("--output", metavar="I.geojson", help="write them as polygons along the roads, GeoJSON")
-    parser.add_argument("--map", metavar="I.html", help="write a map that opens without a network")
+    parser.add_argument(
+        "--output", type=file_name, metavar="I.geojson", help="write them as polygons along the roads, GeoJSON"
+    )
+    parser.add_argument("--map", type=file_name, metavar="I.html", help="write a map that opens without a network")
     add_solver(parser)
 
 
@@ -70,7 +75,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
     from vkssp.routing.words import format_distance, format_query
 
-    check_outputs(args)
+    check_outputs(args, output="GeoJSON", map="HTML")
     parameters = solver_parameters(args)
     places = None if args.places is None else _places(args)
     graph = load(args)
@@ -120,16 +125,14 @@ def _write_each(
     args: argparse.Namespace, router: Router, places: Ends, limits: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Write the isochrones of each place, and return their figures."""
-    from tqdm import tqdm
-
     from vkssp.routing.isochrone import write_isochrones_of_each
 
     made = router.isochrones_of_each(places.places or [], limits, args.width)
-    watched = {"unit": " places", "delay": 1.0, "disable": not is_watched(args), "leave": False}
     figures: list[dict[str, Any]] = []
 
     def told() -> Iterator[Sequence[Isochrone]]:
-        for name, found in zip(places.ids, tqdm(made, total=len(places.ids), **watched), strict=True):
+        bar = progress_bar(made, shown=is_watched(args), total=len(places.ids), unit=" places")
+        for name, found in zip(places.ids, bar, strict=True):
             figures.append({"place": name, "isochrones": [one.figures for one in found]})
             yield found
 

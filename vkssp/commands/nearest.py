@@ -14,6 +14,7 @@ from vkssp.commands.common import (
     latlon,
     load,
 )
+from vkssp.options import file_name
 
 SUMMARY = "find the streets near a place"
 
@@ -24,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
     parser.add_argument("--number", type=int, default=1, metavar="N", help="how many streets at most (default: 1)")
-    parser.add_argument("--output", metavar="N.geojson", help="write the points on the streets as GeoJSON")
+    parser.add_argument(
+        "--output", type=file_name, metavar="N.geojson", help="write the points on the streets as GeoJSON"
+    )
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -33,7 +36,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.places import nearest_places
     from vkssp.routing.snap import StreetIndex
 
-    check_outputs(args)
+    check_outputs(args, output="GeoJSON")
     found = nearest_places(StreetIndex(load(args)), args.place, args.number)
     lines = [
         f"{place.snapped_lat:.6f},{place.snapped_lon:.6f}  {place.snapped_m:8.1f} m  {place.name}".rstrip()

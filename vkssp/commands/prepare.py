@@ -9,12 +9,13 @@ from vkssp.commands.common import (
     Result,
     add_graph,
     add_json,
-    check_graph_output,
+    check_outputs,
     hierarchy_line,
     hierarchy_numbers,
     is_watched,
     load,
 )
+from vkssp.options import file_name
 
 SUMMARY = "make a hierarchy of a graph once, for faster searches with any weights, and save both"
 
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     add_graph(parser)
-    parser.add_argument("output", metavar="OUT", help="the graph file to write")
+    parser.add_argument("output", type=file_name, metavar="OUT", help="the graph file to write, such as city.graph")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.hierarchy.extra import require_library
     from vkssp.hierarchy.prepare import prepare
 
-    check_graph_output(args)
+    check_outputs(args, output="a saved graph")
     require_library()  # before a graph is read, which may take long
     graph = load(args)
     began = time.perf_counter()

@@ -17,6 +17,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.commands.routing import add_avoid, add_metric
+from vkssp.options import file_name
 
 if TYPE_CHECKING:
     from vkssp.routing.route import Route, Step
@@ -47,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument("--steps", action="store_true", help="say what to do along the way")
-    parser.add_argument("--output", metavar="R.geojson", help="write the route as GeoJSON")
-    parser.add_argument("--map", metavar="R.html", help="write a map that opens without a network")
+    parser.add_argument("--output", type=file_name, metavar="R.geojson", help="write the route as GeoJSON")
+    parser.add_argument("--map", type=file_name, metavar="R.html", help="write a map that opens without a network")
     add_solver(parser)
 
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.router import Router
     from vkssp.routing.words import format_distance, format_duration
 
-    check_outputs(args)
+    check_outputs(args, output="GeoJSON", map="HTML")
     parameters = solver_parameters(args)
     graph = load(args)
     with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from vkssp.options import file_name
 from vkssp.routing.metric import METRICS
 
 
@@ -20,5 +21,8 @@ def add_metric(parser: argparse.ArgumentParser) -> None:
 def add_avoid(parser: argparse.ArgumentParser) -> None:
     """Add the areas to avoid."""
     parser.add_argument(
-        "--avoid", metavar="A.geojson", help="keep out of the polygons in a GeoJSON file; streets they touch are closed"
+        "--avoid",
+        type=file_name,
+        metavar="A.geojson",
+        help="keep out of the polygons in a GeoJSON file; streets they touch are closed",
     )

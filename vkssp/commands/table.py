@@ -19,6 +19,7 @@ from vkssp.commands.common import (
 )
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
+from vkssp.options import file_name
 
 if TYPE_CHECKING:
     from vkssp.pool import SolverPool
@@ -45,12 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sources",
         required=True,
+        type=file_name,
         metavar="S.csv",
         help="places, a table with columns lat,lon and perhaps id, or GeoJSON points; or nodes, a column node, an "
         "integer in each line, or a .npy array of them",
     )
     parser.add_argument(
-        "--targets", metavar="T.csv", help="the same (default: the sources), or with nodes the word all, for every node"
+        "--targets",
+        type=file_name,
+        metavar="T.csv",
+        help="the same (default: the sources), or with nodes the word all, for every node",
     )
     parser.add_argument(
         "--limit",
@@ -70,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         required=True,
+        type=file_name,
         metavar="OUT",
         help="write a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet), or Zarr arrays (.zarr); the "
         "last two need vkssp[table]",
@@ -88,7 +94,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.table_file import check_ending
 
     check_ending(args.output)
-    check_outputs(args)
+    check_outputs(args, output=None)
     parameters = solver_parameters(args)
     sources = read_ends(args.sources)
     is_whole = args.targets == "all"

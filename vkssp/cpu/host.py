@@ -89,12 +89,14 @@ class HostGraph(Resource):
         The graph.
     device : Host, optional
         The CPU; one is made where none is given.
+    owner : Resource, optional
+        What closes it.
 
     Attributes
     ----------
     device : Host
         The CPU.
-    prepared : PreparedGraph
+    prepared, has_weights_of : PreparedGraph
         The graph.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
@@ -102,9 +104,10 @@ class HostGraph(Resource):
         Head and weight of each arc, shape (num_arcs, 2), uint32.
     """
 
-    def __init__(self, prepared: PreparedGraph, device: Host | None = None) -> None:
-        super().__init__()
-        self.device, self.prepared = Host() if device is None else device, prepared
+    def __init__(self, prepared: PreparedGraph, device: Host | None = None, owner: Resource | None = None) -> None:
+        super().__init__(owner)
+        self.device = Host() if device is None else device
+        self.prepared = self.has_weights_of = prepared
         self.first_out, self.arcs = read_only(prepared.first_out), read_only(prepared.arcs)
         self._lock = threading.Lock()
         self._incoming: tuple[Uint32s, Uint32s, npt.NDArray[np.int64]] | None = None

@@ -37,6 +37,7 @@ def read_file(
     directed: bool | None = None,
     scale: float | None = None,
     coordinates: str | Path | bool = True,
+    progress: bool = False,
 ) -> GraphFile:
     """Read a graph from a text file, plain or compressed (gz, bz2, xz), or from a tar archive that holds it.
 
@@ -62,6 +63,8 @@ def read_file(
         A file with the coordinates of the nodes, DIMACS .co or a matrix of longitudes and latitudes; or whether to
         look for one beside the graph: X.co for X.gr, or that of the distances for travel times (USA-road-d.NY.co for
         USA-road-t.NY.gr); X_coord.mtx for X.mtx, also in the same archive, if it holds degrees.
+    progress : bool
+        Whether to show a progress bar on stderr once reading takes over a second.
 
     Returns
     -------
@@ -85,13 +88,13 @@ def read_file(
     source = path_of(path)
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
-    with Lines(source) as lines:
+    with Lines(source, progress=progress) as lines:
         kind = format_of(lines) if format is None else format
         found = FORMATS[kind](lines, options)
     if beside is None:
         return found
     if found.node_ids is not None:
         raise QueryError(f"coordinates are for nodes 1 to n, which {source} does not number so; leave them out")
-    with Lines(beside) as lines:
+    with Lines(beside, progress=progress) as lines:
         read = read_coordinates if lines.peek().startswith(b"%%") else read_co
         return replace(found, graph=located(found.graph, read(lines, found.graph.num_nodes)))

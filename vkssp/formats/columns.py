@@ -72,10 +72,9 @@ class Weights:
                     f"weight {values[values != np.trunc(values)][0]} is not whole; "
                     "give a scale, such as 1000, by which all are multiplied before they are rounded"
                 )
-        low, high = scaled.min(), scaled.max()
-        if low < 0:
+        if values.min() < 0:  # also those that would be rounded to 0
             raise ValueError(f"weight {values.min()} is negative; shortest paths need weights of 0 and more")
-        if high >= UNREACHABLE:
+        if scaled.max() >= UNREACHABLE:
             smaller = "a scale that makes" if self.scale is None else "a smaller scale, so that it makes"
             raise ValueError(
                 f"weight {values.max()} is too large; the largest is {UNREACHABLE - 1}: give {smaller} all smaller"

@@ -48,7 +48,7 @@ def read_dimacs(lines: Lines, options: Options) -> GraphFile:
     ids = Ids(nodes, said)
     layout = Layout("a FROM TO WEIGHT", (ids, ids, Weights(options.scale)), b"c", b"a", arcs, said)
     tail, head, weight = read_table(lines, layout)
-    places = _coordinates(lines.path, options, nodes)
+    places = _coordinates(lines, options, nodes)
     graph = graph_of_edges(nodes, tail, head, weight, options, undirected=undirected, coordinates=places)
     return GraphFile(graph, "dimacs")
 
@@ -61,7 +61,7 @@ def read_pace(lines: Lines, options: Options) -> GraphFile:
     said = f"line {number} says"
     ids = Ids(nodes, said)
     tail, head = read_table(lines, Layout("U V", (ids, ids), b"c", count=edges, said=said))
-    places = _coordinates(lines.path, options, nodes)
+    places = _coordinates(lines, options, nodes)
     graph = graph_of_edges(nodes, tail, head, None, options, undirected=True, coordinates=places)
     return GraphFile(graph, "pace")
 
@@ -84,12 +84,12 @@ def coordinates_beside(path: Path) -> Path | None:
     return None
 
 
-def _coordinates(path: Path, options: Options, nodes: int) -> Coordinates:
-    found = coordinates_beside(path) if options.coordinates else None
+def _coordinates(lines: Lines, options: Options, nodes: int) -> Coordinates:
+    found = coordinates_beside(lines.path) if options.coordinates else None
     if found is None:
         return None, None
-    with Lines(found) as lines:
-        return read_co(lines, nodes)
+    with Lines(found, progress=lines.progress) as beside:
+        return read_co(beside, nodes)
 
 
 def read_co(lines: Lines, nodes: int) -> Coordinates:

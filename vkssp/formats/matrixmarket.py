@@ -115,7 +115,7 @@ def _coordinates(lines: Lines, options: Options, nodes: int) -> Coordinates:
     found = lines.path if member else coordinates_beside(lines.path)
     if found is None:
         return None, None
-    with Lines(found, member) as beside:
+    with Lines(found, member, progress=lines.progress) as beside:
         try:
             return read_coordinates(beside, nodes)
         except NoDegreesError:  # drawings of meshes and circuits are named alike

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from vkssp.errors import FormatError
+from vkssp.terminal import progress_bar
 
 #: Bytes that are read at a time; few enough that what is made of them stays in a core's cache.
 BLOCK = 1 << 20
@@ -57,6 +59,8 @@ class Lines:
         The file.
     member : str, optional
         Which member, where the file is an archive; the one that is a graph, unless given.
+    progress : bool
+        Whether to show a progress bar on stderr once reading takes over a second; it counts bytes as the file has them.
 
     Attributes
     ----------
@@ -68,10 +72,12 @@ class Lines:
         All files of the archive; none where it is no archive.
     line : int
         Number of the first line that has not been taken.
+    progress : bool
+        Whether a progress bar is shown.
     """
 
-    def __init__(self, path: Path, member: str | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path, member: str | None = None, *, progress: bool = False) -> None:
+        self.path, self.progress = path, progress
         self.name = str(path)
         self.members: list[str] = []
         self.line = 1
@@ -80,14 +86,16 @@ class Lines:
         self._partial: list[bytes] = []  # a line the end of which has not been read
         name = path.name
         with ExitStack() as stack, _failures(path):
-            stream, archive = _opened(stack, path)
-            if archive:
+            file = _File.opened(stack, path, progress)
+            stream = _unpacked(stack, file)
+            if stream.peek(262)[257:262] == b"ustar":
                 self.members = _members(stream)
                 member = member or _graph_among(path, self.members)
-                stream, _ = _opened(stack, path)
-                stream = _member(stack, stream, member)
+                stack.close()
+                file = _File.opened(stack, path, progress)
+                stream = _member(stack, _unpacked(stack, file), member)
                 self.name, name = f"{member} in {path}", PurePosixPath(member).name
-            self._stream = stream
+            self._file, self._stream = file, stream
             self._stack = stack.pop_all()
         for ending in COMPRESSED:
             name = name.removesuffix(ending)
@@ -162,6 +170,7 @@ class Lines:
         while True:
             with _failures(self.path):
                 piece = self._stream.read(BLOCK)
+            self._file.bar.update(0)  # a block may unpack from bytes that were read long ago
             end = piece.rfind(b"\n") + 1
             if end or not piece:
                 text = b"".join([*self._partial, piece[:end]])
@@ -172,15 +181,43 @@ class Lines:
                 raise self.error(f"is longer than {LONGEST_LINE} bytes; there is no graph in this file", self.line)
 
 
-def _opened(stack: ExitStack, path: Path) -> tuple[io.BufferedReader, bool]:
-    """Return what a file holds when decompressed, and whether that is a tar archive."""
-    stream = stack.enter_context(path.open("rb"))
+class _File(io.FileIO):
+    """A file that tells a progress bar how much of it has been read."""
+
+    bar: Any
+
+    @classmethod
+    def opened(cls, stack: ExitStack, path: Path, progress: bool) -> _File:
+        """Return a file that has been opened to be read; the stack closes it, and the bar."""
+        file = stack.enter_context(cls(path))
+        bar = progress_bar(
+            title=f"Reading {path.name}",
+            shown=progress,
+            total=os.fstat(file.fileno()).st_size or None,  # of a pipe nobody knows
+            unit="B",
+            unit_scale=True,
+            unit_divisor=1024,
+            miniters=0,  # how often it is drawn depends on time alone: few bytes may unpack to very many
+        )
+        file.bar = stack.enter_context(bar)
+        return file
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Read bytes, and tell the bar."""
+        count = super().readinto(buffer)
+        self.bar.update(count or 0)
+        return count
+
+
+def _unpacked(stack: ExitStack, file: _File) -> Any:
+    """Return what a file holds when decompressed, buffered."""
+    stream: Any = stack.enter_context(io.BufferedReader(file))
     start = stream.peek(6)
     for magic, opener in _OPENERS:
         if start.startswith(magic):
             stream = io.BufferedReader(stack.enter_context(opener(stream)), BLOCK)
             break
-    return stream, stream.peek(262)[257:262] == b"ustar"
+    return stream
 
 
 def _members(stream: IO[bytes]) -> list[str]:

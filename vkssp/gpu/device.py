@@ -6,9 +6,10 @@ import os
 import threading
 from typing import Any
 
+from vkssp.checks import shown
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.instance import Instance, choose, describe, queue_family, transfer_family
+from vkssp.gpu.instance import DeviceInfo, Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.pipeline import Pipelines
 from vkssp.gpu.resource import AFTER_FORK, Resource
 
@@ -43,12 +44,10 @@ class Device(Resource):
     """
 
     def __init__(self, selector: int | str | None = None) -> None:
-        if selector is None:
-            selector = self.selected()
         self._instance = Instance()
         try:
             listed = [describe(index, physical) for index, physical in enumerate(self._instance.devices)]
-            self.info = choose(listed, selector)
+            self.info = self.default(listed) if selector is None else choose(listed, selector)
             self.physical = self._instance.devices[self.info.index]
             self.family, _ = queue_family(self.physical)
             copying = transfer_family(self.physical)
@@ -93,6 +92,22 @@ class Device(Resource):
     def selected() -> str | None:
         """Return what the environment variable VKSSP_DEVICE selects, None where it is not set."""
         return os.environ.get(DEVICE_VARIABLE)
+
+    @classmethod
+    def default(cls, listed: list[DeviceInfo]) -> DeviceInfo:
+        """Return that of some devices which VKSSP_DEVICE selects, the fastest kind where it is not set.
+
+        Raises
+        ------
+        DeviceError
+            If it selects none of them, or there are none.
+        """
+        try:
+            return choose(listed, cls.selected())
+        except DeviceError as error:
+            if not listed or not cls.selected():
+                raise
+            raise DeviceError(f"{DEVICE_VARIABLE} is {shown(cls.selected())}: {error}") from None
 
     def _queue(self, family: int) -> Any:
         queue = ffi.new("VkQueue*")

@@ -144,7 +144,7 @@ class Instance(Resource):
             self.handle = create("vkCreateInstance", "VkInstance", info, ffi.NULL)
         except VulkanError as error:
             if error.code == -9:  # VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver at all
-                raise DeviceError(_NO_DRIVER) from None
+                raise _no_driver() from None
             raise
         super().__init__()
         _makers[self._made] = self._process
@@ -158,10 +158,27 @@ class Instance(Resource):
         del _makers[self._made]
 
 
-_NO_DRIVER = (
-    "no Vulkan driver found; install your GPU vendor's driver, or a software one "
-    "(Debian and Ubuntu: apt install mesa-vulkan-drivers)"
-)
+# Variables that tell the loader which drivers there are, lists of files, and which of them to take, by name.
+_DRIVER_FILES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
+_DRIVER_NAMES = ("VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE")
+
+
+def _no_driver() -> DeviceError:
+    """Return the error that the loader finds no driver: none is there, or it was told to look elsewhere."""
+    told = {name: value for name in (*_DRIVER_FILES, *_DRIVER_NAMES) if (value := os.environ.get(name))}
+    if not told:
+        return DeviceError(
+            "no Vulkan driver found; install your GPU vendor's driver, or a software one "
+            "(Debian and Ubuntu: apt install mesa-vulkan-drivers)"
+        )
+    listed = []
+    for name, value in told.items():
+        paths = value.split(os.pathsep) if name in _DRIVER_FILES else []
+        missing = next((f", and {path} does not exist" for path in paths if path and not os.path.exists(path)), "")
+        listed.append(f"{name} is {value}{missing}")
+    them, files = "it" if len(told) == 1 else "them", [name for name in told if name in _DRIVER_FILES]
+    cure = f", or put the .json file of an installed driver in {files[0]}" if files else ""
+    return DeviceError(f"no Vulkan driver found: {'; '.join(listed)}; unset {them} to look for all drivers{cure}")
 
 
 def _families(physical: Any) -> list[tuple[int, int]]:
@@ -301,7 +318,7 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
     ranked = sorted(devices, key=lambda d: (bool(d.unusable), _PREFERENCE.index(d.kind), d.index))
     listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
     if not ranked:
-        raise DeviceError(_NO_DRIVER)
+        raise _no_driver()
     if selector is None or (isinstance(selector, str) and not selector):
         chosen = ranked[0]
     else:

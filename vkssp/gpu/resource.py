@@ -62,6 +62,11 @@ class Resource:
         if trouble is not None:
             raise trouble
 
+    @property
+    def owned(self) -> list[Resource]:
+        """What was made from this object and is not closed."""
+        return list(self._owned.values())
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be copied or pickled."""
         other = "clone() makes another on the same graph" if hasattr(self, "clone") else "make another"

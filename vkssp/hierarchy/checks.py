@@ -9,12 +9,18 @@ import numpy as np
 from vkssp.checks import shown
 from vkssp.errors import GraphError
 from vkssp.graph import Graph
+from vkssp.hierarchy.build import RELAX
 
 if TYPE_CHECKING:
     from vkssp.hierarchy import Hierarchy, Indices
 
 #: Arcs of a hierarchy are numbered in 32 bits, with one left over for a sign.
 MOST_ARCS = 2**31 - 1
+#: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
+#: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
+MOST_ARCS_A_NODE = 100
+#: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
+FEW_ARCS = 2**24
 #: Nodes on a way from the top, the distances of which a search keeps in fast memory. Road networks of a million nodes
 #: have some hundreds of them.
 MOST_HEIGHT = 8192
@@ -31,8 +37,10 @@ def check(hierarchy: Hierarchy, graph: Graph | None) -> None:
     _check_nodes(hierarchy)
     _check_ancestors(hierarchy)
     _check_levels(hierarchy)
-    if hierarchy.num_arcs > MOST_ARCS:
-        _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {MOST_ARCS:,}")
+    # Arrays of few entries can stand for many arcs, each of which takes memory in a search.
+    most = min(MOST_ARCS, max(FEW_ARCS, MOST_ARCS_A_NODE * hierarchy.num_nodes) + RELAX * hierarchy.num_nodes)
+    if hierarchy.num_arcs > most:
+        _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {most:,}")
     if hierarchy.tree_height > MOST_HEIGHT:
         _refuse(f"has ways of {hierarchy.tree_height:,} nodes, more than {MOST_HEIGHT:,}")
     _check_closure(hierarchy)

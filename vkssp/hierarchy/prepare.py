@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
-from tqdm import tqdm
-
 from vkssp.checks import flag
 from vkssp.errors import GraphError
 from vkssp.graph import Graph, checked_graph
 from vkssp.hierarchy.build import build
-from vkssp.hierarchy.checks import MOST_ARCS, MOST_HEIGHT
+from vkssp.hierarchy.checks import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.extra import require_library
 from vkssp.hierarchy.order import dissected, halving, places
+from vkssp.terminal import progress_bar
 
-#: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
-#: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
-MOST_ARCS_A_NODE = 100
-#: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
-FEW_ARCS = 2**24
 #: Stages of preparing.
 NUM_STAGES = 6
 
@@ -53,7 +47,7 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
         If numba or routingkit-cch is not installed.
     """
     run, progress = stages(checked_graph(graph)), flag(progress, "progress")
-    with tqdm(total=NUM_STAGES, desc="preparing", unit=" stages", disable=not progress, leave=False) as bar:
+    with progress_bar(title="preparing", shown=progress, total=NUM_STAGES, unit=" stages", delay=0.0) as bar:
         next(run)
         while True:
             try:

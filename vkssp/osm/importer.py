@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from vkssp.checks import choice, flag, path_of
-from vkssp.errors import FormatError
-from vkssp.graph import Graph
+from vkssp.errors import FormatError, GraphError, QueryError
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.order import z_order
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
@@ -51,7 +51,7 @@ def import_extract(
     profile : str or Path
         The vehicle: ``car``, ``bike``, ``foot``, or the path of a file as docs/profiles.md describes them.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second.
+        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
     order : str
         How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
         when they were first drawn.
@@ -95,7 +95,10 @@ def import_extract(
         raise _no_road(path, vehicle)
     cut = perf_counter()
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
-    graph = _assemble(roads, segments, vehicle, report, order, unit)
+    try:
+        graph = _assemble(roads, segments, vehicle, report, order, unit)
+    except GraphError as error:  # such as a street that takes longer than a weight can tell
+        raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
@@ -165,6 +168,12 @@ def _assemble(
     if turn is not None:
         weight += turn
     way = segments.way[segment]
+    if weight.max(initial=0.0) >= UNREACHABLE:
+        at = int(weight.argmax())
+        raise QueryError(
+            f"way {roads.way[way[at]]} takes longer than 32 bits hold at {roads.speed[way[at], direction[at]]:g} km/h; "
+            f"give {profile.vehicle} higher speeds or factors, or simplify streets"
+        )
     arrays = {
         "length": segments.length[segment].astype(np.float32),
         "way": roads.way[way],

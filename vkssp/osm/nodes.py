@@ -20,7 +20,8 @@ class NodeAttributes:
     seconds : float
         How long it takes to pass.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they were taken for absent.
+        Keys of tags whose values were not understood; they were taken for absent, those of access tags for what the
+        profile says.
     """
 
     blocked: bool = False

@@ -18,10 +18,15 @@ from vkssp.osm.profile_file import Range, SourceFile, read_table
 
 #: What a graph may know of turns.
 TURNS = ("none", "restrictions", "costs")
+#: What an access value that is in no list of a profile may mean.
+OTHERS = ("absent", "neutral", "open")
+#: Stands for every class of ways in `AccessRules.enough_for`.
+ANY_CLASS = "*"
 
-Speed = Annotated[float, Range(0, 300, least=False)]  # km/h
-Cap = Annotated[float, Range(0, 300)]
-Factor = Annotated[float, Range(0, 2, least=False)]
+# Positive numbers below these bounds make travel times that 32 bits do not hold.
+Speed = Annotated[float, Range(0.1, 300)]  # km/h
+Cap = Annotated[float, Range(0.1, 300, zero=True)]
+Factor = Annotated[float, Range(0.01, 2)]
 Seconds = Annotated[float, Range(0, 86400)]
 Bias = Annotated[float, Range(0.1, 10)]
 Metres = Annotated[float, Range(0, 100)]
@@ -39,9 +44,15 @@ class AccessRules:
     keys : tuple of str
         Access tags, the most particular first.
     open, restricted, blocked : frozenset of str
-        What their values mean; restricted ways serve only the ends of a trip. Other values count as no tag.
+        What their values mean; restricted ways serve only the ends of a trip.
+    others : str
+        What all other values mean, one of `OTHERS`: "absent" as if the tag were absent, so that the next key decides;
+        "neutral" that no other key decides, and that the way is neither closed nor opened; "open" as those of `open`.
+    restricted_opens : frozenset of str
+        Values of `restricted` that open a way without a speed, and do not restrict it. All others close it.
     enough_for : frozenset of str
         Values of ``highway`` without a speed that the last of `keys` is enough to open; others take one before it.
+        `ANY_CLASS` stands for all.
     carpool_roads_restricted : bool
         Whether roads for cars with several people in them serve only the ends of a trip.
     snap_prevention : mapping of str to frozenset of str
@@ -52,6 +63,8 @@ class AccessRules:
     open: frozenset[str]
     restricted: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
+    others: str = "absent"
+    restricted_opens: frozenset[str] = frozenset()
     enough_for: frozenset[str] = frozenset()
     carpool_roads_restricted: bool = False
     snap_prevention: Values = field(default_factory=dict)
@@ -301,6 +314,12 @@ def _check(profile: Profile, source: SourceFile) -> None:
             if value in seen:
                 raise source.error(("access", name), f"holds {value!r}, as access.{seen[value]} does; leave one out")
             seen[value] = name
+    if access.others not in OTHERS:
+        raise source.error(("access", "others"), f"is {access.others!r}; give one of {', '.join(OTHERS)}")
+    for value in sorted(access.restricted_opens - access.restricted):
+        raise source.error(
+            ("access", "restricted_opens"), f"holds {value!r}, which access.restricted lacks; add it there"
+        )
     for highway, values in access.snap_prevention.items():
         for value in sorted(values - access.open - access.restricted):
             raise source.error(

@@ -37,22 +37,21 @@ class Range(NamedTuple):
     ----------
     low, high : float
         The least and the most.
-    least : bool
-        Whether `low` itself is taken.
+    zero : bool
+        Whether 0 is taken, too.
     """
 
     low: float
     high: float
-    least: bool = True
+    zero: bool = False
 
     def holds(self, number: float) -> bool:
         """Return whether a number is one of them; none that is not finite is."""
-        return (self.low <= number if self.least else self.low < number) and number <= self.high
+        return self.low <= number <= self.high or (self.zero and number == 0)
 
     def __str__(self) -> str:
         """Return what an error tells to give."""
-        low = f"from {self.low:g} to" if self.least else f"above {self.low:g}, at most"
-        return f"a number {low} {self.high:g}"
+        return f"{'0, or ' if self.zero else ''}a number from {self.low:g} to {self.high:g}"
 
 
 class SourceFile:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from vkssp.errors import FormatError
 from vkssp.osm.extract import BrokenTags, Extract
@@ -25,11 +24,15 @@ from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, way_attributes
 from vkssp.streets import LAST_LAT, LAST_LON
+from vkssp.terminal import progress_bar
 
 #: The coordinate that pyosmium gives a node that the file does not hold.
 _UNKNOWN = 2**31 - 1
 
 _NOT_UTF8 = "text that is not UTF-8"
+
+#: Bytes of a file whose progress bar is there from the start.
+_LARGE = 1 << 20
 
 #: Arrays of `RawRoads` with an entry per way.
 _PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "name", "ref", "roundabout", "link")
@@ -131,7 +134,7 @@ def read_roads(
     report : ImportReport
         Takes what is counted on the way.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second.
+        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
     turns : str
         What to read about turns: ``"none"``, ``"restrictions"`` or ``"costs"``.
 
@@ -152,7 +155,9 @@ def read_roads(
     extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
-    with tqdm(extract, title, unit=" objects", unit_scale=True, delay=1.0, disable=not progress, leave=False) as bar:
+    # While pyosmium looks for the next object that matters no Python runs, so that nothing could be drawn then.
+    delay = 0.0 if source.stat().st_size >= _LARGE else 1.0
+    with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True, delay=delay) as bar:
         for item in bar:
             if item.is_way():
                 roads.add_way(item)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from vkssp.terminal import printable
+
 
 @dataclass
 class ImportReport:
@@ -39,7 +41,8 @@ class ImportReport:
     repeated_nodes : int
         Nodes named twice running by a way; one of each was left out.
     nonsense : dict of str to int
-        Tags whose values were not understood, by key; they were taken for absent.
+        Tags whose values were not understood, by key; they were taken for absent, those of access tags for what the
+        profile says.
     turns : str
         What the graph knows of turns: "none", "restrictions" or "costs".
     restrictions : dict of str to int
@@ -104,8 +107,8 @@ class ImportReport:
         return lines
 
     def __str__(self) -> str:
-        """Return the lines as one text."""
-        return "\n".join(self.lines())
+        """Return the lines as one text, in which keys of tags cannot pass for lines."""
+        return "\n".join(map(printable, self.lines()))
 
 
 def _listed(counts: dict[str, int], most: int = 8) -> str:

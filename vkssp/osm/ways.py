@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vkssp.osm.profile import AccessRules, ByTag, Profile, Values
+from vkssp.osm.profile import ANY_CLASS, AccessRules, ByTag, Profile, Values
 from vkssp.osm.values import parse_duration, parse_length, parse_speed, parse_weight
 
 Tags = Mapping[str, str]
@@ -45,7 +45,8 @@ class WayAttributes:
     skipped : str
         Why the way is of no use, empty if it is.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they were taken for absent.
+        Keys of tags whose values were not understood; they were taken for absent, those of access tags for what
+        `AccessRules.others` says.
     """
 
     forward: float = 0.0
@@ -66,7 +67,7 @@ class Access:
     Attributes
     ----------
     kind : str
-        "open", "restricted" or "blocked".
+        "open", "restricted", "blocked", or "neutral" where the profile takes the value for none of these.
     key : str
         The tag that says so.
     values : frozenset of str
@@ -90,7 +91,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     """
     carried = profile.route_speeds.get(tags.get("route", ""))
     listed = _speed_by_tag(tags, profile.speeds)
-    if not tags.get("highway") and carried is None and listed is None and _walked_speed(tags, profile) is None:
+    if not tags.get("highway") and not tags.get("route") and listed is None and _walked_speed(tags, profile) is None:
         return WayAttributes(skipped="no road")
     reason = _closed(tags, profile)
     if reason:
@@ -106,6 +107,8 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
         if not allowed[i] and profile.pushing is None:
             continue
         access = find_access(tags, profile.access.keys, profile.access, direction, nonsense)
+        if access is not None and listed is None and access.values & profile.access.restricted_opens:
+            access = replace(access, kind="open")
         if profile.separate and _is_separate(tags, profile, access):
             closed.append("another way beside")
             continue
@@ -157,7 +160,9 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
 def find_access(
     tags: Tags, keys: tuple[str, ...], rules: AccessRules, direction: str, nonsense: list[str]
 ) -> Access | None:
-    """Return what the first access tag that is understood says, or None if there is none.
+    """Return what the first access tag that decides says, or None if there is none.
+
+    A tag decides if its value is in one of the lists, or `AccessRules.others` is not "absent".
 
     Parameters
     ----------
@@ -185,6 +190,8 @@ def find_access(
             if values & rules.blocked:
                 return Access("blocked", key, values)
             nonsense.append(tag)
+            if rules.others != "absent" and any(values):
+                return Access(rules.others, key, values)
     return None
 
 
@@ -202,9 +209,9 @@ def _prevents_snapping(tags: Tags, access: Access | None, rules: AccessRules) ->
     prevented = rules.snap_prevention.get(tags.get("highway", ""))
     if access is None or prevented is None:
         return False
-    # Of several values those count that open the way the most.
-    opening: frozenset[str] = rules.open if access.kind == "open" else rules.restricted
-    return access.values & opening <= prevented
+    # Of several values those count that open the way the most; a value in no list prevents nothing.
+    opening = access.values & (rules.open if access.kind == "open" else rules.restricted)
+    return bool(opening) and opening <= prevented
 
 
 def _walked_speed(tags: Tags, profile: Profile) -> float | None:
@@ -240,7 +247,7 @@ def _closed(tags: Tags, profile: Profile) -> str:
 
 def _is_separate(tags: Tags, profile: Profile, access: Access | None) -> bool:
     """Return whether one has to take another way, mapped beside this one."""
-    meant = access is not None and access.key == profile.access.keys[0] and access.kind != "blocked"
+    meant = access is not None and access.key == profile.access.keys[0] and access.kind in ("open", "restricted")
     return not meant and _has_any(tags, profile.separate)
 
 
@@ -261,7 +268,8 @@ def _opens(tags: Tags, access: Access | None, keys: tuple[str, ...], profile: Pr
     """Return whether an access tag opens a way without a speed."""
     if access is None or access.kind != "open":
         return False
-    return access.key != keys[-1] or tags.get("highway") in profile.access.enough_for
+    enough_for = profile.access.enough_for
+    return access.key != keys[-1] or ANY_CLASS in enough_for or tags.get("highway") in enough_for
 
 
 def _pushed_speed(

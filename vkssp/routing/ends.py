@@ -118,7 +118,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
         for (memory, bound), group in nodes.items():
             # Who came by a street that serves the ends of trips may go on along such, too, as a new leg starts.
             starts = [*group, *nodes.get((memory, False), [])] if bound else group
-            goals, out = ([End(node, 0) for node in ends] for ends in (group, starts))
+            goals, out = (_best(End(node, 0) for node in ends) for ends in (group, starts))
             found.append(Passage(goals, out, frozenset(), frozenset(group)))
         return found
     arcs = defaultdict(list)
@@ -134,7 +134,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[Passage]:
         # the same memory, as the streets to be remembered are none that one starts on.
         ends += [
             replace(end, node=node)
-            for end in ends
+            for end in _best_of_places(index, ends)
             for node in index.nodes_at(end.node)
             if node != end.node and _memory(index, node) == memory and _layer(index, node) in layers[backward]
         ]
@@ -220,6 +220,17 @@ def _layer(index: StreetIndex, node: int) -> int:
     """Return which part of a trip a node serves."""
     streets = index.graph.streets
     return 0 if streets is None or streets.layer is None else int(streets.layer[node])
+
+
+def _best_of_places(index: StreetIndex, ends: Iterable[End]) -> list[End]:
+    """Return the best end for each place; its nodes times its ends could be many."""
+    junctions = index.junctions
+    best: dict[int, End] = {}
+    for end in ends:
+        place = end.node if junctions is None else int(junctions.place[end.node])
+        if place not in best or end.weight < best[place].weight:
+            best[place] = end
+    return list(best.values())
 
 
 def _best(ends: Iterable[End]) -> list[End]:

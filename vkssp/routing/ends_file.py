@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,17 @@ import numpy.typing as npt
 
 from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError
+from vkssp.npy_file import read_npy
+from vkssp.room import require
 from vkssp.routing.geojson import read_json
 from vkssp.routing.places import LatLon
 
 if TYPE_CHECKING:
     from _csv import Reader
+
+
+#: Bytes of Python objects for each byte of an array: 250 for a place of 16 bytes, 50 for a node of 4.
+_BYTES_OF_A_BYTE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +75,19 @@ def read_ends(path: str | Path) -> Ends:
 
 
 def _from_npy(path: str | Path) -> Ends:
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise FormatError(f"{path} is no NumPy array ({error})") from None
-    if isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu":
+    with open(path, "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        require(_BYTES_OF_A_BYTE * size, f"{path}: places or nodes in an array of {size / 2**30:.1f} GiB")
+        try:
+            array = read_npy(stream, size)
+        except ValueError as error:
+            raise FormatError(f"{path} is no NumPy array of places or nodes: it {error}") from None
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        if int(array.max(initial=0)) >= 2**63:
+            raise FormatError(f"{path}: entry {int(np.argmax(array))} is {array.max()}, no node id; correct it")
         nodes = array.astype(np.int64)
         return Ends(None, nodes, nodes.tolist())
-    if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf":
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf":
         return Ends([(float(lat), float(lon)) for lat, lon in array.tolist()], None, list(range(len(array))))
     raise FormatError(f"{path} holds neither integers, for nodes, nor two columns of latitude and longitude")
 

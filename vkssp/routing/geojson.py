@@ -14,7 +14,7 @@ import numpy.typing as npt
 from vkssp.checks import instance, listed, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.routing.route import Place, Route
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_write, check_ending
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,7 +196,7 @@ def write_geojson(path: str | Path, route: Route) -> None:
     Parameters
     ----------
     path : str or Path
-        The file to write.
+        The file to write, a name that ends in .geojson or .json.
     route : Route
         The route; see `route_geojson` for what of it is written.
 
@@ -205,7 +205,7 @@ def write_geojson(path: str | Path, route: Route) -> None:
     QueryError
         If the route has no points, or one that is not finite.
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
     write_collection(path, route_geojson(route))
 
@@ -249,15 +249,16 @@ def write_collection(path: str | Path, collection: dict[str, Any]) -> None:
     Parameters
     ----------
     path : str or Path
-        The file to write.
+        The file to write, a name that ends in .geojson or .json.
     collection : dict
         The object.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "GeoJSON")
     with atomic_write(path) as stream:
         stream.write(_packed(collection) + b"\n")
 
@@ -268,15 +269,16 @@ def write_features(path: str | Path, features: Iterable[dict[str, Any]]) -> None
     Parameters
     ----------
     path : str or Path
-        The file to write; it appears only when it is complete.
+        The file to write, a name that ends in .geojson or .json; it appears only when it is complete.
     features : iterable of dict
         The features.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "GeoJSON")
     with atomic_write(path) as stream:
         stream.write(b'{"type":"FeatureCollection","features":[')
         for number, feature in enumerate(features):

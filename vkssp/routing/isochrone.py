@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from vkssp.checks import instance, is_many, listed, named, shown
 from vkssp.errors import QueryError
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.geo import (
+    METRES_PER_DEGREE,
+    POLAR_LATITUDE,
+    from_polar_plane,
+    part_before_nearest,
+    polar_plane,
+    turned,
+)
 from vkssp.graph import Uint32s
 from vkssp.routing.along import Begun, entered_at, open_parts
 from vkssp.routing.geojson import write_collection, write_features
@@ -35,7 +42,13 @@ WIDTHS_M = (1.0, 10_000.0)
 # Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
 # widths are filled: the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
+# Boxes around pieces of streets that meet others, for each piece: four on a map of roads. A few more are no burden.
+_MEETINGS, _FEW_MEETINGS, _PIECES_AT_ONCE = 64, 10**5, 64
 _DECIMALS = 6  # of degrees, a tenth of a metre
+# Around a pole an area is turned into degrees sector by sector: in each of them longitudes do not jump.
+_SECTORS = 8
+# Lines that go on beyond this latitude are none that a plane at the pole can show.
+_TOO_FAR = 45.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +66,9 @@ class Isochrone:
     origin : Place or None
         Where the way begins, where that was asked for by coordinates.
     area : shapely.MultiPolygon
-        What lies along the roads that are reached, longitude and latitude in degrees; empty polygons where none is.
+        What lies along the roads that are reached, longitude and latitude in degrees; empty where none is. It is cut at
+        the 180th meridian, as RFC 7946 wants it (section 3.1.9), and reaches up to the latitude of 90 degrees where it
+        holds a pole.
     road_m : float
         Metres of road that are reached, each street once, whatever its directions; where a graph has no streets each of
         its arcs counts as one.
@@ -102,24 +117,22 @@ def isochrones(
     width_m : float
         Metres to either side of a road that are covered.
     """
-    import shapely
-
-    middle = math.radians(float(index.points[:, 0].mean()))
-    metres = np.array([METRES_PER_DEGREE * math.cos(middle), METRES_PER_DEGREE])
-    plane = _Plane(index, index.points[:, ::-1] * metres)
-    area, seen = shapely.MultiPolygon(), np.zeros(index.num_polylines, np.bool_)
+    plane = _Plane(index)
+    area, seen = plane.nothing(), np.zeros(index.num_polylines, np.bool_)
     result = []
     for limit in limits:
         spans = _spans(index, distances, begun, limit)
         covered = np.bincount(spans.polyline, spans.high - spans.low, index.num_polylines)
         whole = covered >= 1.0
-        lines = [plane.whole(np.flatnonzero(whole & ~seen))]
-        lines += [plane.part(*span) for span in zip(*spans, strict=True) if not whole[span[0]]]
+        new = np.flatnonzero(whole & ~seen)
+        parts = [span for span in zip(*spans, strict=True) if not whole[span[0]]]
+        lines = np.concatenate([plane.whole(new), *(plane.part(*span) for span in parts)])
+        polyline = np.concatenate([new, np.array([span[0] for span in parts], np.int64)])
         # What was reached within a lower limit is reached within this one.
-        area = shapely.union_all([area, _band(np.concatenate(lines), width_m)])
+        area = plane.with_bands(area, lines, polyline, width_m)
         seen = whole
         road_m = float((np.minimum(covered, 1.0) * plane.length).sum())
-        result.append(Isochrone(int(limit), duration(index.graph, limit), _degrees(area, metres, width_m), road_m))
+        result.append(Isochrone(int(limit), duration(index.graph, limit), _degrees(area, width_m), road_m))
     return result
 
 
@@ -182,8 +195,12 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     return shares[0], shares[1]
 
 
+#: What lies along roads: away from the poles in degrees, and on the planes of the North and the South Pole in metres.
+_Area = tuple[Any, Any, Any]
+
+
 class _Plane:
-    """Polylines in metres.
+    """Polylines in metres: each as long and as wide as it is, or on the plane of a pole that it comes near.
 
     Attributes
     ----------
@@ -191,13 +208,58 @@ class _Plane:
         Of each polyline, in metres, shape (num_polylines,), float64.
     """
 
-    def __init__(self, index: StreetIndex, points: npt.NDArray[np.float64]) -> None:
-        self._first, self._points = index.first, points
-        self._count = np.diff(index.first)
-        step = np.zeros(len(points))
-        step[1:] = np.hypot(*np.diff(points, axis=0).T)
+    def __init__(self, index: StreetIndex) -> None:
+        self._first, self._count = index.first, np.diff(index.first)
+        line = np.repeat(np.arange(index.num_polylines), self._count)
+        lat, lon = index.points.T
+        # All on one side of the Earth, so that streets of either side of the 180th meridian meet there.
+        begin = lon[index.first[:-1]]
+        east, north = np.cos(np.radians(begin)).sum(), np.sin(np.radians(begin)).sum()
+        lon = lon + (turned(begin, math.degrees(math.atan2(north, east))) - begin)[line]
+        south, north = (ends.reduceat(lat, index.first[:-1]) for ends in (np.minimum, np.maximum))
+        is_north, is_south = (
+            (north > POLAR_LATITUDE) & (south > _TOO_FAR),
+            (south < -POLAR_LATITUDE) & (north < -_TOO_FAR),
+        )
+        self._pole = is_north.astype(np.int64) - is_south
+        self._scale = METRES_PER_DEGREE * np.stack(
+            [np.cos(np.radians((south + north) / 2)), np.ones(index.num_polylines)], axis=1
+        )
+        self._points = np.stack([lon, lat], axis=1) * self._scale[line]
+        near = np.flatnonzero(self._pole[line])
+        self._points[near] = polar_plane(index.points[near], self._pole[line[near]])
+        step = np.zeros(len(self._points))
+        step[1:] = np.hypot(*np.diff(self._points, axis=0).T)
         step[index.first[:-1]] = 0.0
         self.length: npt.NDArray[np.float64] = np.add.reduceat(step, index.first[:-1])
+
+    @staticmethod
+    def nothing() -> _Area:
+        """Return the area along no road."""
+        import shapely
+
+        return shapely.MultiPolygon(), shapely.MultiPolygon(), shapely.MultiPolygon()
+
+    def with_bands(
+        self, area: _Area, lines: npt.NDArray[Any], polyline: npt.NDArray[np.int64], width_m: float
+    ) -> _Area:
+        """Return an area with what lies within a width of some lines, each along one of the polylines."""
+        import shapely
+
+        pole = self._pole[polyline]
+        flat = np.flatnonzero(pole == 0)
+        simple = shapely.simplify(lines, _TOLERANCE * width_m)
+        # Each for itself: widening many lines together takes ten times as long as joining what comes out.
+        bands = shapely.buffer(simple, width_m, quad_segs=_CORNERS)
+        for shapes in (simple, bands):
+            points, which = shapely.get_coordinates(shapes[flat], return_index=True)
+            shapes[flat] = shapely.set_coordinates(shapes[flat], points / self._scale[polyline[flat[which]]])
+        for side in (0, 1, -1):
+            _check_meetings(simple[pole == side])
+        elsewhere, north, south = (
+            shapely.union_all([before, *bands[pole == side]]) for before, side in zip(area, (0, 1, -1), strict=True)
+        )
+        return elsewhere, north, south
 
     def whole(self, polylines: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return lines along whole polylines."""
@@ -223,38 +285,108 @@ class _Plane:
         return np.array([shapely.LineString([cut[0], *points[inner], cut[1]])])
 
 
-def _band(lines: npt.NDArray[Any], width_m: float) -> Any:
-    """Return what lies within a width of some lines."""
+def _check_meetings(lines: npt.NDArray[Any]) -> None:
+    """Raise `QueryError` if lines meet each other so often that their union takes more memory than the map."""
     import shapely
 
-    # Each for itself: widening many lines together takes ten times as long as joining what comes out.
-    simple = shapely.simplify(lines, _TOLERANCE * width_m)
-    return shapely.union_all(shapely.buffer(simple, width_m, quad_segs=_CORNERS))
+    points, line = shapely.get_coordinates(lines, return_index=True)
+    goes_on = line[1:] == line[:-1]
+    pieces = shapely.linestrings(np.stack([points[:-1][goes_on], points[1:][goes_on]], axis=1))
+    most, found, tree = max(_FEW_MEETINGS, _MEETINGS * len(pieces)), 0, shapely.STRtree(pieces)
+    for first in range(0, len(pieces), _PIECES_AT_ONCE):
+        found += tree.query(pieces[first : first + _PIECES_AT_ONCE]).shape[1]
+        if found > most:
+            raise QueryError(
+                f"the streets that are reached may cross each other over {most:,} times, and no area can be drawn of "
+                "them; is the graph damaged?"
+            )
 
 
-def _degrees(area: Any, metres: npt.NDArray[np.float64], width_m: float) -> Any:
+def _degrees(area: _Area, width_m: float) -> Any:
     """Return an area in degrees, without small holes, its outer rings counterclockwise as GeoJSON wants them."""
     import shapely
 
-    polygons = []
-    for polygon in shapely.get_parts(area):
-        holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) >= _HOLE * width_m**2]
-        polygons.append(shapely.Polygon(polygon.exterior, holes))
-    return _rounded(shapely.transform(shapely.MultiPolygon(polygons), lambda points: points / metres))
+    elsewhere, north, south = area
+    parts = [_cut(_without_small_holes(elsewhere, width_m, in_degrees=True))]
+    for cap, pole in ((north, 1), (south, -1)):
+        if not cap.is_empty:
+            parts += _unrolled(_without_small_holes(cap, width_m), pole, width_m)
+    return _rounded(parts[0] if len(parts) == 1 else shapely.union_all(shapely.set_precision(parts, 10.0**-_DECIMALS)))
+
+
+def _without_small_holes(area: Any, width_m: float, *, in_degrees: bool = False) -> Any:
+    import shapely
+
+    def is_large(hole: Any) -> bool:
+        size = shapely.area(shapely.Polygon(hole))
+        if in_degrees:
+            size *= METRES_PER_DEGREE**2 * math.cos(math.radians(hole.coords[0][1]))
+        return bool(size >= _HOLE * width_m**2)
+
+    polygons = [
+        shapely.Polygon(polygon.exterior, [hole for hole in polygon.interiors if is_large(hole)])
+        for polygon in shapely.get_parts(area)
+    ]
+    return shapely.MultiPolygon(polygons)
 
 
 def _cut(area: Any) -> Any:
-    """Return an area cut at the 180th meridian, where it goes on beyond that, as RFC 7946 wants it (section 3.1.9)."""
+    """Return an area in degrees cut at the poles, and at the 180th meridian where it goes on beyond that."""
     import shapely
 
-    if area.is_empty or (area.bounds[0] >= -180.0 and area.bounds[2] <= 180.0):
+    whole = (-180.0, -90.0, 180.0, 90.0)
+    if area.is_empty or shapely.box(*whole).covers(shapely.box(*area.bounds)):
         return area
     parts = []
     for turn in (-360.0, 0.0, 360.0):
         inside = shapely.clip_by_rect(area, turn - 180.0, -90.0, turn + 180.0, 90.0)
         parts.append(shapely.transform(inside, lambda points, turn=turn: points - [turn, 0.0]))
-    # Streets from either side may overlap there.
-    return _rounded(shapely.union_all(parts))
+    return shapely.union_all(parts)
+
+
+def _unrolled(area: Any, pole: int, width_m: float) -> list[Any]:
+    """Return an area on the plane of a pole as polygons in degrees, one or several for each sector that it lies in.
+
+    In degrees the pole itself is a line. A sector's tip becomes the part of that line between the sector's sides.
+    """
+    import shapely
+
+    radius = 2.0 * max(map(abs, area.bounds))
+    half = 180.0 / _SECTORS
+    found = []
+    for middle in np.arange(-180.0 + half, 180.0, 2 * half).tolist():
+        sides = np.radians([middle - half, middle + half])
+        sector = shapely.Polygon([(0.0, 0.0), *(radius * np.stack([np.cos(sides), np.sin(sides)], axis=1))])
+        for part in shapely.get_parts(shapely.intersection(area, sector)):
+            if part.geom_type == "Polygon":
+                rings = [
+                    _unrolled_ring(ring.coords, pole, middle, width_m) for ring in (part.exterior, *part.interiors)
+                ]
+                # Where two edges all but touch, one may be bent over the other.
+                found.append(shapely.make_valid(shapely.Polygon(rings[0], rings[1:])))
+    return found
+
+
+def _unrolled_ring(coordinates: Any, pole: int, middle: float, width_m: float) -> npt.NDArray[np.float64]:
+    """Return a ring on the plane of a pole, within a sector, as longitudes and latitudes."""
+    ring = np.array(coordinates)[:, :2]
+    while True:
+        # Straight lines there are bent in degrees, the more the nearer they pass by the pole.
+        start, step = ring[:-1], np.diff(ring, axis=0)
+        nearest = np.hypot(*(start + part_before_nearest(start, step)[:, None] * step).T)
+        long = np.flatnonzero((step**2).sum(axis=1) > width_m * np.maximum(width_m, nearest))
+        if not len(long):
+            break
+        ring = np.insert(ring, long + 1, start[long] + step[long] / 2, axis=0)
+    degrees = from_polar_plane(ring[:-1], pole)
+    lon, lat = turned(degrees[:, 1], middle), degrees[:, 0]
+    at_pole = np.abs(lat) > 90.0 - 1e-9
+    before, after = np.roll(lon, 1), np.roll(lon, -1)
+    places = np.repeat(np.arange(len(lon)), 1 + at_pole)
+    lon = np.repeat(np.where(at_pole, before, lon), 1 + at_pole)
+    second = np.flatnonzero(np.diff(places) == 0) + 1
+    lon[second] = after[places[second]]
+    return np.stack([lon, lat[places]], axis=1)
 
 
 def _rounded(area: Any) -> Any:
@@ -291,7 +423,7 @@ def _features(found: Sequence[Isochrone], **more: Any) -> list[dict[str, Any]]:
         {
             "type": "Feature",
             "properties": {**more, **one.figures, "road_m": round(one.road_m, 1)},
-            "geometry": json.loads(shapely.to_geojson(_cut(one.area))),
+            "geometry": json.loads(shapely.to_geojson(one.area)),
         }
         for one in sorted(checked_isochrones(found), key=lambda one: -one.limit)
     ]
@@ -309,7 +441,7 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
     Parameters
     ----------
     path : str or pathlib.Path
-        The file; one that exists is replaced.
+        The file, a name that ends in .geojson or .json; one that exists is replaced.
     found : sequence of Isochrone
         The isochrones.
 
@@ -331,7 +463,7 @@ def write_isochrones_of_each(
     Parameters
     ----------
     path : str or pathlib.Path
-        The file; it appears only when it is complete.
+        The file, a name that ends in .geojson or .json; it appears only when it is complete.
     found : iterable of sequence of Isochrone
         The isochrones of each place.
     names : sequence of int or str

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.geo import haversine
+from vkssp.geo import (
+    METRES_PER_DEGREE,
+    POLAR_LATITUDE,
+    haversine,
+    longitude_reach,
+    part_before_nearest,
+    polar_plane,
+    unwrapped,
+)
 from vkssp.graph import Graph, checked_graph
 from vkssp.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
+# Coordinates closer to zero than a micrometre are zero: differences without full precision overflow as divisors.
+_LEAST_DEGREES = 1e-11
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,18 @@ class Snap:
     def is_end(self) -> bool:
         """Whether it is at an end of its polyline, and so at a junction."""
         return self.fraction in (0.0, 1.0)
+
+
+class Junctions(NamedTuple):
+    """Places, counted from 0 in the order of their numbers in `Streets.junction`, and the nodes that stand for each.
+
+    `place` is the place of each node, and `order` the nodes in the order of their places, shape (num_nodes,) each;
+    `first` is where in that order each place begins, shape (num_places + 1,).
+    """
+
+    place: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
 
 
 class StreetLines:
@@ -86,28 +108,40 @@ class StreetLines:
             ends = np.stack([graph.tail, graph.head], axis=1).reshape(-1)
             self.first = np.arange(0, len(ends) + 1, 2)
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
+            self.points[np.abs(self.points) < _LEAST_DEGREES] = 0.0
             self.polyline_of = np.arange(graph.num_arcs)
             self.backward = np.zeros(graph.num_arcs, np.bool_)
             self._usable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
-        self._unwrap()
+        self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
         self.south, self.west = self.points.min(axis=0)
         self.north, self.east = self.points.max(axis=0)
+        self._reach_poles()
 
-    def _unwrap(self) -> None:
-        """Let lines that cross the 180th meridian go on beyond it, instead of round the Earth."""
-        leap = np.diff(self.points[:, 1], prepend=self.points[0, 1])
-        leap[self.first[:-1]] = 0.0
-        turns = -np.rint(leap / 360.0)
-        if turns.any():
-            total = np.cumsum(turns)
-            line = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
-            self.points[:, 1] += 360.0 * (total - total[self.first[:-1]][line])
+    def _reach_poles(self) -> None:
+        """Let the bounds hold what is straight on the plane of a pole, and so comes nearer to it than its ends."""
+        begin = np.delete(np.arange(len(self.points) - 1), self.first[1:-1] - 1)
+        lat = self.points[:, 0]
+        for pole in (1, -1):
+            here = begin[np.maximum(pole * lat[begin], pole * lat[begin + 1]) > POLAR_LATITUDE]
+            if len(here):
+                start = polar_plane(self.points[here], pole)
+                step = polar_plane(self.points[here + 1], pole) - start
+                nearest = np.hypot(*(start + part_before_nearest(start, step)[:, None] * step).T).min()
+                bound = pole * (90.0 - nearest / METRES_PER_DEGREE)
+                self.north, self.south = max(self.north, bound), min(self.south, bound)
 
-    def near(self, lon: float) -> list[float]:
-        """Return the longitudes, of those that mean the same meridian, that lines of this map may have."""
-        return [lon + turn for turn in (0.0, 360.0, -360.0) if self.west - 1 <= lon + turn <= self.east + 1]
+    def near(self, lat: float, lon: float, metres: float) -> list[float]:
+        """Return the longitudes, of those that mean the same meridian, at which lines may be so near to a place.
+
+        Near a pole that is the one that is given, as `plane_at` minds no turns there.
+        """
+        if abs(lat) > POLAR_LATITUDE:
+            return [lon]
+        reach = longitude_reach(lat, metres)
+        turns = (0.0, 360.0, -360.0)
+        return [lon + turn for turn in turns if self.west - reach <= lon + turn <= self.east + reach]
 
     @property
     def num_polylines(self) -> int:
@@ -124,21 +158,26 @@ class StreetLines:
         return self.graph.streets is not None and self.graph.streets.junction is not None
 
     @cached_property
-    def _by_junction(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """The nodes in the order of their places, and the place of each."""
+    def junctions(self) -> Junctions | None:
+        """The places that nodes of the graph stand for; None where each node is a place."""
         streets = self.graph.streets
-        assert streets is not None and streets.junction is not None
+        if streets is None or streets.junction is None:
+            return None
         order = np.argsort(streets.junction, kind="stable")
-        return order, streets.junction[order]
+        number = streets.junction[order]
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = number[1:] != number[:-1]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(is_first) - 1
+        return Junctions(place, order, np.append(np.flatnonzero(is_first), len(order)))
 
     def nodes_at(self, node: int) -> list[int]:
         """Return the nodes that are the same place as a given one, that one among them."""
-        streets = self.graph.streets
-        if streets is None or streets.junction is None:
+        junctions = self.junctions
+        if junctions is None:
             return [node]
-        order, places = self._by_junction
-        place = streets.junction[node]  # of the type of all, none of which is converted then
-        found: list[int] = order[np.searchsorted(places, place) : np.searchsorted(places, place, "right")].tolist()
+        place = int(junctions.place[node])
+        found: list[int] = junctions.order[junctions.first[place] : junctions.first[place + 1]].tolist()
         return found
 
     def nodes_of(self, snap: Snap) -> list[int]:

@@ -291,9 +291,11 @@ payload.ends.forEach((end) => {
   const card = document.createElement("div");
   const write = (tag, text) => (card.appendChild(document.createElement(tag)).textContent = text);
   if (end.name) write("b", end.name);
-  write("span", end.at.map((degrees) => degrees.toFixed(5)).join(", "));
+  // On a map across the 180th meridian longitudes go on beyond it.
+  const { lat, lng } = L.latLng(end.at).wrap(), where = lat.toFixed(5) + ", " + lng.toFixed(5);
+  write("span", where);
   write("span", Math.round(end.snapped_m) + " m from the road");
-  const title = (letter + ": " + (end.name || end.at.join(", "))).trim();
+  const title = (letter + ": " + (end.name || where)).trim();
   L.marker(end.at, { icon, title, alt: title, riseOnHover: true }).bindPopup(card).addTo(map);
 });
 

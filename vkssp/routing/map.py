@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
+from vkssp.geo import turned, unwrapped
 from vkssp.graph import checked_graph
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.isochrone import checked_isochrones
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
 from vkssp.routing.words import format_distance, format_duration, format_query
-from vkssp.storage import atomic_write
+from vkssp.storage import atomic_write, check_ending
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,14 +43,17 @@ def _encode_degrees(points: npt.NDArray[np.float64]) -> str:
     return encode_points(np.rint(points * PAGE_SCALE).astype(np.int64))
 
 
-def _pins(places: Sequence[Place]) -> list[dict[str, Any]]:
-    """Return what the page's script reads of places: the first is A, the last B, via points have numbers."""
+def _pins(places: Sequence[Place], centre: float) -> list[dict[str, Any]]:
+    """Return what the page's script reads of places: the first is A, the last B, via points have numbers.
+
+    All of them are on the side of the longitude `centre`, as the roads and the route are.
+    """
     return [
         {
             "role": role,
             "letter": letter,
-            "at": [place.lat, place.lon],
-            "snapped": [place.snapped_lat, place.snapped_lon],
+            "at": [place.lat, float(turned(place.lon, centre))],
+            "snapped": [place.snapped_lat, float(turned(place.snapped_lon, centre))],
             "snapped_m": round(float(place.snapped_m), 1),
             "name": place.name,
         }
@@ -128,11 +132,13 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
     """Return the HTML of `write_map`."""
     _check_drawable(graph, title)
     points, places = points_of(route), places_of(route)
+    lon = unwrapped(np.array([0, len(points)]), points[:, 1])
+    points, centre = np.stack([points[:, 0], lon], axis=1), float(lon.min() + lon.max()) / 2
     payload = {
         **roads_payload(graph, points),
         "route": _encode_degrees(points),
-        "ends": _pins(places),
-        "steps": [[round(step.lat, 6), round(step.lon, 6)] for step in route.steps],
+        "ends": _pins(places, centre),
+        "steps": [[round(step.lat, 6), round(float(turned(step.lon, centre)), 6)] for step in route.steps],
     }
     # Where weights are no durations, the weight is what was made least.
     known = route.duration_s is not None and math.isfinite(route.duration_s)
@@ -157,11 +163,12 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     without streets is drawn as straight lines between its nodes. Networks of more than `SIMPLIFY_ABOVE` points are
     simplified by at most `TOLERANCE_M`, and reduced to `MAX_POINTS`: the roads around the route first, then
     the faster ones. Where the route has steps, the page lists them, and shows the place of one that is clicked.
+    A map across the 180th meridian goes on there. Its projection, Web Mercator, ends at latitudes of 85 degrees.
 
     Parameters
     ----------
     path : str or Path
-        The file to write; it appears only when it is complete.
+        The file to write, a name that ends in .html or .htm; it appears only when it is complete.
     graph : Graph
         The graph that the route was found in; it needs coordinates.
     route : Route
@@ -174,8 +181,9 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
     QueryError
         If the graph has no coordinates, or the route no points.
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "HTML")
     _write(path, page(graph, route, title=title))
 
 
@@ -201,11 +209,13 @@ def isochrone_page(
     areas, inside = [], shapely.MultiPolygon()
     for one, colour in zip(rising, colours, strict=False):
         # What lies in a nearer one has the colour of that.
-        areas.append({"colour": colour, **_area_payload(shapely.difference(one.area, inside))})
-        inside = one.area
-    points = shapely.get_coordinates(rising[-1].area)[:, ::-1]
+        area = _joined(one.area, origin.snapped_lon)
+        areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
+        inside = area
+    points = shapely.get_coordinates(inside)[:, ::-1]
     around = np.concatenate([points, [[origin.snapped_lat, origin.snapped_lon]]])
-    payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin])}
+    centre = float(around[:, 1].min() + around[:, 1].max()) / 2
+    payload = {**roads_payload(graph, around), "areas": areas, "ends": _pins([origin], centre)}
     legend = [
         f'<li><b class="swatch" style="background: {colour}"></b><div><b>{one.label}</b>'
         f"<span>{format_distance(one.road_m)} of road</span></div></li>"
@@ -220,6 +230,21 @@ def isochrone_page(
         "facts": _facts_html(facts or {}),
     }
     return _fill(graph, payload, texts)
+
+
+def _joined(area: Any, centre: float) -> Any:
+    """Return an area with the parts that were cut at the 180th meridian beside each other, around a longitude."""
+    import shapely
+
+    parts = shapely.get_parts(area)
+    west, _, east, _ = shapely.bounds(parts).reshape(-1, 4).T
+    middle = (west + east) / 2
+    shift = turned(middle, centre) - middle
+    if not shift.any():
+        return area
+    points, which = shapely.get_coordinates(parts, return_index=True)
+    points[:, 0] += shift[which]
+    return shapely.union_all(shapely.set_coordinates(parts, points))
 
 
 def _area_payload(area: Any) -> dict[str, str]:
@@ -249,7 +274,7 @@ def write_isochrone_map(
     Parameters
     ----------
     path : str or Path
-        The file to write; it appears only when it is complete.
+        The file to write, a name that ends in .html or .htm; it appears only when it is complete.
     graph : Graph
         The graph that they were found in; see `write_map` for how it is drawn.
     found : sequence of Isochrone
@@ -264,8 +289,9 @@ def write_isochrone_map(
     QueryError
         If there is no isochrone, or none that says where it begins.
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its name has another ending.
     """
+    check_ending(path, "HTML")
     _write(path, isochrone_page(graph, found, facts=facts, title=title))
 
 

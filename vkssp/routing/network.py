@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.geo import METRES_PER_DEGREE, turned, unwrapped
 
 if TYPE_CHECKING:
     from vkssp.graph import Graph
@@ -161,12 +161,32 @@ def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> N
     return network.take(np.sort(best[fits]))
 
 
+def _around(network: Network, centre: float) -> Network:
+    """Return the network with lines that go on beyond the 180th meridian, each on the side of a longitude."""
+    lon = network.points[:, 1] / PAGE_SCALE
+    found, begin = unwrapped(network.first, lon), lon[network.first[:-1]]
+    found = found + np.repeat(turned(begin, centre) - begin, np.diff(network.first))
+    turns = np.rint((found - lon) / 360.0).astype(np.int64)
+    points = np.stack([network.points[:, 0], network.points[:, 1] + 360 * PAGE_SCALE * turns], axis=1)
+    return replace(network, points=points)
+
+
 def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
-    """Return the roads to draw under a route, sorted by class; see `vkssp.routing.map.write_map`."""
+    """Return the roads to draw under a route, sorted by class; see `vkssp.routing.map.write_map`.
+
+    Parameters
+    ----------
+    graph : Graph
+        A graph with coordinates.
+    route_points : numpy.ndarray
+        Latitude and longitude in degrees, shape (k, 2). Roads are on the side of the Earth that these are on: where
+        the points go on beyond the 180th meridian, so do the roads.
+    """
+    centre = float(route_points[:, 1].min() + route_points[:, 1].max()) / 2
     if graph.streets is None:
-        network = _straight(graph)
+        network = _around(_straight(graph), centre)
     else:
-        network = _merged(_roads(graph, graph.streets))
+        network = _merged(_around(_roads(graph, graph.streets), centre))
         if len(network.points) > SIMPLIFY_ABOVE:
             network = _simplified(network, TOLERANCE_M)
     network = _within_budget(network, route_points)
@@ -211,7 +231,7 @@ def roads_payload(graph: Graph, around: npt.NDArray[np.float64]) -> dict[str, An
     graph : Graph
         A graph with coordinates.
     around : numpy.ndarray
-        Latitude and longitude in degrees, shape (k, 2).
+        Latitude and longitude in degrees, shape (k, 2); see `network_of`.
     """
     network = network_of(graph, around)
     # Only names that are seen travel; 0 stays the empty one.

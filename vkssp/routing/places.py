@@ -39,10 +39,7 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
 
     def inside(lat: float, lon: float) -> bool:
         high = _MARGIN_M / METRES_PER_DEGREE
-        wide = high / max(math.cos(math.radians(lat)), 0.01)
-        return index.south - high <= lat <= index.north + high and any(
-            index.west - wide <= x <= index.east + wide for x in index.near(lon)
-        )
+        return index.south - high <= lat <= index.north + high and bool(index.near(lat, lon, _MARGIN_M))
 
     if not inside(lat, lon):
         hint = "; latitude and longitude are swapped" if inside(lon, lat) else ""

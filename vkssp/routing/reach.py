@@ -79,7 +79,7 @@ def _distances(
         return
     # Without any seeds where areas to avoid shut one in.
     (group,) = seeds
-    yield solver.distances_from(group) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+    yield solver.distances_from(group, limit=limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
 
 
 def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:

@@ -230,7 +230,7 @@ class Router(Resource):
         ------
         QueryError
             If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
-            there is none, or the width is not within its bounds.
+            there is none, or the width is not within its bounds; or streets cross each other too often for an area.
         """
         with self.solver.holding():
             (found,) = isochrones_around(self.solver, self.index, self.metric, [origin], ["from"], limits, width_m)
@@ -307,9 +307,9 @@ class Router(Resource):
         sources, targets : sequence of (float, float)
             Latitude and longitude in degrees; by default targets are the sources.
         metrics : sequence of str, optional
-            ``"duration"`` in seconds, ``"distance"`` in metres, both along the best route (where several are best,
-            along one of them), ``"weight"``, of what is made least. By default that itself: durations, or weights where
-            those are none, or distances.
+            ``"duration"`` in seconds, ``"distance"`` in metres, both along the path that `route` returns,
+            ``"weight"``, of what is made least. By default that itself: durations, or weights where those are none, or
+            distances.
 
         Returns
         -------
@@ -357,7 +357,8 @@ class Router(Resource):
         Parameters
         ----------
         speeds : mapping of int to float
-            Speed in km/h for OSM way ids. Ways that the graph does not have are counted and passed over.
+            Speed in km/h for OSM way ids, from 0.01 to 1000. Ways that the graph does not have are counted and passed
+            over.
 
         Returns
         -------
@@ -367,7 +368,7 @@ class Router(Resource):
         Raises
         ------
         QueryError
-            If a speed is not more than 0, or the graph has none of the ways, or no durations.
+            If a speed is out of range, or the graph has none of the ways, or no durations.
         """
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import haversine
+from vkssp.geo import between, haversine
 from vkssp.graph import UNREACHABLE
 from vkssp.routing.along import NEVER, Begun, entered_at, open_parts
 from vkssp.routing.snap import StreetIndex
@@ -63,6 +63,10 @@ class _Way(NamedTuple):
         x = self.low + (self.high - self.low) * (most - self.at_low) / (self.at_high - self.at_low)
         part = self._replace(high=x, at_high=most) if self.at_low <= most else self._replace(low=x, at_low=most)
         return part if part.low < part.high else None
+
+
+#: A part of a polyline, from `low` to `high`, and a way along it.
+_Part = tuple[float, float, _Way]
 
 
 def served_streets(
@@ -192,30 +196,50 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
 def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, int, int]]:
     """Yield the parts of a polyline by the ways that are earliest there: low, high, source and weight of each."""
     cut = [way for each in ways if each.high > each.low and (way := each.within(most)) is not None]
-    points = {x for way in cut for x in (way.low, way.high)}
-    for number, one in enumerate(cut):
-        for other in cut[:number]:
-            low, high = max(one.low, other.low), min(one.high, other.high)
-            if low < high:
-                before, after = one.at(low) - other.at(low), one.at(high) - other.at(high)
-                if before * after < 0:
-                    points.add(low + (high - low) * before / (before - after))
     last: tuple[float, float, int, float] | None = None
-    for low, high in pairwise(sorted(points)):
-        middle = (low + high) / 2
-        there = [(way.at(middle), way.source, way) for way in cut if way.low <= middle <= way.high]
-        if not there or high - low <= _NARROW:
+    for low, high, way in _lowest(cut):
+        if high - low <= _NARROW:
             continue
-        _, source, way = min(there)
         nearest = min(way.at(low), way.at(high))
-        if last is not None and low - last[1] <= _NARROW and last[2] == source:
-            last = last[0], high, source, min(last[3], nearest)
+        if last is not None and low - last[1] <= _NARROW and last[2] == way.source:
+            last = last[0], high, way.source, min(last[3], nearest)
             continue
         if last is not None:
             yield *last[:3], round(last[3])
-        last = low, high, source, nearest
+        last = low, high, way.source, nearest
     if last is not None:
         yield *last[:3], round(last[3])
+
+
+def _lowest(ways: Sequence[_Way]) -> list[_Part]:
+    """Return the parts along a polyline, in their order, with the way that is earliest on each."""
+    if len(ways) < 2:
+        return [(way.low, way.high, way) for way in ways]
+    # Halved and joined, the parts are never many more than the ways; ways may cross each other in many more points.
+    half = len(ways) // 2
+    one, other = _lowest(ways[:half]), _lowest(ways[half:])
+    points = sorted({x for low, high, _ in (*one, *other) for x in (low, high)})
+    found: list[_Part] = []
+    at, at_other = 0, 0
+    for low, high in pairwise(points):
+        while at < len(one) and one[at][1] <= low:
+            at += 1
+        while at_other < len(other) and other[at_other][1] <= low:
+            at_other += 1
+        there = [part[2] for part in (*one[at : at + 1], *other[at_other : at_other + 1]) if part[0] <= low]
+        if not there:
+            continue
+        cuts = [low, high]
+        before, after = (there[0].at(x) - there[-1].at(x) for x in cuts)
+        if before * after < 0:
+            cuts.insert(1, low + (high - low) * before / (before - after))
+        for begin, end in pairwise(cuts):
+            middle = (begin + end) / 2
+            way = min(there, key=lambda way: (way.at(middle), way.source, way))
+            if found and found[-1][1] == begin and found[-1][2] is way:
+                begin = found.pop()[0]
+            found.append((begin, end, way))
+    return found
 
 
 def part_of_line(points: Floats, low: float, high: float) -> Floats:
@@ -225,5 +249,7 @@ def part_of_line(points: Floats, low: float, high: float) -> Floats:
     passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
     ends = np.array([low, high]) * passed[-1]
     inner = (passed > ends[0]) & (passed < ends[1])
-    cut = np.stack([np.interp(ends, passed, points[:, axis]) for axis in (0, 1)], axis=1)
+    piece = np.clip(np.searchsorted(passed, ends, side="right") - 1, 0, len(points) - 2)
+    step = passed[piece + 1] - passed[piece]
+    cut = between(points[piece], points[piece + 1], (ends - passed[piece]) / np.where(step > 0, step, 1.0))
     return np.concatenate([cut[:1], points[inner], cut[1:]])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.geo import METRES_PER_DEGREE, haversine
+from vkssp.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
 from vkssp.graph import Graph
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
@@ -23,6 +23,8 @@ MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
 # Places that are looked up together: enough to make the work in Python small, few enough for the memory of a phone.
 _AT_ONCE = 256
+# Pieces of streets that are compared at once, about 50 MiB, unless a single place is near more of them.
+_MOST_PIECES = 1 << 18
 #: Within so many metres of its end a point on a street is taken to be at the end: on the junction, free to take any of
 #: its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
@@ -130,14 +132,13 @@ class StreetIndex(StreetLines):
         from scipy.sparse import csgraph
 
         links = self.graph.to_scipy().astype(np.bool_)
-        streets = self.graph.streets
-        if streets is None or streets.junction is None:
+        junctions = self.junctions
+        if junctions is None:
             _, part = csgraph.connected_components(links, directed=False)
             sizes = np.bincount(part)
         else:
             # Who may not turn round never meets who goes the other way round a block; but they are on one island.
-            places, place = np.unique(streets.junction, return_inverse=True)
-            count = len(places)
+            place, count = junctions.place, len(junctions.first) - 1
             ends = (place[self.graph.tail], place[self.graph.head])
             links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
             _, of_place = csgraph.connected_components(links, directed=False)
@@ -199,9 +200,7 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
-        _ = self.tree, self._parts, self._useful, self._one_sided
-        if self.knows_turns:
-            _ = self._by_junction
+        _ = self.tree, self._parts, self._useful, self._one_sided, self.junctions
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -309,7 +308,8 @@ class StreetIndex(StreetLines):
         leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
         radius = min(_FIRST_RADIUS_M, limit)
         while True:
-            found = [snap for x in self.near(lon) for snap in self._within(lat, x, radius, leaving, reached, number)]
+            turns = self.near(lat, lon, radius)
+            found = [snap for x in turns for snap in self._within(lat, x, radius, leaving, reached, number)]
             if len(found) >= number or radius >= limit:
                 return sorted(found, key=lambda snap: snap.metres)[:number]
             radius = min(4 * radius, limit)
@@ -341,11 +341,16 @@ class StreetIndex(StreetLines):
         radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
         # Close to where a map ends and begins again a street may be found on either side.
-        plain = np.array([self.near(lon) == [lon] for lon in places[:, 1].tolist()], np.bool_)
+        plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
-        for first in range(0, len(places), _AT_ONCE):
-            which = first + np.flatnonzero(plain[first : first + _AT_ONCE])
-            near = self._pieces_near(places[which], radius, leaving, reached)
+        groups = [first + np.flatnonzero(plain[first : first + _AT_ONCE]) for first in range(0, len(places), _AT_ONCE)]
+        while groups:
+            which = groups.pop()
+            place, streets = self._streets_near(places[which], radius, leaving, reached)
+            if len(which) > 1 and int((self.first[streets + 1] - self.first[streets]).sum()) > _MOST_PIECES:
+                groups += np.array_split(which, 2)
+                continue
+            near = self._pieces_near(places[which], place, streets)
             best = np.unique(near.place, return_index=True)[1]
             for i in best[near.metres[best] <= radius].tolist():
                 at = int(which[near.place[i]])
@@ -359,25 +364,29 @@ class StreetIndex(StreetLines):
         return result
 
     def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:
-        near = self._pieces_near(np.array([[lat, lon]]), radius, leaving, reached)
+        place = np.array([[lat, lon]])
+        near = self._pieces_near(place, *self._streets_near(place, radius, leaving, reached))
         return [
             self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
             for i in range(min(number, len(near.metres)))
             if near.metres[i] <= radius
         ]
 
-    def _pieces_near(self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool) -> _Pieces:
-        """Return the nearest piece of each street that comes near some places, and more, the nearest of a place first.
-
-        What is nearest of a street may not lie in an area to avoid.
-        """
+    def _streets_near(
+        self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the usable streets that may come near some places: the place and the polyline of each pair."""
         import shapely
 
         lat, lon = places.T
-        width = np.maximum(np.cos(np.radians(lat)), 1e-3)
         high = radius / METRES_PER_DEGREE
-        boxes = shapely.box(lon - high / width, lat - high, lon + high / width, lat + high)
-        place, found = self.tree.query(boxes)
+        reach = high / np.maximum(np.cos(np.radians(lat)), 1e-3)
+        box = np.stack([lon - reach, lat - high, lon + reach, lat + high])
+        # Near a pole streets of all longitudes are near, and of all latitudes, as they may lead over the pole.
+        polar = np.abs(lat) > POLAR_LATITUDE
+        box[0, polar], box[2, polar] = self.west, self.east
+        box[1, polar & (lat > 0)], box[3, polar & (lat < 0)] = POLAR_LATITUDE - 1.0, 1.0 - POLAR_LATITUDE
+        place, found = self.tree.query(shapely.box(*box))
         usable = self._usable[found]
         if leaving:
             usable &= self._useful[0][found]
@@ -385,27 +394,31 @@ class StreetIndex(StreetLines):
             usable &= self._useful[1][found]
         place, found = place[usable], found[usable]
         order = np.lexsort((found, place))  # so that ties fall the same way everywhere
-        place, found = place[order], found[order]
+        return place[order], found[order]
+
+    def _pieces_near(
+        self, places: npt.NDArray[np.float64], place: npt.NDArray[np.int64], found: npt.NDArray[np.int64]
+    ) -> _Pieces:
+        """Return the nearest piece of each street for each place, the nearest of a place first; see `_streets_near`.
+
+        What is nearest of a street may not lie in an area to avoid.
+        """
         # The pieces of all candidates, each from point `at` to the next one.
         pieces = self.first[found + 1] - self.first[found] - 1
         piece = within(pieces)
         at = np.repeat(self.first[found], pieces) + piece
         street = np.repeat(np.arange(len(found)), pieces)
         place, found = place[street], found[street]
-        # Metres on a plane that touches the Earth at the place: exact enough at the distances that matter.
-        scale = METRES_PER_DEGREE * np.stack([np.ones(len(width)), width], axis=1)[place]
-        start = (self.points[at] - places[place]) * scale
-        step_degrees = self.points[at + 1] - self.points[at]
-        step = step_degrees * scale
-        squared = (step**2).sum(axis=1)
-        along = np.clip(-(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0), 0.0, 1.0)
+        start = plane_at(self.points[at], places[place])
+        step = plane_at(self.points[at + 1], places[place]) - start
+        along = part_before_nearest(start, step)
         metres = np.hypot(*(start + along[:, None] * step).T)
         # The nearest piece of each street.
         by_metres = np.lexsort((metres, street))
         nearest = by_metres[np.unique(street[by_metres], return_index=True)[1]]
         if self.avoided is not None:
-            points = self.points[at] + along[:, None] * step_degrees
-            nearest = nearest[~self.avoided.covers(*points[nearest].T)]
+            points = between(self.points[at[nearest]], self.points[at[nearest] + 1], along[nearest])
+            nearest = nearest[~self.avoided.covers(*points.T)]
         nearest = nearest[np.lexsort((metres[nearest], place[nearest]))]
         return _Pieces(place[nearest], found[nearest], piece[nearest], along[nearest], metres[nearest])
 
@@ -414,7 +427,7 @@ class StreetIndex(StreetLines):
         points = self.polyline_points(polyline)
         passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
         metres_along = passed[at_piece] + along * (passed[at_piece + 1] - passed[at_piece])
-        point = points[at_piece] + along * (points[at_piece + 1] - points[at_piece])
+        (point,) = between(points[at_piece, None], points[at_piece + 1, None], np.array([along]))
         fraction = min(float(metres_along / passed[-1]), 1.0) if passed[-1] > 0 else 0.0
         if metres_along < _END_M:
             fraction, at_piece, point = 0.0, 0, points[0]

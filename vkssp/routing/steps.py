@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from vkssp.geo import METRES_PER_DEGREE, directions
+from vkssp.geo import directions, plane_at, turned
 from vkssp.graph import Graph
 from vkssp.routing.course import Course
 from vkssp.routing.route import Place, Step, duration
@@ -283,9 +283,10 @@ def _side(course: Course, place: Place) -> str:
     """Return on which side of the street a place is that the course leads to, ``"straight"`` where on neither."""
     if place.snapped_m < _ON_STREET_M or len(course.points) < 2:
         return "straight"
-    scale = METRES_PER_DEGREE * np.array([1.0, np.cos(np.radians(place.lat))])
-    north, east = (course.points[-1] - course.points[-2]) * scale
-    aside_north, aside_east = np.array([place.lat - place.snapped_lat, place.lon - place.snapped_lon]) * scale
+    points = np.array([*course.points[-2:], (place.lat, place.lon)])
+    points[:, 1] = turned(points[:, 1], points[1, 1])
+    before, _, aside = plane_at(points, points[[1, 1, 1]])
+    (north, east), (aside_north, aside_east) = -before, aside
     # Beyond the end of a street a place is ahead.
     across, ahead = north * aside_east - east * aside_north, north * aside_north + east * aside_east
     if abs(across) <= abs(ahead) * np.tan(np.radians(_STRAIGHT)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.routing.ends import End
 from vkssp.routing.metric import arc_lengths
-from vkssp.rows import rows_of
+from vkssp.solvers.zero_cycles import ZeroTrees, zero_cycles
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,7 +69,8 @@ def weights_of(graph: Graph) -> Figure:
 class Tree:
     """Sums up figures of arcs along shortest paths.
 
-    Where several paths are shortest it takes one of them, which need not be the one that a route goes along.
+    Where several paths are shortest it takes the one that a route goes along: back from a node, each time along the
+    first arc that fits.
 
     Parameters
     ----------
@@ -82,12 +83,18 @@ class Tree:
     """
 
     def __init__(self, graph: Graph, figures: Sequence[Figure], arc_ids: npt.NDArray[np.int64] | None = None) -> None:
-        _, by_head = rows_of(graph.head, graph.num_nodes)
-        by_head = by_head[graph.tail[by_head] != graph.head[by_head]]
-        self._tail, self._head, self._weight = graph.tail[by_head], graph.head[by_head], graph.weight[by_head]
-        ids = by_head if arc_ids is None else arc_ids[by_head]
+        # A route gets to all nodes of a cycle without weight along one arc, and on from there within the cycle.
+        group, _ = zero_cycles(graph)
+        self._group = np.arange(graph.num_nodes) if group is None else group
+        self._inside = None if group is None else ZeroTrees(graph, group).arcs()
+        self._entering = np.flatnonzero(self._group[graph.tail] != self._group[graph.head])
+        self._from, self._to, self._weight = (
+            values[self._entering] for values in (graph.tail, graph.head, graph.weight)
+        )
+        self._into = self._group[self._to]
+        self._graph, self._figures = graph, figures
+        ids = np.arange(graph.num_arcs) if arc_ids is None else arc_ids
         self._values = np.stack([figure.whole[ids] for figure in figures])
-        self._figures = figures
 
     def along(self, distances: Uint32s, starts: Sequence[End]) -> Floats:
         """Return the figures of a shortest path to each node; those of nodes that are not reached mean nothing.
@@ -109,15 +116,16 @@ class Tree:
             Shape (number of figures, num_nodes), float64.
         """
         first = np.zeros((len(self._figures), len(distances)))
-        is_start = np.zeros(len(distances), np.bool_)
-        for start in sorted(starts, key=lambda start: -start.weight):
-            if int(distances[start.node]) == start.weight:
-                is_start[start.node] = True
+        begun: dict[int, int] = {}
+        for start in sorted(starts, key=lambda start: start.weight):
+            group = int(self._group[start.node])
+            if group not in begun and int(distances[start.node]) == start.weight:
+                begun[group] = start.node
                 first[:, start.node] = [figure.begun(start.arc, 1.0 - start.at) for figure in self._figures]
-        arc = self._arcs_into(distances, is_start)
+        arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)
         parent = np.arange(len(distances), dtype=np.int64)
-        parent[has] = self._tail[arc[has]]
+        parent[has] = self._graph.tail[arc[has]]
         sums = np.zeros_like(first)
         sums[:, has] = self._values[:, arc[has]]
         while True:
@@ -128,21 +136,34 @@ class Tree:
             sums += sums[:, parent]
             parent = farther
 
-    def _arcs_into(self, distances: Uint32s, is_start: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """Return for each node the arc by which a shortest path gets there, -1 at starts and where none does."""
+    def _arcs_into(self, distances: Uint32s, begun: Mapping[int, int]) -> npt.NDArray[np.int64]:
+        """Return for each node the arc by which a shortest path gets there, -1 where one begins and where none does.
+
+        Parameters
+        ----------
+        distances : numpy.ndarray
+            Distance of each node, shape (num_nodes,), uint32.
+        begun : mapping of int to int
+            The groups of nodes in which paths begin, and the node where they do.
+        """
         # Where the tail is farther the difference wraps round.
-        here, before = distances[self._head], distances[self._tail]
-        tight = np.flatnonzero((here - before == self._weight) & (before <= here) & (here != UNREACHABLE))
-        tight = tight[~is_start[self._head[tight]]]
-        is_zero = self._weight[tight] == 0
+        here, before = distances[self._to], distances[self._from]
+        fits = (here - before == self._weight) & (before <= here) & (here != UNREACHABLE)
+        tight = np.flatnonzero(fits)[::-1]  # of several into a group the first one is put last, and stays
+        entered = np.full(len(distances), -1, np.int64)
+        entered[self._into[tight]] = tight
+        entered[list(begun)] = -1
+        entered = entered[entered >= 0]
+        first = self._to[entered]
         arc = np.full(len(distances), -1, np.int64)
-        arc[self._head[tight[~is_zero]]] = tight[~is_zero]
-        # Arcs that weigh nothing may make cycles: they count only away from nodes that have a path already.
-        known, rest = is_start | (arc >= 0), tight[is_zero]
-        while True:
-            rest = rest[~known[self._head[rest]]]
-            new = rest[known[self._tail[rest]]]
-            if len(new) == 0:
-                return arc
-            arc[self._head[new]] = new
-            known[self._head[new]] = True
+        if self._inside is not None:
+            into, out = self._inside
+            arc[:] = into
+            # From where a path enters a cycle it goes towards the root, and away from any node on that way.
+            at = np.concatenate([first, np.array(list(begun.values()), first.dtype)])
+            while len(at := at[out[at] >= 0]):
+                arc[self._graph.head[out[at]]] = out[at]
+                at = self._graph.head[out[at]]
+        arc[first] = self._entering[entered]
+        arc[list(begun.values())] = -1
+        return arc

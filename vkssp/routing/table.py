@@ -28,8 +28,8 @@ from vkssp.solvers.terminals import checked_limit, nodes_of
 
 #: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
 DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
-#: Farther than any sum of weights.
-NEVER = np.uint64(2**62)
+#: Farther than any sum of weights, and a weight that is known not to fit into 32 bits.
+NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
 #: Ways to targets that are looked at together.
 WAYS = 1 << 21
 
@@ -115,10 +115,11 @@ def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "d
 class Rows(NamedTuple):
     """What searches found: distances of the nodes that were asked for, by rows, and sums along the paths there.
 
-    The sums are by figures and rows, shape (number of figures, rows, nodes).
+    Distances are `NEVER` where no path leads, and `TOO_FAR` where none does whose weight fits into 32 bits. The sums
+    are by figures and rows, shape (number of figures, rows, nodes).
     """
 
-    distances: Uint32s
+    distances: npt.NDArray[np.uint64]
     sums: Floats
 
     def taken(self, which: npt.NDArray[np.int64]) -> Rows:
@@ -149,13 +150,11 @@ class Goals:
 
     def best(self, rows: Rows) -> Found:
         """Return weights, and sums of figures, to each target."""
-        nowhere = np.full((len(rows.distances), 1), UNREACHABLE, np.uint32)
+        nowhere = np.full((len(rows.distances), 1), NEVER)
         at_goal = np.take(np.concatenate([rows.distances, nowhere], axis=1), self._column, axis=1)
         through = at_goal + self.weight
-        through[at_goal == UNREACHABLE] = NEVER
+        through[at_goal == NEVER] = NEVER
         best = np.minimum.reduceat(through, self.first, axis=1)
-        if ((best >= UNREACHABLE) & (best < NEVER)).any():
-            raise DistanceOverflowError(OVERFLOW)
         if len(self.sums) == 0:
             return best, np.zeros((0, *best.shape))
         count, number = np.diff(self.first, append=len(self)), np.arange(len(self))
@@ -210,17 +209,20 @@ class Maker:
     ) -> Iterator[Rows]:
         """Return what is found from each of some starts within a limit, some rows at a time, `most` at most."""
         seeds = [[(end.node, end.weight) for end in group] for group in starts]
-        row = 0
-        for block in self.solver.rows(self.graph, seeds, nodes, whole=self._tree is not None, limit=limit):
+        whole, row = self._tree is not None, 0
+        for block in self.solver.row_blocks(self.graph, seeds, nodes, whole=whole, limit=limit):
             for first in range(0, len(block), most):
-                distances = block[first : first + most]
-                sums = np.zeros((0, len(distances), len(nodes)))
+                here = slice(first, first + most)
+                found = block.distances[here]
+                sums = np.zeros((0, len(found), len(nodes)))
                 if self._tree is not None:
-                    groups = starts[row : row + len(distances)]
-                    along = map(self._tree.along, distances, groups)
+                    along = map(self._tree.along, found, starts[row : row + len(found)])
                     sums = np.stack([sums_of_row[:, nodes] for sums_of_row in along], axis=1)
-                    distances = distances[:, nodes]
-                row += len(distances)
+                    found = found[:, nodes]
+                row += len(found)
+                distances = np.where(found == UNREACHABLE, NEVER, found.astype(np.uint64))
+                if block.overflowed is not None:
+                    distances[block.overflowed[here]] = TOO_FAR
                 yield Rows(distances, sums)
 
     def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
@@ -232,8 +234,16 @@ class Maker:
             yield {name: values[name] for name in self.metrics}
 
     def block(self, weight: npt.NDArray[np.uint64], sums: Floats) -> Block:
-        """Return the metrics of some rows."""
+        """Return the metrics of some rows.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a weight does not fit into 32 bits.
+        """
         missing = weight >= NEVER
+        if ((weight >= UNREACHABLE) & ~missing).any():
+            raise DistanceOverflowError(OVERFLOW)
         values: Block = {"weight": np.where(missing, UNREACHABLE, weight).astype(np.uint32)}
         figures = dict(zip(self._summed, sums, strict=True))
         if self._unit is not None:

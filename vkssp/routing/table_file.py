@@ -15,12 +15,12 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from vkssp.checks import flag, instance, named, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.routing.table import DTYPES, Block, Table
 from vkssp.storage import ZARR, ZARR_MARKS, atomic_folder, atomic_write
+from vkssp.terminal import progress_bar
 
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
@@ -127,7 +127,7 @@ def write_table(
     with (
         place as opened,
         writers[suffix](opened, table, rows, columns) as write,
-        tqdm(total=len(rows), unit=" rows", delay=1.0, disable=not progress, leave=False) as bar,
+        progress_bar(shown=progress, total=len(rows), unit=" rows") as bar,
         closing(_written(table, write, beside=suffix == ZARR or _is_file(opened))) as written,
     ):
         for count, found in written:

@@ -19,14 +19,15 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 from vkssp.errors import DeviceError, QueryError
-from vkssp.graph import Uint32s
+from vkssp.solvers.locks import ReentrantLock, Sleepers
+from vkssp.solvers.row_maker import RowBlock
 
 #: The most that a hand takes at a time, in full batches: each time the device runs empty once.
 MOST_BATCHES = 8
 #: The most that waits, in what each hand takes at a time at most: one that is made, and one that waits.
 _IN_WINDOW = 2
-# Seconds after which those who wait look up, so that Ctrl-C comes through everywhere, and that the end waits for hands.
-_LOOK_UP_S, _AT_EXIT_S = 0.5, 10.0
+# Seconds that the end of the interpreter waits for hands.
+_AT_EXIT_S = 10.0
 _running: weakref.WeakSet[Dealing] = weakref.WeakSet()
 
 
@@ -47,7 +48,7 @@ class Hand:
     """
 
     batch: int
-    make: Callable[[int, int], Generator[Uint32s, None, None]]
+    make: Callable[[int, int], Generator[RowBlock, None, None]]
     is_lost: Callable[[DeviceError], bool]
     end: Callable[[], None] = lambda: None
 
@@ -71,10 +72,10 @@ class Dealing:
         self._window = max(len(hands), min(_IN_WINDOW * sum(most.values()), most_waiting))
         share = max(1, self._window // (_IN_WINDOW * len(hands)))
         self._most = {hand: min(rows, share) for hand, rows in most.items()}
-        self._changed = threading.Condition()
+        self._lock, self._sleepers = ReentrantLock(), Sleepers()
         self._todo = [(0, total)]
         self._handed = 0
-        self._ready: dict[int, Uint32s] = {}  # blocks, by their first rows
+        self._ready: dict[int, RowBlock] = {}  # blocks, by their first rows
         self._under_way = dict.fromkeys(hands, 0)
         self._made = {hand: (0, 0.0) for hand in hands}  # rows, and the seconds that they took
         self._error: BaseException | None = None
@@ -87,7 +88,7 @@ class Dealing:
             for hand, name in zip(hands, names, strict=True)
         ]
 
-    def blocks(self, waiting: Callable[[], AbstractContextManager[None]]) -> Generator[Uint32s, None, None]:
+    def blocks(self, waiting: Callable[[], AbstractContextManager[None]]) -> Generator[RowBlock, None, None]:
         """Yield the rows, in order; the first call begins.
 
         Parameters
@@ -111,9 +112,14 @@ class Dealing:
         finally:
             self.stop()
 
-    def _next(self) -> Uint32s:
-        with self._changed:
-            while self._handed not in self._ready:
+    def _next(self) -> RowBlock:
+        return self._sleepers.wait_for(self._ready_or_not)
+
+    def _ready_or_not(self) -> RowBlock | None:
+        """Return the rows that are handed over next, None where they are not made yet."""
+        with self._lock.held():
+            block = self._ready.pop(self._handed, None)
+            if block is None:
                 if self._is_stopped:
                     raise QueryError("this pool was closed while rows were made; make another")
                 if self._error is not None and self._handed == self._end:
@@ -121,10 +127,9 @@ class Dealing:
                 if not self._under_way:
                     assert self._lost is not None
                     raise self._lost_all(self._lost)
-                self._changed.wait(_LOOK_UP_S)
-            block = self._ready.pop(self._handed)
+                return None
             self._handed += len(block)
-            self._changed.notify_all()
+        self._sleepers.wake()
         return block
 
     def _lost_all(self, last: DeviceError) -> DeviceError:
@@ -141,22 +146,23 @@ class Dealing:
             return  # the program has ended, or is a fork, which has none of the threads
         self._tell_to_stop()
         for thread in self._threads:
-            # A thread may be the one that finds a forgotten iterator.
-            if thread is not threading.current_thread() and thread.ident is not None:
+            # Not for this thread itself, which may find a forgotten iterator, nor for one that never quite began.
+            with suppress(RuntimeError):
                 thread.join()
 
     def _tell_to_stop(self) -> None:
-        with self._changed:
+        with self._lock.held():
             self._is_stopped = True
             self._ready.clear()
-            self._changed.notify_all()
+        self._sleepers.wake()
 
     def stop_at_exit(self) -> None:
         """End the work, but do not wait for a device that may hang."""
         self._tell_to_stop()
         deadline = time.monotonic() + _AT_EXIT_S
         for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            with suppress(RuntimeError):
+                thread.join(max(0.0, deadline - time.monotonic()))
         self._threads = []
 
     def _work(self, hand: Hand) -> None:
@@ -176,7 +182,7 @@ class Dealing:
                     if not self._put(hand, first, block):
                         break
                     first += len(block)
-                with self._changed:
+                with self._lock.held():
                     count, seconds = self._made[hand]
                     self._made[hand] = count + first - rows[0], seconds + time.perf_counter() - began
             except DeviceError as error:
@@ -189,30 +195,36 @@ class Dealing:
             finally:
                 with suppress(DeviceError):  # the device may be lost
                     made.close()
-                with self._changed:
+                with self._lock.held():
                     if hand in self._under_way:
                         self._under_way[hand] = 0
-                    self._changed.notify_all()
+                self._sleepers.wake()
 
     def _take(self, hand: Hand) -> tuple[int, int] | None:
         """Return the rows that a hand makes next, once there is room for them; None where none are left."""
-        with self._changed:
-            while not self._is_stopped:
-                while self._todo and self._todo[0][0] >= self._end:
-                    self._todo.pop(0)
-                if self._todo:
-                    first, end = self._todo[0]
-                    end = min(end, self._end, first + self._size(hand))
-                    if end <= self._handed + self._window:
-                        self._todo[0] = (end, self._todo[0][1])
-                        if end == self._todo[0][1]:
-                            self._todo.pop(0)
-                        self._under_way[hand] = end - first
-                        return first, end
-                elif not any(self._under_way.values()):
-                    return None  # and not before: a lost device leaves rows to the others
-                self._changed.wait()
-        return None
+        first, end = self._sleepers.wait_for(lambda: self._room_or_not(hand))
+        return (first, end) if first < end else None
+
+    def _room_or_not(self, hand: Hand) -> tuple[int, int] | None:
+        """Return the rows that a hand makes next, as good as none where none are left; None while there is no room."""
+        none_left = self._total, self._total
+        with self._lock.held():
+            if self._is_stopped:
+                return none_left
+            while self._todo and self._todo[0][0] >= self._end:
+                self._todo.pop(0)
+            if not self._todo:
+                # And not before all others are through: a lost device leaves rows to them.
+                return None if any(self._under_way.values()) else none_left
+            first, end = self._todo[0]
+            end = min(end, self._end, first + self._size(hand))
+            if end > self._handed + self._window:
+                return None
+            self._todo[0] = (end, self._todo[0][1])
+            if end == self._todo[0][1]:
+                self._todo.pop(0)
+            self._under_way[hand] = end - first
+            return first, end
 
     def _size(self, hand: Hand) -> int:
         """Return how many rows a hand is to take, see the top of this file."""
@@ -230,19 +242,19 @@ class Dealing:
             return speeds[hand]
         return sum(speeds.values()) / len(speeds) if speeds else 1.0
 
-    def _put(self, hand: Hand, first: int, block: Uint32s) -> bool:
+    def _put(self, hand: Hand, first: int, block: RowBlock) -> bool:
         """Take a block, and return whether more are wanted of these rows."""
-        with self._changed:
+        with self._lock.held():
             if self._is_stopped or first >= self._end:
                 return False
             self._ready[first] = block
             self._under_way[hand] -= len(block)
-            self._changed.notify_all()
+        self._sleepers.wake()
         return True
 
     def _lose(self, hand: Hand, first: int, end: int, error: DeviceError) -> None:
         """Give a hand's rows to the others."""
-        with self._changed:
+        with self._lock.held():
             del self._under_way[hand]
             self._lost = error
             if first < end:
@@ -250,7 +262,7 @@ class Dealing:
 
     def _fail(self, row: int, end: int, error: BaseException) -> None:
         """Keep the error of a row until all rows before it have been handed over."""
-        with self._changed:
+        with self._lock.held():
             if row == end:
                 return  # all rows were made; the one after them is another hand's, and may be there
             if row < self._end or self._error is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE
 from vkssp.rows import places_of
 from vkssp.solvers.blocks import RECORD, make_blocks, place_bits, words_in_blocks
+from vkssp.solvers.locks import ReentrantLock
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.solvers.reweigh import Reweigher
 
@@ -31,6 +31,8 @@ class DeviceGraph(Resource):
     ----------
     prepared : PreparedGraph
         The same on the host.
+    has_weights_of : PreparedGraph or None
+        The same, None where nobody knows which weights are on the device, as after a change of them that failed.
     num_pieces : int
         How many pieces there are, see `rows`.
     """
@@ -38,9 +40,10 @@ class DeviceGraph(Resource):
     def __init__(self, device: Device, prepared: PreparedGraph, owner: Resource | None = None) -> None:
         super().__init__(owner or device)
         self.device, self.prepared = device, prepared
+        self.has_weights_of: PreparedGraph | None = prepared
         # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
         self._arrays = Resource(self)
-        self._lock = threading.RLock()
+        self._lock = ReentrantLock()
         self._things: dict[str | int, Any] = {}
         self._words: dict[int, npt.NDArray[np.int64]] = {}  # of arcs in blocks, by their size
         self._reweigher: Reweigher | None = None
@@ -122,7 +125,8 @@ class DeviceGraph(Resource):
     def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Put other weights in the place of those on the device, where that is all that there is to do.
 
-        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards.
+        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards. Until all
+        weights are there, `has_weights_of` is None.
 
         Parameters
         ----------
@@ -137,10 +141,12 @@ class DeviceGraph(Resource):
             Whether it was done. It is not where nodes or arcs are others, nor where algorithms keep things here that
             may follow from weights in ways that only they know: then another graph has to be made.
         """
-        with self._lock:
+        with self._lock.held():
             blocks = {name for name in self._things if isinstance(name, int)}
-            if prepared.arc is not self.prepared.arc or not self._things.keys() - blocks <= _REWEIGHTED:
+            is_same = self.has_weights_of is not None and prepared.arc is self.prepared.arc
+            if not is_same or not self._things.keys() - blocks <= _REWEIGHTED:
                 return False
+            self.has_weights_of = None
             if self._reweigher is None or self._reweigher.closed:
                 self._reweigher = Reweigher(self.device, self._arrays)
             weight = prepared.graph.weight
@@ -165,6 +171,7 @@ class DeviceGraph(Resource):
             if "hierarchy" in self._things:
                 self._things["hierarchy"].customize(prepared.graph)
             self.prepared = prepared
+            self.has_weights_of = prepared
             return True
 
     def _reweight_blocks(self, block: int, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
@@ -191,7 +198,7 @@ class DeviceGraph(Resource):
 
     def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
         """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
-        with self._lock:
+        with self._lock.held():
             if name not in self._things:
                 self._things[name] = make()
             return self._things[name]

@@ -40,8 +40,6 @@ class NearestSources:
 class Nearest(Session):
     """A session that is asked for the nearest of many sources; see `vkssp.solver.Solver`."""
 
-    _cells: Labels | None = None
-
     def nearest_sources(
         self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
     ) -> NearestSources:
@@ -113,13 +111,12 @@ class Nearest(Session):
 
     def _cells_for(self, num_seeds: int) -> Labels:
         """Return what finds labels by the distances of the algorithm; made when there is none, or none large enough."""
-        algorithm, cells = self._algorithm(), self._cells  # in this order: with another one goes what was made for it
-        if cells is not None and not cells.closed and cells.most_seeds < num_seeds:
-            cells.close()
-        if cells is None or cells.closed:
-            cells = algorithm.cells(1 << (num_seeds - 1).bit_length())
-            self._cells = cells
-        return cells
+        work = self._work()
+        if work.labels is not None and work.labels.most_seeds < num_seeds:
+            work.labels.close()
+        if work.labels is None or work.labels.closed:
+            work.labels = work.algorithm.cells(1 << (num_seeds - 1).bit_length())
+        return work.labels
 
 
 def _offsets(offsets: npt.ArrayLike | None, count: int) -> Uint32s:

@@ -61,8 +61,10 @@ class ReducedGraph(DeviceGraph):
         index of removed nodes, and all is read and written in order.
     """
 
-    def __init__(self, device: Device, prepared: PreparedGraph, reduction: Reduction) -> None:
-        super().__init__(device, prepared)
+    def __init__(
+        self, device: Device, prepared: PreparedGraph, reduction: Reduction, owner: Resource | None = None
+    ) -> None:
+        super().__init__(device, prepared, owner)
         self.reduction = reduction
         self.surroundings = prepared.derived("surroundings", lambda: Surroundings(reduction, prepared))
         try:

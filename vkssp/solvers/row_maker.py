@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -23,6 +25,49 @@ if TYPE_CHECKING:
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 # Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
 _BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows of distances, and which of them do not fit into 32 bits.
+
+    Attributes
+    ----------
+    distances : numpy.ndarray
+        Distances to k nodes, or to all of the graph, 2**32 - 1 where there is none that fits; shape (rows, k) or
+        (rows, num_nodes), uint32.
+    overflowed : numpy.ndarray or None
+        Where paths lead to the k nodes, but none whose weight fits, shape (rows, k), bool; None for nowhere.
+    """
+
+    distances: Uint32s
+    overflowed: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.distances)
+
+    def overflowed_or_not(self, count: int) -> npt.NDArray[np.bool_]:
+        """Return `overflowed` for so many nodes, also where that is nowhere."""
+        return np.zeros((len(self), count), np.bool_) if self.overflowed is None else self.overflowed
+
+
+def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None, None]:
+    """Yield the distances of blocks of rows, all of which are asked for.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If one does not fit into 32 bits, after the rows before it.
+    """
+    with closing(blocks):
+        for block in blocks:
+            bad = np.zeros(0, np.int64) if block.overflowed is None else np.flatnonzero(block.overflowed.any(axis=1))
+            if len(bad):
+                if bad[0]:
+                    yield block.distances[: bad[0]]
+                raise DistanceOverflowError(OVERFLOW)
+            yield block.distances
 
 
 class RowMaker:
@@ -55,33 +100,40 @@ class RowMaker:
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
         self._batch: Batch | Sweeps | None = None
+        self._copy: object = None  # of the graph, on which the two above are
 
-    def once(self, seeds: Groups) -> Iterator[Uint32s]:
+    def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
         """Make the rows of some groups of seeds, and close this; see `rows`."""
         with closing(self), closing(self.rows(seeds)) as blocks:
             yield from blocks
 
-    def rows(self, seeds: Groups) -> Generator[Uint32s, None, None]:
+    def rows(self, seeds: Groups) -> Generator[RowBlock, None, None]:
         """Make the rows of some groups of seeds, by the graph's ids.
 
         Yields
         ------
-        numpy.ndarray
-            Blocks of rows, shape (rows, k) or (rows, num_nodes), uint32; see `Session.rows`.
+        RowBlock
+            Blocks of rows, see `Session.row_blocks`.
         """
         # What is still with the device ends before its buffers go, whatever happens on the way.
         with ExitStack() as on_error:
             on_error.callback(self._discard)
-            yield from self._blocks(seeds.moved(self._node))
+            moved = seeds.moved(self._node)
+            while len(moved):
+                done = 0
+                for block in self._blocks(moved):
+                    done += len(block)
+                    yield block
+                moved = moved.since(done)  # some are left where the graph was copied to the device once more
             on_error.pop_all()
 
-    def _blocks(self, seeds: Groups) -> Generator[Uint32s, None, None]:
-        session, wanted, limit = self._session, self._wanted, self._limit
-        with session.holding():
-            self._check_same()
+    def _blocks(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+        """Make rows, as long as the same copy of the graph is on the device."""
+        wanted, limit = self._wanted, self._limit
+        with self._holding():
             if self._batch is None:
                 self._batch = self._many_at_once()
-            batch = self._batch
+            batch, copy = self._batch, self._copy
         if batch is None:
             size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
             for first in range(0, len(seeds), size):
@@ -90,23 +142,42 @@ class RowMaker:
         with closing(batch.rows(seeds)) as made:
             done = 0
             while True:
-                with session.holding():
-                    self._check_same()
+                with self._holding():
+                    if self._copy is not copy:
+                        return
                     finished = next(made, None)
                     if finished is None:
                         return
-                    block = finished.read()
+                    found = finished.read()
+                block = RowBlock(found)
                 # Whether a sum that does not fit matters only a search of its own finds out.
-                again = finished.overflow & (limit == UNREACHABLE)
-                for row in np.flatnonzero(again):
-                    block[row : row + 1] = self._one_by_one([seeds[done + int(row)]])
+                again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
+                if len(again):
+                    overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
+                    for row in again:
+                        one = self._one_by_one([seeds[done + int(row)]])
+                        found[row] = one.distances[0]
+                        if one.overflowed is not None:
+                            overflowed[row] = one.overflowed[0]
+                    block = RowBlock(found, overflowed)
                 done += len(block)
                 yield block
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Hold the session, with the weights that are meant, and let go of what an older copy of the graph has."""
+        with self._session.holding():
+            if self._session.graph is not self._graph:
+                raise QueryError("weights changed while a table was made; ask for it again")
+            if self._copy is not self._session.copy:
+                self._discard()
+                self._copy = self._session.copy
+            yield
 
     def _many_at_once(self) -> Batch | Sweeps | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
         session, wanted = self._session, self._wanted
-        graph, searches = session._shared.graph, session.rows_at_once(self._total, len(wanted))
+        graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
         kept = session.take_kept()
@@ -119,34 +190,35 @@ class RowMaker:
             return Sweeps(graph, wanted, searches, self._limit)
         return Batch(graph, wanted, searches, self._limit, session._parameters)
 
-    def _one_by_one(self, groups: list[list[Terminal]]) -> Uint32s:
+    def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
         """Return rows, each from a search of its own."""
         session, limit = self._session, self._limit
-        block = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
-        for row, group in zip(block, groups, strict=True):
-            with session.holding():
-                self._check_same()
+        found = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
+        overflowed = None
+        for row, group in enumerate(groups):
+            with self._holding():
                 if not group or not len(self._wanted):
                     continue
                 outcome = session._run(group, [])
                 if self._reader is None or self._reader.closed:
                     self._reader = session._algorithm().reader(self._wanted)
-                row[:] = self._reader.read()
+                found[row] = self._reader.read()
                 if limit != UNREACHABLE:
-                    row[row > limit] = UNREACHABLE
-                elif outcome.overflow and session._prepared.beyond(session._algorithm().read())[self._checked].any():
-                    raise DistanceOverflowError(OVERFLOW)
-        return block
-
-    def _check_same(self) -> None:
-        if self._session.graph is not self._graph:
-            raise QueryError("weights changed while a table was made; ask for it again")
+                    found[row, found[row] > limit] = UNREACHABLE
+                elif outcome.overflow:
+                    beyond = session._prepared.beyond(session._algorithm().read())[self._checked]
+                    if beyond.any():
+                        overflowed = (
+                            np.zeros((len(groups), len(beyond)), np.bool_) if overflowed is None else overflowed
+                        )
+                        overflowed[row] = beyond
+        return RowBlock(found, overflowed)
 
     def close(self) -> None:
         """Give back what this has on the device, or leave it to those who ask for the same nodes next."""
         batch, self._batch = self._batch, None
         if batch is not None:
-            self._session.keep(batch)
+            self._session.keep(batch, self._copy)
         self._discard()
 
     def _discard(self) -> None:

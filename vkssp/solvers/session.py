@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,21 +17,54 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import AUTO, MAX_TERMINALS, Algorithm, Outcome, Terminal, Walker
+from vkssp.solvers.base import AUTO, MAX_TERMINALS, Algorithm, Labels, Outcome, Terminal, Walker
 from vkssp.solvers.batch import Batch, most_searches
 from vkssp.solvers.block_resident import BlockResident
 from vkssp.solvers.choice import checked, choose
 from vkssp.solvers.graph import DeviceGraph
 from vkssp.solvers.groups import Groups, checked_groups
+from vkssp.solvers.locks import ReentrantLock
 from vkssp.solvers.phast import Phast
 from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.row_maker import OVERFLOW, RowMaker
-from vkssp.solvers.shared import SharedGraph
+from vkssp.solvers.row_maker import OVERFLOW, RowBlock, RowMaker
+from vkssp.solvers.shared import SharedGraph, SharedWeights, WeightsChange
 from vkssp.solvers.sweeps import Sweeps, sweeps_at_once
 from vkssp.solvers.terminals import checked_columns, terminals
 
+if TYPE_CHECKING:
+    from vkssp.cpu import HostGraph
+
 # The part of a device's free memory up to which what makes many rows is kept for the next table.
 _MOST_KEPT = 0.125
+
+
+@dataclass(eq=False)
+class Workspace:
+    """The algorithm of a session, and what was made from it.
+
+    Attributes
+    ----------
+    graph : DeviceGraph or HostGraph
+        The copy of the graph that it searches.
+    algorithm : Algorithm
+        The algorithm with its buffers.
+    walker : Walker or None
+        Reads paths off its distances; made for the first path.
+    labels : Labels or None
+        Finds the nearest of many seeds; made when first asked for.
+    """
+
+    graph: DeviceGraph | HostGraph
+    algorithm: Algorithm
+    walker: Walker | None = None
+    labels: Labels | None = None
+
+    def close(self) -> None:
+        """Close the algorithm, and what was made from it before that, also where something fails."""
+        with contextlib.ExitStack() as stack:
+            for part in (self.algorithm, self.walker, self.labels):
+                if part is not None:
+                    stack.callback(part.close)
 
 
 class Session(Resource):
@@ -40,16 +74,16 @@ class Session(Resource):
     _parameters: dict[str, int | None]
 
     def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self._shared = shared.hold()
+        self._shared, self._hold = shared, object()
         self.device = shared.device
         self.last: Outcome | None = None
         self._download_s: float | None = None
-        self._lock = threading.RLock()
-        self._search: Algorithm | None = None
-        self._walker: Walker | None = None
-        self._kept: Batch | Sweeps | None = None
+        self._lock = ReentrantLock()
+        self._workspace: Workspace | None = None
+        self._kept: tuple[Batch | Sweeps, object] | None = None
         super().__init__()
         try:
+            shared.hold(self._hold)
             with self.holding():
                 # In the whole graph, of which a core has the numbering, but not the degrees.
                 self.algorithm = algorithm
@@ -78,55 +112,80 @@ class Session(Resource):
     def _prepared(self) -> PreparedGraph:
         return self._shared.prepared
 
+    @property
+    def weights(self) -> SharedWeights:
+        """The weights that searches have, shared with all clones."""
+        return self._shared.weights
+
+    def share_weights(self, weights: SharedWeights) -> None:
+        """Have the weights of other copies of the graph from now on; before the solver is used by anybody else."""
+        self._shared.weights = weights
+
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
         self._check_open()  # of what a fork has inherited, locks may be held for ever
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
-        with self._shared.gate.searching(), self._lock:
+        with self._shared.weights.lock.reading(), self._lock.held():
             self._check_open()
             self._shared.mend()
             yield
 
-    def change_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
+    def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
         self._check_open()
-        with self._lock:
-            self._check_open()
-            shared = self._shared.hold()
-        # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+        shared, hold = self._shared, object()
         try:
+            with self._lock.held():
+                self._check_open()
+                shared.hold(hold)
+            # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
             shared.set_weights(change)
         finally:
-            shared.release()
+            shared.release(hold)
+
+    def copy_weights(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
+        """Write weights that are to hold, while nobody searches; see `SharedGraph.put`."""
+        self._shared.put(prepared, changed)
 
     def _algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""
-        if self._search is not None and not self._search.is_current:
+        return self._work().algorithm
+
+    def _work(self) -> Workspace:
+        """Return the workspace on the copy of the graph that has the weights that hold."""
+        graph, work = self._shared.graph, self._workspace
+        if work is not None and not (work.graph is graph and work.algorithm.is_current):
             self._discard()
-            self.last = None  # its trace is gone
-        if self._search is None:
-            self._search = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
-        return self._search
+            self.last = work = None  # its trace is gone
+        if work is None:
+            algorithm = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
+            work = self._workspace = Workspace(graph, algorithm)
+        return work
 
     def _discard(self) -> None:
         """Give back the algorithm's buffers; the next search makes new ones.
 
         After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
         """
-        search, walker, self._search, self._walker = self._search, self._walker, None, None
-        with contextlib.ExitStack() as stack:  # all of it, also where something fails
-            for part in (search, walker):
-                if part is not None:
-                    stack.callback(part.close)
+        if self._workspace is not None:
+            try:
+                self._workspace.close()
+            finally:
+                self._workspace = None
 
     def close(self) -> None:
         """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
         if not self.inherited:
-            with self._lock:
+            with self._lock.held():
                 super().close()
 
-    def rows(
+    @property
+    def copy(self) -> DeviceGraph | HostGraph:
+        """The copy of the graph that is searched; another one where it had to be made anew."""
+        return self._shared.graph
+
+    def row_blocks(
         self,
         graph: Graph,
         seeds: Groups | Sequence[Sequence[Terminal]],
@@ -134,37 +193,8 @@ class Session(Resource):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
-    ) -> Iterator[Uint32s]:
-        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
-
-        This is what all tables are made of. Where the algorithm is block_resident many searches go at once.
-
-        Parameters
-        ----------
-        graph : Graph
-            The graph of this session, with the weights that are meant.
-        seeds : Groups or sequence of sequences of (int, int)
-            For each row nodes, each with the weight between it and the place that is meant; a row without any is
-            unreachable throughout.
-        nodes : numpy.ndarray
-            The nodes whose distances are wanted, shape (k,), uint32.
-        whole : bool
-            Whether rows are to hold the distances of all nodes of the graph.
-        limit : int
-            Distances beyond it count as unreachable, and are not looked for.
-
-        Returns
-        -------
-        iterator of numpy.ndarray
-            Blocks of rows, shape (rows, k) or (rows, num_nodes), uint32; 2**32 - 1 where no path leads.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node, or while blocks are made, if weights have changed meanwhile.
-        DistanceOverflowError
-            While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
-        """
+    ) -> Generator[RowBlock, None, None]:
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `Tables`."""
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
@@ -174,34 +204,35 @@ class Session(Resource):
     def row_maker(
         self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
     ) -> RowMaker:
-        """Return what makes rows as `rows` does, some of `total` at a time; it is to be closed in the end."""
+        """Return what makes rows as `row_blocks` does, some of `total` at a time; it is to be closed in the end."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
     def take_kept(self) -> Batch | Sweeps | None:
         """Return what `keep` kept, which is the caller's then; this session is held."""
         kept, self._kept = self._kept, None
-        return kept
+        if kept is None:
+            return None
+        maker, copy = kept
+        if copy is self.copy:
+            return maker
+        maker.close()
+        return None
 
-    def keep(self, maker: Batch | Sweeps) -> None:
-        """Keep what makes many rows for the next table, if it is small, or else close it."""
+    def keep(self, maker: Batch | Sweeps, copy: object) -> None:
+        """Keep what makes many rows on a copy of the graph for the next table, if it is small, or else close it."""
         closes: Batch | Sweeps | None = maker
         # Whoever has the lock may be searching for long, or wait for this table to end.
-        if self._lock.acquire(blocking=False):
-            try:
-                if (
-                    not self.closed
-                    and not maker.closed
-                    and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes()
-                ):
-                    closes, self._kept = self._kept, maker
-            finally:
-                self._lock.release()
+        with self._lock.held_if_free() as is_held:
+            is_open = is_held and not self.closed and not maker.closed
+            if is_open and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes():
+                closes = None if self._kept is None else self._kept[0]
+                self._kept = maker, copy
         if closes is not None:
             closes.close()
 
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
-        graph = self._shared.graph
+        graph = self.copy
         if self.algorithm == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted)
         if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
@@ -259,7 +290,7 @@ class Session(Resource):
     def _release(self) -> None:
         kept, self._kept = self._kept, None
         with contextlib.ExitStack() as stack:
-            stack.callback(self._shared.release)
+            stack.callback(self._shared.release, self._hold)
             stack.callback(self._discard)
             if kept is not None:
-                stack.callback(kept.close)
+                stack.callback(kept[0].close)

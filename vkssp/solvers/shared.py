@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,18 +13,23 @@ from vkssp.checks import choice
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import require_no_fork
+from vkssp.gpu.resource import Resource
 from vkssp.graph import Graph, checked_graph
 from vkssp.reduction import REDUCTIONS, reduction_for
 from vkssp.solvers.base import AUTO, Algorithm
 from vkssp.solvers.customized import unfit
-from vkssp.solvers.gate import Gate
 from vkssp.solvers.graph import DeviceGraph
+from vkssp.solvers.locks import ReadersWriterLock, ReentrantLock
 from vkssp.solvers.phast import Phast
 from vkssp.solvers.prepare import ORDERS, PreparedGraph
 from vkssp.solvers.reduced import ReducedGraph, ReducedSearch
 
 if TYPE_CHECKING:
     from vkssp.cpu import Host, HostGraph
+
+#: A function that returns a graph with other weights for the one that there is, and the ids of the arcs whose weights
+#: differ, or None for all.
+WeightsChange = Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,31 @@ class Timings:
     download_ms: float | None
 
 
+class SharedWeights:
+    """The weights that all copies of a graph search with, and the lock between searches and changes.
+
+    Attributes
+    ----------
+    prepared : PreparedGraph
+        The graph with the weights that hold. The assignment of this attribute is what changes them: a copy on a device
+        may have others before it, or after an interrupt, and is brought to these before the next search.
+    lock : ReadersWriterLock
+        Searches read, changes write.
+    """
+
+    def __init__(self, prepared: PreparedGraph) -> None:
+        self.prepared, self.lock = prepared, ReadersWriterLock()
+
+    def changed(self, change: WeightsChange) -> tuple[PreparedGraph, npt.NDArray[np.int64] | None]:
+        """Return the graph that a change makes of this one, and the ids of the arcs whose weights differ."""
+        graph, arcs = change(self.prepared.graph)
+        return self.prepared.reweighted(graph, arcs), arcs
+
+
 class SharedGraph:
     """A graph on a device, and the device if it was opened for it, closed when the last solver lets go.
 
-    Its weights may change, while nobody searches. Those who search do so in `gate.searching`, and `mend` it first.
+    Its weights may change, while nobody searches. Those who search do so in `SharedWeights.lock`, and `mend` it first.
 
     Parameters
     ----------
@@ -64,7 +89,7 @@ class SharedGraph:
     is_owner : bool
         Whether the device is closed after the graph.
     make : callable
-        Returns a prepared graph on the device, perhaps reduced.
+        Returns a prepared graph on the device, perhaps reduced, owned by a resource.
     sweeps : bool
         Whether it is there for sweeps over its hierarchy.
 
@@ -72,10 +97,8 @@ class SharedGraph:
     ----------
     graph : DeviceGraph or HostGraph
         The graph; another one after weights have changed in a way that asks for it.
-    prepared : PreparedGraph
-        The same on the host.
-    gate : Gate
-        Keeps searches and changes apart. Graphs that are to change together are given one, before anybody uses them.
+    weights : SharedWeights
+        The weights that hold. Copies that are to change together are given one object, before anybody uses them.
     """
 
     def __init__(
@@ -83,17 +106,28 @@ class SharedGraph:
         prepared: PreparedGraph,
         device: Device | Host,
         is_owner: bool,
-        make: Callable[[PreparedGraph], DeviceGraph | HostGraph],
+        make: Callable[[PreparedGraph, Resource], DeviceGraph | HostGraph],
         sweeps: bool = False,
     ) -> None:
         self.sweeps = sweeps
-        self.prepared, self.device, self._is_owner, self._make = prepared, device, is_owner, make
-        self.graph = make(prepared)
+        self.weights, self.device, self._is_owner, self._make = SharedWeights(prepared), device, is_owner, make
+        # Owns the graph; and for the time of a change, or after an interrupted one, the graph before or after it.
+        self._copies = Resource(device)
+        try:
+            self.graph = make(prepared, self._copies)
+        except BaseException:
+            self._copies.close()
+            raise
         # Taken again where a clone that was forgotten lets go while memory is collected, out of `mend`.
-        self._lock, self._holders = threading.RLock(), 0
-        self.gate, self._is_torn = Gate(), False
+        self._lock = ReentrantLock()
+        self._holders: set[object] = set()
 
-    def set_weights(self, change: Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]) -> None:
+    @property
+    def prepared(self) -> PreparedGraph:
+        """The graph on the host, with the weights that hold."""
+        return self.weights.prepared
+
+    def set_weights(self, change: WeightsChange) -> None:
         """Change weights as soon as nobody searches, all at once or, after an error, not at all.
 
         Parameters
@@ -107,42 +141,38 @@ class SharedGraph:
         QueryError
             If this thread keeps the weights as they are.
         """
-        with self.gate.changing():
-            graph, changed = change(self.prepared.graph)
-            self.put(self.prepared.reweighted(graph, changed), changed)
+        with self.weights.lock.writing():
+            prepared, changed = self.weights.changed(change)
+            self.put(prepared, changed)
+            self.weights.prepared = prepared
+            self.close_others()
 
     def put(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
-        """Take other weights, all or, after an error, none, while the gate is closed; see `set_weights`."""
-        if self._is_torn or not self._patch(prepared, changed):
-            self._replace(prepared)
-        self.prepared = prepared
-
-    def take_back(self, prepared: PreparedGraph) -> None:
-        """Have the weights again that there were before `put`, from the next search on."""
-        self.prepared, self._is_torn = prepared, True
+        """Bring this copy to other weights, in place where that is possible; they hold once `weights` has them."""
+        graph = self.graph
+        if graph.has_weights_of is not self.weights.prepared:
+            changed = None  # what has changed since then is not known
+        if isinstance(graph, DeviceGraph) and graph.reweight(prepared, changed):
+            return
+        if graph.has_weights_of is None:
+            graph.close()  # nobody can search it any more
+        # Beside the old one, which is searched again should the change end here.
+        self.graph = self._make(prepared, self._copies)
 
     def mend(self) -> None:
-        """Make the graph anew where nobody knows which weights it has on the device; each search begins with this."""
-        with self._lock:
-            if self._is_torn:
-                self._replace(self.prepared)
+        """Bring this copy to the weights that hold, where an interrupted change left others; before each search."""
+        if self.graph.has_weights_of is self.weights.prepared and len(self._copies.owned) == 1:
+            return
+        with self._lock.held():
+            if self.graph.has_weights_of is not self.weights.prepared:
+                self.put(self.weights.prepared, None)
+            self.close_others()
 
-    def _patch(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Put weights in the place of others, and return whether that was possible."""
-        if not isinstance(self.graph, DeviceGraph):
-            return False
-        try:
-            return self.graph.reweight(prepared, changed)
-        except BaseException:
-            # Some may be on the device already. The next search puts back what was there.
-            self._is_torn = True
-            raise
-
-    def _replace(self, prepared: PreparedGraph) -> None:
-        """Make the graph anew; closing the old one closes all algorithms on it."""
-        old, self.graph = self.graph, self._make(prepared)
-        self._is_torn = False
-        old.close()
+    def close_others(self) -> None:
+        """Close the copies that are not searched any more, and with them all algorithms on these."""
+        for other in self._copies.owned:
+            if other is not self.graph:
+                other.close()
 
     @property
     def core_nodes(self) -> int | None:
@@ -161,20 +191,16 @@ class SharedGraph:
         made: Algorithm = kind(self.graph, counting=counting, **parameters)
         return made
 
-    def hold(self) -> SharedGraph:
-        """Count one more holder, and return the graph itself."""
-        with self._lock:
-            self._holders += 1
-        return self
+    def hold(self, holder: object) -> None:
+        """Keep the graph until this holder lets go."""
+        self._holders.add(holder)
 
-    def release(self) -> None:
-        """Count one holder less; the last one closes it."""
-        with self._lock:
-            self._holders -= 1
-            last = self._holders == 0
-        if last:
+    def release(self, holder: object) -> None:
+        """Let a holder go; the graph is closed with the last one. For one that is gone nothing happens."""
+        self._holders.discard(holder)
+        if not self._holders:
             try:
-                self.graph.close()
+                self._copies.close()
             finally:
                 if self._is_owner:
                     self.device.close()
@@ -201,7 +227,7 @@ def share(
         from vkssp.cpu import Host, HostGraph
 
         host = Host()
-        return SharedGraph(prepared, host, True, lambda graph: HostGraph(graph, host))
+        return SharedGraph(prepared, host, True, lambda graph, owner: HostGraph(graph, host, owner))
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
     if sweeps and algorithm == AUTO and prepared.hierarchy is not None and unfit(opened, prepared.hierarchy):
@@ -209,15 +235,15 @@ def share(
         if isinstance(graph, Graph):
             prepared = PreparedGraph(graph, order)
 
-    def make(graph: PreparedGraph) -> DeviceGraph:
+    def make(graph: PreparedGraph, owner: Resource) -> DeviceGraph:
         if sweeps:
-            return DeviceGraph(opened, graph)
+            return DeviceGraph(opened, graph, owner)
         # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
         reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
         # Where nobody asked for it, what has no room on the device is no reduction that pays.
         if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
             reduced = None
-        return DeviceGraph(opened, graph) if reduced is None else ReducedGraph(opened, graph, reduced)
+        return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
 
     try:
         return SharedGraph(prepared, opened, opened is not device, make, sweeps)

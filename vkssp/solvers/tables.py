@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, overload
@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import is_many
-from vkssp.errors import QueryError
+from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.solvers.base import Terminal
 from vkssp.solvers.groups import Groups
+from vkssp.solvers.row_maker import OVERFLOW, RowBlock, fitting
 from vkssp.solvers.terminals import checked_limit, nodes_of
 
 # Rows that are made at a time for pairs.
@@ -35,11 +36,11 @@ class Tables(ABC):
         """Keep the weights as they are for several questions."""
 
     @abstractmethod
-    def distances_from(self, seeds: Sequence[Terminal]) -> Uint32s:
+    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some nodes to every node."""
 
     @abstractmethod
-    def rows(
+    def row_blocks(
         self,
         graph: Graph,
         seeds: Groups | Sequence[Sequence[Terminal]],
@@ -47,8 +48,60 @@ class Tables(ABC):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+    ) -> Generator[RowBlock, None, None]:
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
+
+        This is what all tables are made of. Where the algorithm is block_resident many searches go at once.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph, with the weights that are meant.
+        seeds : Groups or sequence of sequences of (int, int)
+            For each row nodes, each with the weight between it and the place that is meant; a row without any is
+            unreachable throughout.
+        nodes : numpy.ndarray
+            The nodes whose distances are wanted, shape (k,), uint32.
+        whole : bool
+            Whether rows are to hold the distances of all nodes of the graph.
+        limit : int
+            Distances beyond it count as unreachable, and are not looked for.
+
+        Returns
+        -------
+        generator of RowBlock
+            Blocks of rows. A distance that does not fit into 32 bits is no error here: it is for the caller to say
+            whether the answer needs it.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or while blocks are made, if weights have changed meanwhile.
+        """
+
+    def rows(
+        self,
+        graph: Graph,
+        seeds: Groups | Sequence[Sequence[Terminal]],
+        nodes: Uint32s,
+        *,
+        limit: int = UNREACHABLE,
     ) -> Iterator[Uint32s]:
-        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time."""
+        """Return distances from seeds to nodes where the caller needs all of them; see `row_blocks`.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Blocks of rows, shape (rows, k), uint32; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            As `row_blocks` does.
+        DistanceOverflowError
+            While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
+        """
+        return fitting(self.row_blocks(graph, seeds, nodes, limit=limit))
 
     @abstractmethod
     def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
@@ -98,11 +151,7 @@ class Tables(ABC):
         [[0, 4, 4294967295], [4294967295, 0, 3]]
         """
         if not is_many(source):
-            most = checked_limit(limit)
-            found = self.distances_from([(source, 0)])
-            if limit is not None:
-                found[found > most] = UNREACHABLE
-            return found
+            return self.distances_from([(source, 0)], limit=limit)
         return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
 
     def table(
@@ -193,9 +242,13 @@ class Tables(ABC):
                 end = begin + _ROWS_OF_PAIRS
                 here = order[first[begin] : first[end] if end < len(rows) else len(order)]
                 columns = np.unique(heads[here])
-                blocks = list(self.rows(graph, Groups.of_nodes(rows[begin:end]), columns))
+                blocks = list(self.row_blocks(graph, Groups.of_nodes(rows[begin:end]), columns))
                 row, column = np.searchsorted(rows[begin:end], tails[here]), np.searchsorted(columns, heads[here])
-                found[here] = np.concatenate(blocks)[row, column]
+                found[here] = np.concatenate([block.distances for block in blocks])[row, column]
+                # Of the table around the pairs only these were asked for.
+                beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
+                if np.concatenate(beyond)[row, column].any():
+                    raise DistanceOverflowError(OVERFLOW)
         return found
 
     def write_table(

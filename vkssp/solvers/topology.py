@@ -20,6 +20,7 @@ from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.hierarchy import Hierarchy, Indices
 from vkssp.rows import within
+from vkssp.solvers.locks import ReentrantLock
 
 #: The twin of Supernode in shaders/include/hierarchy.glsl.
 SUPERNODE = np.dtype(
@@ -205,7 +206,7 @@ class Topologies(Resource):
         self.device = device
         # Graphs that were forgotten let go while memory is collected: out of `hold`, too, taking the lock again, and
         # while other locks are held, for which a thread may wait that has this one. So whoever lets go never waits.
-        self._lock = threading.RLock()
+        self._lock = ReentrantLock()
         self._gone: deque[int] = deque()
 
     @property
@@ -228,7 +229,7 @@ class Topologies(Resource):
     def hold(self, hierarchy: Hierarchy, graph: Graph, holder: int) -> Topology:
         """Return that of a graph, which stays until this holder lets go, also where this fails."""
         _ = self.device.handle  # an error after a fork, where nobody gives back locks that were taken before
-        with self._lock:
+        with self._lock.held():
             found = None
             while found is None or found.closed:  # somebody may have let go right after it was found
                 found = self._of(hierarchy, graph) or Topology(self, hierarchy, graph)
@@ -244,18 +245,18 @@ class Topologies(Resource):
 
     def _close_unheld(self) -> None:
         # Who has the lock comes here when it is free again, and so does what was added meanwhile.
-        while self._gone and self._lock.acquire(blocking=False):
-            try:
-                holder = self._gone.popleft()
-                for topology in self.all:
-                    if holder in topology.holders:
-                        topology.holders.discard(holder)
-                        if not topology.holders:
-                            topology.close()
-            except IndexError:  # somebody was faster
-                pass
-            finally:
-                self._lock.release()
+        while self._gone:
+            with self._lock.held_if_free() as is_held:
+                if not is_held:
+                    return
+                with contextlib.suppress(IndexError, ValueError):  # taken while memory was collected
+                    holder = self._gone[0]
+                    for topology in self.all:
+                        if holder in topology.holders:
+                            topology.holders.discard(holder)
+                            if not topology.holders:
+                                topology.close()
+                    self._gone.remove(holder)  # last, so that an interrupt leaves it to the next call
 
     @property
     def memory_bytes(self) -> int:

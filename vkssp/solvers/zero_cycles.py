@@ -35,7 +35,7 @@ def zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray
 class ZeroTrees:
     """Ways of weight zero inside each group, through the group's root: one tree towards it and one away from it."""
 
-    def __init__(self, graph: Graph, group: npt.NDArray[np.uint32]) -> None:
+    def __init__(self, graph: Graph, group: npt.NDArray[Any]) -> None:
         from scipy import sparse
         from scipy.sparse import csgraph
 
@@ -54,6 +54,23 @@ class ZeroTrees:
 
         self._before = tree(tail, head)  # on the way from the root to a node, the node before it
         self._after = tree(head, tail)  # on the way from a node to the root, the node after it
+
+    def arcs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the arcs of both trees, those that `walk` takes.
+
+        Returns
+        -------
+        into : numpy.ndarray
+            Of each node the arc that enters it in the tree away from the root, -1 at roots, shape (num_nodes,), int64.
+        out : numpy.ndarray
+            Of each node the arc that leaves it in the tree towards the root, -1 at roots, shape (num_nodes,), int64.
+        """
+        tail, head = self._graph.tail, self._graph.head
+        into, out = np.full((2, self._graph.num_nodes), -1, np.int64)
+        arcs = np.flatnonzero(self._graph.weight == 0)[::-1]  # of parallel ones the first is put last, and stays
+        away, towards = arcs[self._before[head[arcs]] == tail[arcs]], arcs[self._after[tail[arcs]] == head[arcs]]
+        into[head[away]], out[tail[towards]] = away, towards
+        return into, out
 
     def walk(self, start: int, end: int) -> list[int]:
         """Return the arcs of a way of weight zero between two nodes of one group."""

@@ -1,0 +1,72 @@
+"""NumPy arrays in files: what they claim is checked against the size of the file before memory is taken."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+_MAGIC = b"\x93NUMPY"
+#: Bytes of the header's length by major version; the header of an array of numbers has about 100 bytes.
+_LENGTH_BYTES, _LONGEST_HEADER = {1: 2, 2: 4, 3: 4}, 10_000
+# A header is a Python dictionary in the form of text. Its three entries are looked for and nothing is evaluated.
+_ENTRIES = (
+    rb"""['"]descr['"]\s*:\s*['"]([<>|=]?[biuf][1248])['"]""",
+    rb"""['"]fortran_order['"]\s*:\s*(True|False)""",
+    rb"""['"]shape['"]\s*:\s*\(([0-9L,\s]*)\)""",
+)
+
+
+def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:
+    """Read an array of numbers or truth values in the .npy format.
+
+    Parameters
+    ----------
+    stream : binary stream
+        At the array's first byte; only read forward.
+    size : int
+        Bytes from there to the end.
+
+    Returns
+    -------
+    numpy.ndarray
+        The array, read-only.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are no such array, or the array claims another size than there is. Some kilobytes are read then.
+    """
+    shape, is_fortran, dtype, begin = _header(stream)
+    left = size - begin
+    if math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"claims to have the shape {shape!s:.60} and dtype {dtype} in {left:,} bytes")
+    data = stream.read(left)
+    if len(data) < left:
+        raise ValueError(f"ends after {len(data):,} of {left:,} bytes")
+    array: npt.NDArray[Any] = np.ndarray(shape, dtype, data, order="F" if is_fortran else "C")
+    # A truth value of another byte than 0 or 1 would pass for true without being equal to true.
+    if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+        raise ValueError("holds bytes that are neither true nor false")
+    return array
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Return shape, whether columns come first, dtype, and how many bytes all of this took."""
+    start = stream.read(len(_MAGIC) + 2)
+    width = _LENGTH_BYTES.get(start[-2], 0) if start.startswith(_MAGIC) and len(start) == len(_MAGIC) + 2 else 0
+    count = int.from_bytes(stream.read(width), "little")
+    if not 0 < count <= _LONGEST_HEADER:
+        raise ValueError("does not begin like a NumPy array")
+    text = stream.read(count)
+    descr, order, shape = (found[1].decode() if (found := re.search(entry, text)) else None for entry in _ENTRIES)
+    if descr is None or order is None or shape is None:
+        raise ValueError(f"is no array of numbers but {text.decode('latin-1').strip()!r:.120}")
+    sizes = tuple(int(length.strip().rstrip("L")) for length in shape.split(",") if length.strip())
+    try:
+        return sizes, order == "True", np.dtype(descr), len(start) + width + count
+    except TypeError:
+        raise ValueError(f"has the dtype {descr}, which is not known") from None
