@@ -39,6 +39,7 @@ from vkssp.routing.areas import read_areas
 from vkssp.routing.geojson import places_geojson, route_geojson, write_geojson
 from vkssp.routing.isochrone import isochrone_geojson, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map, write_map
+from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table import table_of_nodes
 from vkssp.solvers.prepare import PreparedGraph
 from vkssp.traffic import changed_weights, speed_weights, with_traffic
@@ -224,6 +225,8 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
 def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) -> None:
     check_refused(Router, {"graph": streets, "algorithm": "near_far", "device": device, "metric": "distance"})
     check_refused(Router, {"graph": streets, "avoid": {}})
+    with pytest.raises(QueryError, match=r"^graph is a networkx Graph; make a Graph, with read_graph, .*from_scipy"):
+        Router(nx.path_graph(3))  # type: ignore[arg-type]
     with Router(streets, "near_far", device) as router:
         around = {"limits": [1.0], "width_m": 50.0}
         check_refused(
@@ -239,6 +242,12 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         check_refused(router.set_weights, {"weights": [10], "arcs": [0]})
         check_refused(router.set_speeds, {"speeds": {100: 30.0}})
         check_refused(lambda speed: speed_weights(streets, {100: speed}), {"speed": 30.0})
+        index = router.index
+        check_refused(StreetIndex, {"graph": streets})
+        check_refused(index.trip_ends, {"places": [HERE]})
+        near = {"leaving": False, "reached": False, "limit": 9.0}
+        check_refused(index.nearest_of_each, {"places": [HERE], **near})
+        check_refused(index.nearest_streets, {"lat": 0.0, "lon": 0.0, "number": 1, **near})
         route, found, assigned = router.route(HERE, THERE), router.isochrones(HERE, [1.0]), router.assign([HERE])
         path, places, page = (tmp_path / name for name in ("a.csv", "a.geojson", "a.html"))
         table = router.table([HERE], [THERE])

@@ -22,12 +22,12 @@ Error = type[VksspError]
 _MOST_BITS = 128
 # Longer paths are none on Linux, nor on macOS.
 _MOST_PATH = 4096
-# What float() takes all the same.
+# Types that float() takes although they are no numbers.
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
 
 
 class _Short(reprlib.Repr):
-    """Representations of one short line; of what is no plain value only the type is told."""
+    """Representations of one short line; objects that are no plain values are shown by their types."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,8 +49,9 @@ class _Short(reprlib.Repr):
             return "masked"
         if isinstance(x, np.ndarray):
             return f"an array of shape {x.shape} and dtype {dtype_of(x)}"
-        name = kind.__name__
-        return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
+        package = kind.__module__.partition(".")[0]  # networkx has a Graph, too
+        name = kind.__name__ if package in ("builtins", "__main__") else f"{package} {kind.__name__}"
+        return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name[:60]}"
 
     def repr_int(self, x: int, level: int) -> str:
         """Return the representation of an integer."""
@@ -61,7 +62,7 @@ _short = _Short()
 
 
 def shown(value: object) -> str:
-    """Return what an error says of a value: one line of bounded length, whatever the value is."""
+    """Return a value as errors show it: in one line of bounded length."""
     return _short.repr(value)
 
 
@@ -107,7 +108,7 @@ def array_of(values: Any, name: str, what: str = "numbers", error: Error = Graph
     values = unmasked(values, name, error)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, OverflowError, RuntimeError) as trouble:  # rows of unequal length, for one
+    except (TypeError, ValueError, OverflowError, RuntimeError, Warning) as trouble:  # rows of unequal length, for one
         reason = " ".join(str(trouble).split())
         raise error(f"{name} is no array of numbers ({reason[:200]}); give a list or an array of {what}") from None
 

@@ -137,7 +137,7 @@ class Graph:
     @cached_property
     def tail(self) -> Uint32s:
         """Node that each arc comes from, shape (num_arcs,), uint32; made when first asked for."""
-        return tails_of(self.first_out)
+        return own(tails_of(self.first_out))
 
     def __repr__(self) -> str:
         """Return the graph's size in one line."""
@@ -380,6 +380,8 @@ class Graph:
         ------
         FormatError
             If the file cannot be written, or its name has another ending.
+        QueryError
+            If `path` is none.
         """
         from vkssp.storage import save_graph
 
@@ -393,6 +395,8 @@ class Graph:
         ------
         FormatError
             If the file is missing, not a saved graph, truncated or damaged.
+        QueryError
+            If `path` is none.
         """
         from vkssp.storage import load_graph
 

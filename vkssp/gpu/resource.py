@@ -11,7 +11,7 @@ from typing import NoReturn, Self, SupportsIndex
 
 from vkssp.errors import QueryError
 
-#: What to do where a process needs a device, and was forked from one that has some.
+#: Cure for a process that needs a device, and was forked from one that has a device open.
 AFTER_FORK = (
     "start processes by multiprocessing's 'spawn' or 'forkserver', or open devices and solvers only after the fork"
 )

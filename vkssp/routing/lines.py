@@ -19,7 +19,7 @@ from vkssp.geo import (
     polar_plane,
     unwrapped,
 )
-from vkssp.graph import Graph
+from vkssp.graph import Graph, checked_graph
 from vkssp.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
@@ -85,6 +85,7 @@ class StreetLines:
     """
 
     def __init__(self, graph: Graph) -> None:
+        checked_graph(graph, QueryError)
         if graph.lat is None or graph.lon is None:
             raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
         if graph.num_arcs == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
@@ -17,6 +16,8 @@ from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
 #: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
 _MARGIN_M = 1000.0
+# More streets are near no place; twice as many are asked for, again and again, as long as more are found.
+_MOST_STREETS = 2**20
 
 #: Latitude and longitude in degrees.
 LatLon = tuple[float, float]
@@ -81,7 +82,7 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
 
 def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
     """Return the nearest points on streets to a place, one of each street; see `Router.nearest`."""
-    count = whole_number(number, "number", 1, sys.maxsize, "give how many streets are wanted, 1 or more")
+    count = whole_number(number, "number", 1, _MOST_STREETS, f"give how many streets are wanted, 1 to {_MOST_STREETS}")
     place = checked_place(index, place, "place")
     asked = count
     while True:

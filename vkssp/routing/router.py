@@ -63,8 +63,8 @@ class Router(Resource):
     Raises
     ------
     QueryError
-        If the graph has no coordinates, no arcs, or none where a trip may begin, a parameter or an area is not valid,
-        or the areas leave no street.
+        If it is no graph, or has no coordinates, no arcs, or none where a trip may begin; if a parameter or an area is
+        not valid, or the areas leave no street.
     FormatError
         If a file with areas cannot be read.
     DeviceError

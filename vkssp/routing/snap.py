@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
 from vkssp.graph import Graph
@@ -43,6 +45,21 @@ class _Pieces(NamedTuple):
     piece: npt.NDArray[np.int64]
     along: npt.NDArray[np.float64]
     metres: npt.NDArray[np.float64]
+
+
+def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return latitudes and longitudes as float64s, shape (k, 2)."""
+    array = array_of(places, "places", "pairs of latitude and longitude", QueryError)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise QueryError(f"places is {shown(places)}; give finite pairs of latitude and longitude in degrees")
+    return array.astype(np.float64, copy=False)
+
+
+def _metres(limit: float) -> float:
+    metres = number_of(limit)
+    if metres is None or not 0 <= metres < math.inf:
+        raise QueryError(f"limit is {shown(limit)}; give metres, 0 or more")
+    return metres
 
 
 class StreetIndex(StreetLines):
@@ -203,7 +220,7 @@ class StreetIndex(StreetLines):
         """Return whether a point can be reached from the network's core."""
         return bool(self._useful[1][snap.polyline])
 
-    def trip_ends(self, places: npt.NDArray[np.float64]) -> list[Snap | None]:
+    def trip_ends(self, places: npt.ArrayLike) -> list[Snap | None]:
         """Return the points at which trips from or to places begin or end, as far as one place alone can tell.
 
         These are the nearest ones. A street that can only be left, or only be reached, such as a slip road at the edge
@@ -211,9 +228,15 @@ class StreetIndex(StreetLines):
 
         Parameters
         ----------
-        places : numpy.ndarray
+        places : array_like
             Latitude and longitude in degrees, shape (k, 2).
+
+        Raises
+        ------
+        QueryError
+            If they are no pairs of numbers.
         """
+        places = _pairs(places)
         snaps = self.nearest_of_each(places)
         lone = [i for i, snap in enumerate(snaps) if snap is not None and self._one_sided[snap.polyline]]
         others = self.nearest_of_each(places[lone], leaving=True, reached=True, limit=_BOTH_WAYS_M)
@@ -245,6 +268,11 @@ class StreetIndex(StreetLines):
         -------
         Snap or None
             None if there is no such street.
+
+        Raises
+        ------
+        QueryError
+            If a coordinate or the limit is no number.
         """
         found = self.nearest_streets(lat, lon, 1, leaving=leaving, reached=reached, limit=limit)
         return found[0] if found else None
@@ -269,7 +297,15 @@ class StreetIndex(StreetLines):
             How many at most; there are fewer where no more are within the limit.
         leaving, reached, limit
             As for `nearest`.
+
+        Raises
+        ------
+        QueryError
+            If a coordinate or the limit is no number, or less than one street is asked for.
         """
+        ((lat, lon),) = _pairs([(lat, lon)]).tolist()
+        number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
+        leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
         radius = min(_FIRST_RADIUS_M, limit)
         while True:
             turns = self.near(lat, lon, radius)
@@ -280,7 +316,7 @@ class StreetIndex(StreetLines):
 
     def nearest_of_each(
         self,
-        places: npt.NDArray[np.float64],
+        places: npt.ArrayLike,
         *,
         leaving: bool = False,
         reached: bool = False,
@@ -290,11 +326,18 @@ class StreetIndex(StreetLines):
 
         Parameters
         ----------
-        places : numpy.ndarray
+        places : array_like
             Latitude and longitude in degrees, shape (k, 2).
         leaving, reached, limit
             As for `nearest`.
+
+        Raises
+        ------
+        QueryError
+            If they are no pairs of numbers, or the limit is none.
         """
+        places, limit = _pairs(places), _metres(limit)
+        leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
         radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
         # Close to where a map ends and begins again a street may be found on either side.
