@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
-from vkssp.signals import CLOSED_PIPE
+from vkssp.signals import CLOSED_PIPE, run
 
 _NUMBER = re.compile(r"-\d|-\.\d")
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
-        if isinstance(error.__cause__, BrokenPipeError):  # what reads an output file that is a pipe has seen enough
+        if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has seen enough
             return CLOSED_PIPE
         message = " ".join(str(error).split())
     except MemoryError:
@@ -78,3 +78,7 @@ def _print(text: str) -> None:
     except UnicodeEncodeError:  # a terminal that does not know the letters of a street name
         encoding: Any = sys.stdout.encoding
         print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))
