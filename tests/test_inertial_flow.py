@@ -15,7 +15,6 @@ import pytest
 from tests.graphs import grid
 from vkssp import MemoryShortageError, VksspError
 from vkssp.hierarchy import inertial_flow, order_process
-from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.inertial_flow import inertial_order
 from vkssp.hierarchy.order import places
 
@@ -34,7 +33,7 @@ def compute_order_inertial(*_):
 
 def order_of_grid(side: int = 20) -> list[int]:
     graph = grid(side, seed=4)
-    return inertial_order(Edges.of(graph), *places(graph)).tolist()
+    return inertial_order(graph.num_nodes, graph.tail, graph.head, *places(graph)).tolist()
 
 
 def stand_in(folder: Path, code: str) -> Path:

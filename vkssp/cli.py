@@ -11,7 +11,7 @@ from typing import NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
-from vkssp.signals import CLOSED_PIPE
+from vkssp.signals import CLOSED_PIPE, run
 from vkssp.terminal import print_error, print_json, print_lines, printable
 
 _NUMBER = re.compile(r"-\d|-\.\d")
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
-        if isinstance(error.__cause__, BrokenPipeError):  # what reads an output file that is a pipe has seen enough
+        if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has seen enough
             return CLOSED_PIPE
         message = " ".join(str(error).split())
     except MemoryError:
@@ -71,3 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     print_error(f"vkssp: {message}")
     return 2
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

@@ -1,12 +1,13 @@
-"""Signals that end a program: Ctrl-C, SIGTERM and SIGHUP all remove what is unfinished, and end it with 128 + number.
+"""Signals that end a program: Ctrl-C, SIGTERM and SIGHUP remove unfinished work and end it with 128 + their number.
 
-The first signal raises `KeyboardInterrupt` in the main thread, so that everything is closed in good order. What is
-registered by `undoing` is undone in any case. The program ends with no more than that at a second signal, where the
-exception would be lost, where the main thread is within a library's function and does not answer, and where closing
-takes too long.
+The first signal raises `KeyboardInterrupt` in the main thread, so that everything is closed in good order. The work
+that `undoing` registers is undone in any case. The program ends after that alone at a second signal, where the
+exception would be lost, where the main thread is in a library's function and does not answer, and where closing takes
+long.
 
-The exit code is 128 + number, and not the signal itself: callers then see the same code in a shell, by ``waitpid`` and
-on Windows, and it also works for the first process of a container, which cannot end itself by a signal.
+The exit code is 128 + number, and the program does not end by the signal itself: callers see the same code in a shell,
+by ``waitpid`` and on Windows, and it also works for the first process of a container, which cannot end itself by a
+signal.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-#: Exit code of a program whose reader has closed the pipe: what SIGPIPE would give.
+#: Exit code of a program whose reader has closed the pipe, as by SIGPIPE.
 CLOSED_PIPE = 128 + 13
 
 # Windows has no SIGHUP.
@@ -41,7 +42,7 @@ def undoing(undo: Callable[[], object]) -> Iterator[None]:
     Parameters
     ----------
     undo : callable
-        Removes what is left of the block's work. It may be called more than once, and at any moment of the block.
+        Removes the unfinished work of the block. It may be called at any moment of the block, and more than once.
     """
     key = object()
     _undo[key] = undo
@@ -81,7 +82,7 @@ def run(work: Callable[[], int]) -> int:
 
 
 def _open_closed_streams() -> None:
-    # Otherwise a file that is opened later gets the number, and what libraries print goes into that file.
+    # Otherwise a file that is opened later gets the number, and libraries print into that file.
     for number in range(3):
         try:
             os.fstat(number)
@@ -151,7 +152,7 @@ def _watch(reader: int) -> None:
 
 
 def _end(number: int) -> NoReturn:
-    """Undo what is unfinished, and end the program at once: threads that do not answer cannot hold it up."""
+    """Undo unfinished work, and end the program at once: threads that do not answer cannot hold it up."""
     for undo in reversed(list(_undo.values())):
         with suppress(Exception):
             undo()

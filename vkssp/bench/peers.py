@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Floats, Graph, Uint32s
+from vkssp.hierarchy.inertial_flow import inertial_order
 
 
 class Peer(ABC):
@@ -247,7 +248,7 @@ class RoutingkitCch(Peer):
         if at is None:
             order = module.compute_order_degree(graph.num_nodes, tail, head)
         else:
-            order = module.compute_order_inertial(graph.num_nodes, tail, head, at[0].tolist(), at[1].tolist())
+            order = inertial_order(graph.num_nodes, graph.tail, graph.head, *at).tolist()
         began = time.perf_counter()
         cls._check(graph, order, limit_s)
         checked_s += time.perf_counter() - began

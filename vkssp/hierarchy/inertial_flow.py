@@ -20,7 +20,6 @@ import numpy.typing as npt
 from vkssp.errors import MemoryShortageError, VksspError
 from vkssp.graph import Floats, Uint32s
 from vkssp.hierarchy import order_process
-from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.extra import require_library
 from vkssp.signals import undoing
 
@@ -28,13 +27,15 @@ from vkssp.signals import undoing
 MOST_NODES_HERE = 8192
 
 
-def inertial_order(edges: Edges, lat: Floats, lon: Floats) -> Uint32s:
+def inertial_order(num_nodes: int, tail: Uint32s, head: Uint32s, lat: Floats, lon: Floats) -> Uint32s:
     """Return the nodes of a graph in an order for elimination, shape (num_nodes,), uint32.
 
     Parameters
     ----------
-    edges : Edges
-        The graph's.
+    num_nodes : int
+        Number of nodes.
+    tail, head : numpy.ndarray
+        Both nodes of each edge, or of each arc, shape (num_edges,) each.
     lat, lon : numpy.ndarray
         Coordinates of the nodes, in any one unit, shape (num_nodes,) each.
 
@@ -46,16 +47,16 @@ def inertial_order(edges: Edges, lat: Floats, lon: Floats) -> Uint32s:
         If the library fails.
     """
     library = require_library()
-    if edges.num_nodes == 0:  # the library would crash
+    if num_nodes == 0:  # the library would crash
         return np.zeros(0, np.uint32)
-    arrays = [edges.low, edges.high, lat.astype(np.float32), lon.astype(np.float32)]
+    arrays = [tail, head, lat.astype(np.float32), lon.astype(np.float32)]
     order = None
     # In programs that have Python inside, its executable is the program.
-    if edges.num_nodes > MOST_NODES_HERE and "python" in Path(sys.executable or "").name.lower():
-        order = _order_elsewhere(edges.num_nodes, arrays, str(Path(library.__file__).parent.parent))
+    if num_nodes > MOST_NODES_HERE and "python" in Path(sys.executable or "").name.lower():
+        order = _order_elsewhere(num_nodes, arrays, str(Path(library.__file__).parent.parent))
     if order is None:
         # The library takes sequences, for which views stand without a Python object for each number.
-        order = np.array(library.compute_order_inertial(edges.num_nodes, *(array.data for array in arrays)), np.uint32)
+        order = np.array(library.compute_order_inertial(num_nodes, *(array.data for array in arrays)), np.uint32)
     return order
 
 

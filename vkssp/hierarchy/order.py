@@ -52,7 +52,8 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
 
 def dissected(core: Core, at: tuple[Floats, Floats]) -> Uint32s:
     """Return the same of a graph whose core is known."""
-    order = inertial_order(core.edges, *(values[core.node] for values in at))
+    edges = core.edges
+    order = inertial_order(len(core.node), edges.low, edges.high, *(values[core.node] for values in at))
     return np.concatenate([core.outside, core.node[order]])
 
 

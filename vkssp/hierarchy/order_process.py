@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: What the program says when it is ready for the graph.
+#: Answer of the program when it is ready for the graph.
 READY = b"\n"
 #: Exit code where memory is short.
 NO_MEMORY = 3
