@@ -1,4 +1,4 @@
-"""Entry of ``vkssp`` and ``python -m vkssp``, which is ready for signals before anything large is imported."""
+"""Entry of ``vkssp`` and ``python -m vkssp``: ready for signals and a lack of memory before much is imported."""
 
 import sys
 
@@ -6,17 +6,28 @@ import sys
 def main() -> int:
     """Run the command line, and return its exit code."""
     try:
+        from vkssp.room import guard_imports, save_addresses
         from vkssp.signals import run
 
+        save_addresses()  # before there is a thread, which would reserve its own
+        guard_imports()
         return run(_command)
+    except MemoryError as error:  # what prints other errors could not be imported
+        message = str(error) or "there is not enough memory"
+        if sys.stderr is not None:
+            sys.stderr.write(f"vkssp: {message}\n")
+        return 2
     except KeyboardInterrupt:
         return 130
 
 
 def _command() -> int:
-    from vkssp.cli import main
+    from vkssp.room import shortage_named
 
-    return main()
+    with shortage_named():
+        from vkssp.cli import main
+
+        return main()
 
 
 if __name__ == "__main__":

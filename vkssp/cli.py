@@ -11,6 +11,7 @@ from typing import NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
+from vkssp.room import shortage_named
 from vkssp.signals import CLOSED_PIPE, run
 from vkssp.terminal import print_error, print_json, print_lines, printable
 
@@ -53,11 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
-        result, lines = COMMANDS[args.command].run(args)
-        if args.json:
-            print_json(result)
-        else:
-            print_lines(lines)
+        with shortage_named():
+            result, lines = COMMANDS[args.command].run(args)
+            if args.json:
+                print_json(result)
+            else:
+                print_lines(lines)
         return 0
     except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
@@ -65,8 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has seen enough
             return CLOSED_PIPE
         message = " ".join(str(error).split())
-    except MemoryError:
-        message = "there is not enough memory for this graph; use a smaller one, or a machine with more"
     except KeyboardInterrupt:
         return 130
     print_error(f"vkssp: {message}")

@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vkssp.errors import MemoryShortageError
+from vkssp.errors import MemoryShortageError, VksspError
 
 #: Bytes that are not worth the time that it takes to look.
 SMALL = 64 << 20
 _GROUPS = Path("/sys/fs/cgroup")
+# What libraries say where they get no memory, in lower case: the loader of libraries, C++, parsers. What they say where
+# they get no thread may have other causes, unless address space is limited.
+_SIGNS = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "cannot create shared object descriptor",
+    "bad_alloc",
+    "out of memory",
+)
+_SIGNS_OF_THREADS = ("can't start new thread", "resource temporarily unavailable")
+# With fewer bytes of address space left than this, hardly anything works.
+_EXHAUSTED = 8 << 20
+# MiB of address space that libraries take while they are imported, one core's share where they serve several, and a
+# tenth more. Without that much some of them end the process, or wait forever.
+_LIBRARIES = {
+    "numpy": 96,
+    "scipy.sparse": 40,
+    "scipy.linalg": 90,
+    "shapely": 16,
+    "osmium": 24,
+    "numba": 210,
+    "pyarrow": 240,
+    "zarr": 48,
+}
+# The parameter of glibc's mallopt that says how many parts of address space threads get memory from.
+_M_ARENA_MAX = -8
 
 
 def free_bytes() -> int | None:
@@ -20,6 +50,133 @@ def free_bytes() -> int | None:
     groups (containers, batch systems) says so. Linux only.
     """
     return min(_limits(), default=None)
+
+
+def free_addresses() -> int | None:
+    """Return how many bytes of address space this process can still take; None where it has no limit (``ulimit -v``).
+
+    Address space is not memory: libraries reserve many times what they use.
+    """
+    limit = _address_limit()
+    if limit is None:
+        return None
+    with suppress(OSError, ValueError):
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(0, limit - pages * resource.getpagesize())
+    return None
+
+
+def _address_limit() -> int | None:
+    with suppress(OSError, ValueError, ImportError):
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            return most
+    return None
+
+
+def save_addresses() -> None:
+    """Let libraries reserve less address space, where it is limited; call this before they are imported.
+
+    OpenBLAS reserves memory for each core when numpy or scipy is imported, which nothing here needs. glibc reserves
+    64 MiB for each thread.
+    """
+    if _address_limit() is None:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with suppress(OSError, AttributeError, ImportError):
+        import ctypes
+
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def guard_imports() -> None:
+    """Let imports of libraries raise `MemoryShortageError` where address space is limited, and too little is left."""
+    if _address_limit() is not None:
+        sys.meta_path.insert(0, _Guard())
+        # Progress bars do without the thread that they would like to have.
+        warnings.filterwarnings("ignore", "tqdm:disabling monitor support")
+
+
+class _Guard:
+    """Finds no module, but is asked first for each."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name in _LIBRARIES:
+            require_addresses(_LIBRARIES[name] << 20, f"the library {name}")
+
+
+def require_addresses(size: int, what: str) -> None:
+    """Raise `MemoryShortageError` if there is less address space than something takes that would crash without it.
+
+    Parameters
+    ----------
+    size : int
+        Bytes that it takes.
+    what : str
+        What takes them, for the message.
+    """
+    save_addresses()
+    free = free_addresses()
+    if free is not None and size > free:
+        raise MemoryShortageError(
+            f"not enough memory: {what} takes about {size >> 20} MiB of address space, and {free >> 20} MiB are left "
+            f"below the limit of this process; {_cure()}"
+        )
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Return whether a lack of memory is the cause of an error, whatever libraries make of it."""
+    is_limited = _address_limit() is not None
+    signs = _SIGNS + (_SIGNS_OF_THREADS if is_limited else ())
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if isinstance(cause, MemoryError):
+            return True
+        if isinstance(cause, OSError) and cause.errno is not None:
+            if cause.errno == errno.ENOMEM:
+                return True
+        # The text of our own errors may be a file's name.
+        elif not isinstance(cause, VksspError) and any(sign in str(cause).lower() for sign in signs):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    # Where nothing is left, libraries and Python itself raise what they never do otherwise.
+    return is_limited and not isinstance(error, VksspError) and _is_exhausted()
+
+
+def _is_exhausted() -> bool:
+    """Return whether the address space of this process has been as good as used up at some time."""
+    limit = _address_limit()
+    with suppress(OSError, ValueError):
+        lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+        peak = next((int(words[1]) * 1024 for words in lines if words[:1] == ["VmPeak:"]), None)
+        return limit is not None and peak is not None and limit - peak < _EXHAUSTED
+    return False
+
+
+@contextmanager
+def shortage_named() -> Iterator[None]:
+    """Raise `MemoryShortageError` in place of any error of the block that a lack of memory is the cause of."""
+    try:
+        yield
+    except MemoryShortageError:
+        raise
+    except Exception as error:
+        if not is_shortage(error):
+            raise
+        raise MemoryShortageError(f"there is not enough memory; {_cure()}") from error
+
+
+def _cure() -> str:
+    limit = _address_limit()
+    if limit is None:
+        return "use a smaller graph, or a machine with more"
+    return f"raise the limit of address space, {limit >> 20} MiB (ulimit -v), or use a smaller graph"
 
 
 def require(size: float, what: str, cure: str = "use a smaller one, or a machine with more") -> None:
@@ -49,13 +206,9 @@ def _limits() -> Iterator[int]:
         sizes = {words[0]: int(words[1]) * 1024 for words in lines if len(words) > 1}
         if "MemAvailable:" in sizes:
             yield sizes["MemAvailable:"] + sizes.get("SwapFree:", 0)
-    with suppress(OSError, ValueError, ImportError):
-        import resource
-
-        most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if most != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            yield max(0, most - pages * resource.getpagesize())
+    left = free_addresses()
+    if left is not None:
+        yield left
     with suppress(OSError, ValueError):
         groups = Path("/proc/self/cgroup").read_text().splitlines()
         own = next((line[3:] for line in groups if line.startswith("0::")), "/")

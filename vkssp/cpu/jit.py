@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from vkssp.errors import QueryError
+from vkssp.room import require_addresses
+
+# Address space that compiling the kernels of a module may take; the compiler ends the process where there is less.
+_ADDRESSES = 192 << 20
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,4 +52,7 @@ def kernels(name: str) -> Any:
         If numba is not installed.
     """
     require_numba()
-    return importlib.import_module(f"vkssp.cpu.kernels.{name}")
+    module = f"vkssp.cpu.kernels.{name}"
+    if module not in sys.modules:
+        require_addresses(_ADDRESSES, f"compiling {name}")
+    return importlib.import_module(module)

@@ -12,9 +12,12 @@ from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib
 from vkssp.gpu.instance import DeviceInfo, Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.pipeline import Pipelines
 from vkssp.gpu.resource import AFTER_FORK, Resource
+from vkssp.room import require_addresses
 
 #: Environment variable that chooses the device where the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"
+# Address space that a device takes with its kernels, and for each core where it is a CPU, a tenth more than it is.
+_ADDRESSES, _THREAD_ADDRESSES = 320 << 20, 10 << 20
 
 
 class Device(Resource):
@@ -44,6 +47,7 @@ class Device(Resource):
     """
 
     def __init__(self, selector: int | str | None = None) -> None:
+        require_addresses(_ADDRESSES + (os.cpu_count() or 1) * _THREAD_ADDRESSES, "a Vulkan device")
         self._instance = Instance()
         try:
             listed = [describe(index, physical) for index, physical in enumerate(self._instance.devices)]

@@ -66,7 +66,7 @@ def require_loader() -> None:
         raise DeviceError(
             "the Vulkan loader is not installed; install it and a driver (Debian and Ubuntu: apt install libvulkan1 "
             f"mesa-vulkan-drivers; macOS: brew install molten-vk vulkan-loader) [{_missing}]"
-        )
+        ) from _missing
 
 
 def constant(name: str) -> int:

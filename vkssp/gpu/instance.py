@@ -11,6 +11,7 @@ from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.resource import AFTER_FORK, Resource
+from vkssp.room import require_addresses
 
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order in which a device is chosen.
@@ -18,6 +19,10 @@ _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
 # VkSubgroupFeatureFlagBits, in the order of their bits.
 _SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
+
+
+# Address space that a driver takes when it is loaded: Mesa's with LLVM, a tenth more than it is. Some crash without.
+_ADDRESSES = 220 << 20
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,7 @@ class Instance(Resource):
     def __init__(self) -> None:
         vkffi.require_loader()
         require_no_fork()
+        require_addresses(_ADDRESSES, "a Vulkan driver")
         flags, extensions = 0, []
         kind = ("vkEnumerateInstanceExtensionProperties", "VkExtensionProperties")
         offered = {text(p.extensionName) for p in enumerate_all(*kind, ffi.NULL)}

@@ -21,6 +21,7 @@ import numpy as np
 from vkssp.gpu import spirv
 from vkssp.gpu.ffi import VulkanError, array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.resource import Resource
+from vkssp.room import require_addresses
 from vkssp.storage import atomic_write
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Pipelines that a device keeps at most though nobody holds them; constants differ from graph to graph without end.
 MOST_UNUSED = 64
+# Address space that a driver may take to compile a kernel; Mesa's crashes without.
+_ADDRESSES = 64 << 20
 # What a pipeline is made of, in the order in which it is made.
 _MODULE, _SET_LAYOUT, _LAYOUT, _PIPELINE = "ShaderModule", "DescriptorSetLayout", "PipelineLayout", "Pipeline"
 
@@ -106,6 +109,7 @@ class Pipeline(Resource):
             if self.is_made:
                 return
             self._release()
+            require_addresses(_ADDRESSES, f"compiling {self.program.name}")
             try:
                 self._create()
                 self.is_made = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
 from vkssp.osm.pbf import has_zeros
-from vkssp.room import require
+from vkssp.room import require, require_addresses
 
 #: Endings of file names, and what pyosmium calls the format.
 _FORMATS = {
@@ -29,6 +30,9 @@ _SEVERAL_VERSIONS = (".osh", ".osc")
 
 #: Memory for the places of all nodes, 16 bytes each, in parts of the size of a .osm.pbf file, at the least.
 _INDEX_SHARE = 2.0
+
+#: Address space that pyosmium takes for its buffers, and for each core. It ends the process where there is less.
+_READER_ADDRESSES, _THREAD_ADDRESSES = 64 << 20, 10 << 20
 
 #: A way after two nodes that are in the wrong order; nodes below zero are not stored.
 _UNSORTED = b'<osm version="0.6"><node id="-2"/><node id="-1"/><way id="1"/></osm>'
@@ -85,6 +89,7 @@ class Extract:
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
         self._source, self._kind = source, kind
+        require_addresses(_READER_ADDRESSES + (os.cpu_count() or 1) * _THREAD_ADDRESSES, f"reading {source}")
         if kind == "pbf":
             size = source.stat().st_size
             require(_INDEX_SHARE * size, f"{source}: an extract of {size / 2**30:.1f} GiB")
