@@ -6,6 +6,9 @@ consist of sets and dicts of claims instead. A claim is made and withdrawn by on
 interrupt divides; withdrawing it again does nothing, so that it is done twice, in two ``finally`` clauses of which an
 interrupt skips one at most. Wake-ups are hints: a thread that waits looks up twice a second by itself, and so a lost
 one never makes it wait for ever.
+
+Threads have their turn in the order in which they came: otherwise one that asks again and again, without a pause,
+takes the lock back before any thread that it has woken can run.
 """
 
 from __future__ import annotations
@@ -14,12 +17,23 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from itertools import count
+from typing import NamedTuple, TypeVar
 
 from vkssp.errors import QueryError
 
 _LOOK_UP_S = 0.5
 _Result = TypeVar("_Result")
+
+
+class _Claim(NamedTuple):
+    """A wish of a thread to have a lock, and its place in the order of all wishes."""
+
+    turn: int
+    thread: int
+
+    def is_after_one_of(self, turns: set[int]) -> bool:
+        return min(tuple(turns), default=self.turn) < self.turn  # of a copy, as other threads change the set
 
 
 class Sleepers:
@@ -57,13 +71,16 @@ class ReentrantLock:
     """A lock that one thread at a time holds, any number of times."""
 
     def __init__(self) -> None:
-        self._holder: dict[None, list[int]] = {}
+        self._turns = count()
+        self._waiting: set[int] = set()  # turns of those that wait
+        self._holder: dict[None, _Claim] = {}
         self._sleepers = Sleepers()
 
     @property
     def is_mine(self) -> bool:
         """Whether this thread holds the lock."""
-        return self._holder.get(None) == [threading.get_ident()]
+        holder = self._holder.get(None)
+        return holder is not None and holder.thread == threading.get_ident()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -71,10 +88,13 @@ class ReentrantLock:
         if self.is_mine:
             yield
             return
-        claim = [threading.get_ident()]
+        claim = _Claim(next(self._turns), threading.get_ident())
         try:
             try:
-                self._sleepers.wait_for(lambda: self._take(claim))
+                if not self._take_in_turn(claim):
+                    self._waiting.add(claim.turn)
+                    self._sleepers.wait_for(lambda: self._take_in_turn(claim))
+                    self._waiting.discard(claim.turn)
                 yield
             finally:
                 self._give_back(claim)
@@ -87,7 +107,7 @@ class ReentrantLock:
         if self.is_mine:
             yield True
             return
-        claim = [threading.get_ident()]
+        claim = _Claim(next(self._turns), threading.get_ident())
         try:
             try:
                 yield self._take(claim) is not None
@@ -96,26 +116,29 @@ class ReentrantLock:
         finally:
             self._give_back(claim)
 
-    def _take(self, claim: list[int]) -> bool | None:
+    def _take(self, claim: _Claim) -> bool | None:
         return True if self._holder.setdefault(None, claim) is claim else None
 
-    def _give_back(self, claim: list[int]) -> None:
+    def _take_in_turn(self, claim: _Claim) -> bool | None:
+        return None if claim.is_after_one_of(self._waiting) else self._take(claim)
+
+    def _give_back(self, claim: _Claim) -> None:
+        self._waiting.discard(claim.turn)
         if self._holder.get(None) is claim:  # and so no other thread changes it meanwhile
             self._holder.pop(None, None)
         self._sleepers.wake()
 
 
 class ReadersWriterLock:
-    """Keeps searches and changes of weights apart: many threads read, or one writes.
-
-    A writer that waits goes before readers that come after it.
-    """
+    """Keeps searches and changes of weights apart: many threads read, or one writes, in the order of their coming."""
 
     def __init__(self) -> None:
+        self._turns = count()
         self._readers: set[int] = set()  # threads
         self._helped: set[object] = set()
-        self._waiting: set[object] = set()  # writers, the one at work among them
-        self._writer: dict[None, list[int]] = {}
+        self._waiting_readers: set[int] = set()  # turns
+        self._writers: set[int] = set()  # turns of those that wait, and of the one at work
+        self._writer: dict[None, _Claim] = {}
         self._sleepers = Sleepers()
 
     @property
@@ -126,7 +149,7 @@ class ReadersWriterLock:
     @property
     def has_writers(self) -> bool:
         """Whether a thread writes or waits until it may."""
-        return bool(self._waiting)
+        return bool(self._writers)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -141,28 +164,37 @@ class ReadersWriterLock:
             yield  # waiting for a writer would be waiting for this thread itself
             return
         self._check_not_writing()
-        thread = threading.get_ident()
+        claim = _Claim(next(self._turns), threading.get_ident())
         try:
             try:
-                self._sleepers.wait_for(lambda: self._begin_reading(thread))
+                if not self._begin_reading(claim):
+                    self._waiting_readers.add(claim.turn)
+                    self._sleepers.wait_for(lambda: self._begin_reading(claim))
+                    self._waiting_readers.discard(claim.turn)
                 yield
             finally:
-                self._end_reading(thread)
+                self._end_reading(claim)
         finally:
-            self._end_reading(thread)
+            self._end_reading(claim)
 
-    def _begin_reading(self, thread: int) -> bool | None:
-        # As long as a thread that is helped reads, no writer is at work.
-        if self._waiting and not self._helped:
+    def _begin_reading(self, claim: _Claim) -> bool | None:
+        if self._is_shut(claim):
             return None
-        self._readers.add(thread)
-        if not self._waiting or self._helped:
+        self._readers.add(claim.thread)
+        if not self._is_shut(claim):
             return True
-        self._end_reading(thread)  # a writer came in between: of the two, each sees the other, and the reader gives way
+        # A writer came in between. Each of the two sees the other, and gives way.
+        self._readers.discard(claim.thread)
+        self._sleepers.wake()
         return None
 
-    def _end_reading(self, thread: int) -> None:
-        self._readers.discard(thread)
+    def _is_shut(self, claim: _Claim) -> bool:
+        # As long as a thread that is helped reads, no writer is at work.
+        return not self._helped and (bool(self._writer) or claim.is_after_one_of(self._writers))
+
+    def _end_reading(self, claim: _Claim) -> None:
+        self._waiting_readers.discard(claim.turn)
+        self._readers.discard(claim.thread)
         self._sleepers.wake()
 
     @contextmanager
@@ -194,10 +226,10 @@ class ReadersWriterLock:
         if self.is_reading:
             raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
         self._check_not_writing()
-        claim = [threading.get_ident()]
+        claim = _Claim(next(self._turns), threading.get_ident())
         try:
             try:
-                self._waiting.add(id(claim))
+                self._writers.add(claim.turn)
                 self._sleepers.wait_for(lambda: self._begin_writing(claim))
                 yield
             finally:
@@ -205,15 +237,24 @@ class ReadersWriterLock:
         finally:
             self._end_writing(claim)
 
-    def _begin_writing(self, claim: list[int]) -> bool | None:
-        return True if not self._readers and self._writer.setdefault(None, claim) is claim else None
+    def _begin_writing(self, claim: _Claim) -> bool | None:
+        if self._readers or claim.is_after_one_of(self._waiting_readers) or claim.is_after_one_of(self._writers):
+            return None
+        if self._writer.setdefault(None, claim) is not claim:
+            return None
+        if not self._readers:
+            return True
+        self._writer.pop(None, None)
+        self._sleepers.wake()
+        return None
 
-    def _end_writing(self, claim: list[int]) -> None:
+    def _end_writing(self, claim: _Claim) -> None:
         if self._writer.get(None) is claim:
             self._writer.pop(None, None)
-        self._waiting.discard(id(claim))
+        self._writers.discard(claim.turn)
         self._sleepers.wake()
 
     def _check_not_writing(self) -> None:
-        if self._writer.get(None) == [threading.get_ident()]:
+        writer = self._writer.get(None)
+        if writer is not None and writer.thread == threading.get_ident():
             raise QueryError("a function that changes weights may not search, nor change them by another call")
