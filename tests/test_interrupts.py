@@ -111,11 +111,19 @@ def check_interrupts(
                 assert held == now and np.array_equal(distances, expected[now]), interrupt.place
 
 
+def memory_between_solvers(device: Device) -> int:
+    """Return how many bytes a device has taken for itself, by what the first search leaves there."""
+    with Solver(GRAPH, "near_far", device) as solver:
+        solver.distances(0)
+    return device.memory_bytes
+
+
 @pytest.mark.parametrize(
     ("algorithm", "reduction"), [("dijkstra", "none"), ("near_far", "full"), ("near_far", "none"), ("phast", "none")]
 )
 def test_an_interrupt_changes_all_weights_or_none(device: Device, algorithm: str, reduction: str) -> None:
     where = None if algorithm == "dijkstra" else device
+    memory = memory_between_solvers(device)
     with Solver(GRAPH, algorithm, where, reduction=reduction) as solver, solver.clone() as clone:
 
         def change() -> None:
@@ -123,9 +131,11 @@ def test_an_interrupt_changes_all_weights_or_none(device: Device, algorithm: str
 
         asks: list[Callable[[], object]] = [lambda: solver.distance(0, 9), lambda: list(solver.table([0, 1], [3, 4]))]
         check_interrupts(solver, [clone], [change, *asks[: 2 if algorithm == "dijkstra" else 1]], [GRAPH.weight, HEAVY])
+    assert device.memory_bytes == memory
 
 
 def test_an_interrupt_changes_all_weights_of_a_pool_or_none(device: Device) -> None:
+    memory = memory_between_solvers(device)
     with Device(device.info.index) as second, SolverPool(GRAPH, "near_far", [device, second]) as pool:
 
         def change() -> None:
@@ -133,6 +143,7 @@ def test_an_interrupt_changes_all_weights_of_a_pool_or_none(device: Device) -> N
 
         solvers = [member.solver for member in pool._members]
         check_interrupts(pool, solvers, [change, lambda: list(pool.table([0, 1], [3, 4]))], [GRAPH.weight, HEAVY])
+    assert device.memory_bytes == memory
 
 
 def test_an_interrupt_changes_all_weights_of_a_router_or_none() -> None:

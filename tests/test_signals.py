@@ -25,8 +25,9 @@ def started(code: str, *arguments: str, ignored: Sequence[int] = ()) -> Iterator
     """Run code, and give the process once it has printed ``ready``."""
 
     def ignore() -> None:
-        for number in ignored:
-            signal.signal(number, signal.SIG_IGN)
+        # Whatever those who run the tests ignore, as nohup does.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],

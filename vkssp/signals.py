@@ -33,6 +33,7 @@ _ANSWER_S, _CLOSE_S = 0.5, 0.5
 _undo: dict[object, Callable[[], object]] = {}
 _received: int | None = None
 _is_over = False
+_is_listening = False
 
 
 @contextmanager
@@ -103,8 +104,10 @@ def _flush() -> None:
 
 
 def _listen() -> None:
-    if threading.current_thread() is not threading.main_thread():
+    global _is_listening
+    if _is_listening or threading.current_thread() is not threading.main_thread():
         return
+    _is_listening = True
     reader, writer = os.pipe()
     if os.name == "posix":
         os.set_blocking(writer, False)

@@ -136,13 +136,16 @@ class Session(Resource):
         self._check_open()
         shared, hold = self._shared, object()
         try:
-            with self._lock.held():
-                self._check_open()
-                shared.hold(hold)
-            # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
-            shared.set_weights(change)
+            try:
+                with self._lock.held():
+                    self._check_open()
+                    shared.hold(hold)
+                # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+                shared.set_weights(change)
+            finally:
+                shared.release(hold)
         finally:
-            shared.release(hold)
+            shared.release(hold)  # an interrupt skips one of them at most
 
     def copy_weights(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Write weights that are to hold, while nobody searches; see `SharedGraph.put`."""
