@@ -30,6 +30,9 @@ import numpy as np
 from tqdm import tqdm
 
 from vkssp import Graph, QueryError, Solver, VksspError, prepare
+from vkssp.algorithms.phast import Phast, hierarchy_of
+from vkssp.batch.rows import Batch
+from vkssp.batch.sweeps import Sweeps
 from vkssp.bench.cores import cores, dijkstra, one_to_many
 from vkssp.bench.customizing import customization
 from vkssp.bench.evaluation import Line, check_figure, draw_lines, exit_code, import_pyplot, save_figure
@@ -38,15 +41,12 @@ from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.result import number, table
 from vkssp.bench.timing import median_ms
 from vkssp.bench.writing import write
+from vkssp.files import atomic_write, check_writable
 from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.seed_groups import Groups
 from vkssp.reading import read_graph
-from vkssp.solvers.batch import Batch
-from vkssp.solvers.groups import Groups
-from vkssp.solvers.phast import Phast, hierarchy_of
-from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.sweeps import Sweeps
-from vkssp.storage import atomic_write, check_writable
 from vkssp.terminal import print_lines
 
 #: Sources of each row of the table, and how often each is timed.

@@ -27,12 +27,12 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
 from vkssp.bench.sweeping import ManySwept, Sweeper, Swept
+from vkssp.cch.customized import CustomizedHierarchy
+from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import file_name
+from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.reading import read_graph
-from vkssp.solvers.customized import CustomizedHierarchy
-from vkssp.solvers.prepare import PreparedGraph
-from vkssp.storage import check_writable
 from vkssp.terminal import print_lines
 
 #: What is compared.

@@ -34,10 +34,10 @@ import osmium
 from tqdm import tqdm
 
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
-from vkssp.geo import METRES_PER_DEGREE, haversine
+from vkssp.files import atomic_write, check_writable
+from vkssp.graph.geo import METRES_PER_DEGREE, haversine
 from vkssp.osm import import_extract
 from vkssp.signals import run, undoing
-from vkssp.storage import atomic_write, check_writable
 from vkssp.terminal import print_error, print_lines
 
 #: OSRM's names for our profiles.

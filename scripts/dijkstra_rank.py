@@ -44,9 +44,9 @@ from vkssp.bench.rank import (
 )
 from vkssp.bench.result import about, number, save_result, table
 from vkssp.errors import QueryError
+from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import add_reading, file_name, reading
-from vkssp.storage import check_writable
 from vkssp.terminal import print_lines
 
 METHODS = "near_far,delta_step,dijkstra,bidirectional,routingkit-cch"

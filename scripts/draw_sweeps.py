@@ -36,12 +36,12 @@ from vkssp.bench.replay import range_widths, replay, times_covered
 from vkssp.bench.streetmap import BACKGROUND, StreetMap, window_of
 from vkssp.commands.common import latlon
 from vkssp.errors import QueryError
-from vkssp.geo import haversine
+from vkssp.files import atomic_write, check_writable
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import haversine
 from vkssp.options import file_name
 from vkssp.osm import import_extract, is_extract
-from vkssp.solvers.prepare import PreparedGraph
-from vkssp.storage import atomic_write, check_writable
+from vkssp.prepared.renumbered import PreparedGraph
 
 PICTURES = ("sweeps.png", "ids.png", "reads.png")
 COLOURS = {"natural": "#e08a4f", "z": "#3f8fe0"}

@@ -20,9 +20,9 @@ from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
 from vkssp.bench.result import save_result
+from vkssp.files import check_writable
 from vkssp.generate import road_grid
 from vkssp.options import file_name
-from vkssp.storage import check_writable
 from vkssp.terminal import print_lines
 
 #: Seconds of searches before those that are timed.

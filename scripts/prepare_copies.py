@@ -25,12 +25,12 @@ from vkssp import Graph, GraphError, QueryError, prepare
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import commit
 from vkssp.bench.result import save_result, table
-from vkssp.geo import haversine
+from vkssp.files import check_writable
 from vkssp.graph import UNREACHABLE
+from vkssp.graph.geo import haversine
 from vkssp.hierarchy.prepare import stages
 from vkssp.options import file_name
 from vkssp.reading import read_graph
-from vkssp.storage import check_writable
 from vkssp.terminal import print_lines
 
 #: Distance from a copy to the next, in extents of their coordinates.

@@ -19,8 +19,8 @@ from osmium.osm import NODE, RELATION, WAY
 from tqdm import tqdm
 
 from vkssp.bench.evaluation import exit_code
+from vkssp.files import check_writable
 from vkssp.signals import undoing
-from vkssp.storage import check_writable
 
 
 def count_nodes(source: Path) -> tuple[int, int]:

@@ -22,14 +22,14 @@ from unittest.mock import patch
 import numpy as np
 
 from vkssp import UNREACHABLE, Graph, QueryError, Solver, prepare
+from vkssp.algorithms import phast
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
+from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import file_name
 from vkssp.reading import read_graph
-from vkssp.solvers import phast
-from vkssp.storage import check_writable
 from vkssp.terminal import print_lines
 
 #: How routes are found: what `phast` is made to believe.

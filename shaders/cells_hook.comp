@@ -1,7 +1,7 @@
 // Hooks nodes to others through which a shortest path to them leads. First each node to some one, which makes a forest of
 // shortest paths; later, where several such paths lead from different sources, to one with a lesser label. An arc (u, v)
 // is on a shortest path if dist[u] + weight = dist[v]. These arcs form no cycle but loops of weight zero, which are left
-// out (see vkssp/solvers/prepare.py), so hooking never closes one.
+// out (see vkssp/prepared/renumbered.py), so hooking never closes one.
 //
 // An invocation takes a few arcs, not nodes, so that no large node holds up the others; the tail of the first of them is
 // looked for among those of the workgroup's arcs.

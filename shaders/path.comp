@@ -1,6 +1,6 @@
 // Walks a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on one if
 // dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so that
-// every device gives the same path. Arcs of weight zero lie on no cycle here but loops (see vkssp/solvers/prepare.py), and
+// every device gives the same path. Arcs of weight zero lie on no cycle here but loops (see vkssp/prepared/renumbered.py), and
 // loops are left out, so the walk ends. A dispatch goes on for
 // some steps, of a node or a chunk of its arcs, and the next goes on from there.
 #version 460

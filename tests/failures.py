@@ -7,13 +7,13 @@ from types import ModuleType
 
 import pytest
 
+from vkssp.cch.customized import CustomizedHierarchy
+from vkssp.cch.topology import topologies
 from vkssp.gpu import buffer, kernel, pipeline, recording
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, ffi
 from vkssp.gpu.kernel import Kernel
-from vkssp.gpu.resource import Resource
-from vkssp.solvers.customized import CustomizedHierarchy
-from vkssp.solvers.topology import topologies
+from vkssp.resource import Resource
 
 
 def check_pipelines(device: Device) -> None:

@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from vkssp import UNREACHABLE, Graph, Solver
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.algorithm import TOTALS, TRACE
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import TOTALS, TRACE
+from vkssp.graph.geo import METRES_PER_DEGREE
 
 #: Algorithms that need a device, and those that take none.
 ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"]

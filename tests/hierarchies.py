@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from vkssp import UNREACHABLE, Graph
-from vkssp.hierarchy import Hierarchy
+from vkssp.graph.hierarchy import Hierarchy
 
 
 def eliminated(graph: Graph, order: list[int]) -> dict[int, set[int]]:

@@ -17,7 +17,7 @@ from typing import Any
 import networkx as nx
 
 from tests.osm_maps import Nodes, Relation, Way
-from vkssp.geo import EARTH_RADIUS
+from vkssp.graph.geo import EARTH_RADIUS
 
 #: A way, the index of the node where a step begins, and 1 or -1.
 Step = tuple[int, int, int]

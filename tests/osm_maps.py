@@ -11,10 +11,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from vkssp.geo import EARTH_RADIUS
 from vkssp.graph import Graph
+from vkssp.graph.geo import EARTH_RADIUS
+from vkssp.graph.streets import Streets
 from vkssp.osm import ImportReport, import_extract
-from vkssp.streets import Streets
 
 #: Real extracts, where the checkout has them beside it.
 EXTRACTS = Path(__file__).parents[2] / "shared" / "data" / "osm"

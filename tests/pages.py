@@ -12,8 +12,8 @@ import numpy as np
 import shapely
 
 from vkssp.graph import Graph
-from vkssp.routing.route import Place, Route
-from vkssp.streets import Streets
+from vkssp.graph.streets import Streets
+from vkssp.route import Place, Route
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&{{device}}\u2028"
 METRES = 111_195.0

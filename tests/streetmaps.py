@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vkssp import Graph, Streets
-from vkssp.geo import haversine
+from vkssp.graph.geo import haversine
 
 #: Degrees of one unit of the maps' coordinates, about 111 m.
 UNIT = 1e-3

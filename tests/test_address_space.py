@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from vkssp import MemoryShortageError, QueryError, read_graph, room
+from vkssp import MemoryShortageError, QueryError, read_graph
+from vkssp import memory as room
 from vkssp.cli import main
 
 resource = pytest.importorskip("resource")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.graphs import ON_DEVICE, ON_HOST, check_counters, grid, heap_dijkstra, make_solver, random_graphs
 from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver
+from vkssp.algorithm import COUNTING, TOTALS
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.engine import device_algorithm as device_module
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers import device as device_module
-from vkssp.solvers.base import COUNTING, TOTALS
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 on_device = pytest.mark.parametrize("algorithm", ON_DEVICE)

@@ -29,20 +29,20 @@ from vkssp import (
     landmark_order,
     prepare,
     read_graph,
-    room,
     z_order,
 )
+from vkssp import memory as room
 from vkssp.formats import read_file
 from vkssp.generate import barabasi_albert, from_expression, gnm, martin, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
+from vkssp.graph.traffic import changed_weights, speed_weights, with_traffic
+from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.routing.areas import read_areas
 from vkssp.routing.geojson import places_geojson, route_geojson, write_geojson
 from vkssp.routing.isochrone import isochrone_geojson, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map, write_map
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.table import table_of_nodes
-from vkssp.solvers.prepare import PreparedGraph
-from vkssp.traffic import changed_weights, speed_weights, with_traffic
+from vkssp.solver.table_maker import table_of_nodes
 
 HERE, THERE = (0.0001, 0.0001), (0.0009, 0.0001)
 #: Arguments by their names, all of them right.

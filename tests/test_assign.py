@@ -17,9 +17,9 @@ from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, read_grap
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 from vkssp.routing.assignment_file import colour
-from vkssp.routing.ends import find_starts
+from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import starting_points
-from vkssp.routing.served import Served, part_of_line
+from vkssp.routing.voronoi import Served, part_of_line
 
 #: A street of 1 000 from one junction to the next, one way street of 500 beside it, a ferry, and a street that goes on.
 LINE = [(0, 0), (0, 10), (0, 20), (5, 0)]
@@ -158,7 +158,7 @@ def test_streets_are_those_of_isochrones(router: Router, places: list[tuple[floa
 
 
 def line_metres(router: Router, number: int) -> float:
-    from vkssp.geo import haversine
+    from vkssp.graph.geo import haversine
 
     points = router.index.polyline_points(number)
     return float(haversine(*points[:-1].T, *points[1:].T).sum())

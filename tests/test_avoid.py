@@ -15,8 +15,8 @@ from tests.osm_maps import ANDORRA, read_plain
 from tests.streetmaps import UNIT, street_map
 from tests.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, FormatError, Graph, NoRouteError, QueryError, Router, read_graph
-from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.routing.areas import read_areas
 
 SQUARE = [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0], [1.0, 4.0], [1.0, 2.0]]

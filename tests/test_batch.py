@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver
+from vkssp.batch import block_resident_batch as many
+from vkssp.batch import rows as batch_module
+from vkssp.batch.block_resident_batch import BINDINGS, STATE, ManySearches
+from vkssp.batch.rows import Batch
+from vkssp.batch.submission import Submission, Submissions
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
-from vkssp.solvers import batch as batch_module
-from vkssp.solvers import many
-from vkssp.solvers.batch import Batch
-from vkssp.solvers.groups import Groups
-from vkssp.solvers.many import BINDINGS, STATE, ManySearches
-from vkssp.solvers.submission import Submission, Submissions
+from vkssp.prepared.seed_groups import Groups
 
 
 def table(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.graphs import grid, scipy_dijkstra
 from vkssp import FormatError, Graph, QueryError, Solver
+from vkssp.algorithms import near_far
 from vkssp.bench import Experiment, Run, load_result, measure, measuring, save_csv, save_result
 from vkssp.bench.experiment import DEFAULT_RUNS, SUITE
 from vkssp.bench.measuring import digest
@@ -17,7 +18,6 @@ from vkssp.bench.result import COLUMNS, compare_lines, graph_lines, number, tabl
 from vkssp.cli import main
 from vkssp.generate import is_expression
 from vkssp.gpu.device import Device
-from vkssp.solvers import near_far
 
 QUICK: dict[str, Any] = {"sources": 3, "warm_up_s": 0.0, "repetitions": 2}
 

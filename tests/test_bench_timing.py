@@ -12,13 +12,13 @@ import pytest
 
 from tests.graphs import grid, scipy_dijkstra
 from vkssp import Graph, QueryError, Solver
+from vkssp.algorithms import bellman_ford_edge
 from vkssp.bench import Experiment, Run, measure
 from vkssp.bench.evaluation import joined
 from vkssp.bench.timing import Times, fill
 from vkssp.cli import main
 from vkssp.gpu.device import Device
-from vkssp.solvers import bellman_ford_edge
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 
 class Recorded:

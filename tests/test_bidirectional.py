@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import Graph
 from vkssp.cpu import BidirectionalDijkstra, HostGraph
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 
 @given(graph=random_graphs(), data=st.data())

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.conftest import DATA, EXAMPLES
 from tests.graphs import check_counters, check_path, grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver, read_graph
+from vkssp.algorithms import block_resident
+from vkssp.algorithms.block_resident import BlockResident
 from vkssp.gpu.device import Device
-from vkssp.solvers import block_resident
-from vkssp.solvers import blocks as blocks_module
-from vkssp.solvers.block_resident import BlockResident
-from vkssp.solvers.blocks import RECORD, make_blocks, place_bits
+from vkssp.prepared import blocks as blocks_module
+from vkssp.prepared.blocks import RECORD, make_blocks, place_bits
 
 NAME = "block_resident"
 

@@ -14,12 +14,12 @@ import pytest
 from tests.osm_maps import ROAD, write_osm
 from tests.streetmaps import UNIT, street_map
 from vkssp import FormatError, Graph, GraphError, QueryError, Router, Streets, read_graph, z_order
-from vkssp.hierarchy import Hierarchy
-from vkssp.routing.ends import find_passages
+from vkssp.graph.hierarchy import Hierarchy
 from vkssp.routing.isochrone import isochrones
 from vkssp.routing.lines import Snap
-from vkssp.routing.served import _earliest, _Way
+from vkssp.routing.phantoms import find_passages
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.voronoi import _earliest, _Way
 
 MIB = 2**20
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.graphs import heap_dijkstra
 from vkssp import ALGORITHMS, DeviceError, Graph, QueryError, Solver
+from vkssp.algorithms.choice import AUTO, choose
 from vkssp.generate import barabasi_albert, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
-from vkssp.solvers.choice import AUTO, choose
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 
 def shuffled(graph: Graph) -> Graph:

@@ -14,11 +14,11 @@ import pytest
 
 from tests.graphs import grid, heap_dijkstra
 from vkssp import UNREACHABLE, DeviceError, Graph, __version__
+from vkssp.algorithm import TRACE
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import choose
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import TRACE
 
 NEAR_FAR = ["--algorithm", "near_far"]
 FROM, TO = "42.5073,1.5342", "42.5430,1.7350"

@@ -13,8 +13,8 @@ import shapely
 
 from vkssp import Graph
 from vkssp.cli import main
+from vkssp.graph.metric import METRICS
 from vkssp.osm import read_extract
-from vkssp.routing.metric import METRICS
 
 FROM, VIA, TO = "42.5075,1.5218", "42.5300,1.6000", "42.5430,1.7340"
 

@@ -22,7 +22,7 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.gpu.resource import Resource
+from vkssp.resource import Resource
 
 
 @pytest.fixture

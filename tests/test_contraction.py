@@ -18,8 +18,8 @@ from tests.graphs import grid, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, GraphError, prepare, read_graph
 from vkssp.bench.contraction import Contraction, contraction
 from vkssp.bench.sweeping import Sweeper, Swept
+from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.gpu.device import Device
-from vkssp.solvers.customized import CustomizedHierarchy
 
 SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "compare_contraction.py"
 

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from vkssp import jit
+from vkssp.algorithm import TOTALS, TRACE, Terminal, check_parameters
 from vkssp.cpu import (
     BellmanFordCpu,
     CrauserCpu,
@@ -22,15 +24,13 @@ from vkssp.cpu import (
     HostGraph,
     MartinCpu,
     MartinPredecessorsCpu,
-    jit,
     settle_order,
 )
 from vkssp.cpu.delta_step import default_delta
 from vkssp.cpu.search import HostSearch
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.solvers.base import TOTALS, TRACE, Terminal, check_parameters
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 PULLING = (CrauserPredecessorsCpu, MartinPredecessorsCpu)
 ALGORITHMS = (Dijkstra, BellmanFordCpu, DeltaStepCpu, CrauserCpu, MartinCpu, *PULLING)

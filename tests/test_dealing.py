@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
 from vkssp import DeviceError, QueryError
-from vkssp.solvers import dealing as dealing_module
-from vkssp.solvers.dealing import MOST_BATCHES, Dealing, Hand
+from vkssp.solver import work_sharing as dealing_module
+from vkssp.solver.work_sharing import MOST_BATCHES, Dealing, Hand
 
 Made = Generator[np.ndarray, None, None]
 Step = Callable[[int], None]

@@ -10,11 +10,11 @@ import pytest
 
 from tests.graphs import make_solver
 from vkssp import DeviceError, Graph, Solver
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.generate import rmat, road_grid
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.device import DeviceAlgorithm
 
 ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"]
 GRAPHS = {"road": road_grid(300), "rmat": rmat(13)}

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import DATA
 from tests.documents import ROOT, Block, blocks_of, commands_of, run_elsewhere
-from vkssp.solvers import ALGORITHMS
+from vkssp.algorithms.registry import ALGORITHMS
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -16,14 +16,14 @@ pytest.importorskip("matplotlib")
 from PIL import Image
 
 from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.algorithm import TRACE
 from vkssp.bench.film import FAR, LAST_MS, NEAR, ROUTE, SETTLED, UNSEEN, Film, check_film, write_film
 from vkssp.bench.replay import NEVER, buckets_of, range_widths, replay, times_covered
 from vkssp.bench.streetmap import BACKGROUND, StreetMap, Window, rgb, window_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.gpu.device import Device
-from vkssp.routing.route import Route
-from vkssp.solvers.base import TRACE
-from vkssp.streets import Streets
+from vkssp.graph.streets import Streets
+from vkssp.route import Route
 
 SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "draw_sweeps.py"
 SIDE = 14

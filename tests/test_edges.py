@@ -14,8 +14,8 @@ from tests.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import DeviceError, Graph, Solver
 from vkssp.gpu.buffer import staging
 from vkssp.gpu.device import Device
-from vkssp.solvers.edges import Edges, edges_of
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.edge_list import Edges, edges_of
+from vkssp.prepared.renumbered import PreparedGraph
 
 Arcs = Counter[tuple[int, int, int]]
 

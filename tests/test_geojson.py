@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from vkssp.errors import FormatError, QueryError
+from vkssp.route import Place, Route
 from vkssp.routing.geojson import route_geojson, write_geojson
-from vkssp.routing.route import Place, Route
 
 
 def a_route(line: Any, **changes: Any) -> Route:

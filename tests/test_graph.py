@@ -15,7 +15,7 @@ from scipy import sparse
 from tests.graphs import grid, random_graphs
 from tests.streetmaps import street_map
 from vkssp import Graph, GraphError, Order, prepare, z_order
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 
 def test_from_edges_sorts_by_tail_and_keeps_parallel_arcs_and_loops() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.graphs import grid, random_graphs, scipy_dijkstra
 from tests.hierarchies import Query, depths, eliminated, heights, lists
 from vkssp import Graph, GraphError, QueryError, prepare, read_graph
-from vkssp.hierarchy import Hierarchy
+from vkssp.graph.hierarchy import RELAX, Hierarchy
 from vkssp.hierarchy import prepare as module
-from vkssp.hierarchy.build import RELAX, build
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import Elimination, eliminate
 from vkssp.hierarchy.order import halving, nested_dissection, places
+from vkssp.hierarchy.supernodes import build
 
 pytest.importorskip("numba")
 pytest.importorskip("routingkit_cch")
@@ -218,7 +218,7 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     height = int(hierarchy.depth.max()) + 1
     for limit, is_refused in ((height, False), (height - 1, True)):
         monkeypatch.setattr("vkssp.hierarchy.prepare.MOST_HEIGHT", limit)
-        monkeypatch.setattr("vkssp.hierarchy.checks.MOST_HEIGHT", limit)
+        monkeypatch.setattr("vkssp.graph.hierarchy.MOST_HEIGHT", limit)
         if not is_refused:
             of(graph)
             hierarchy.check(graph)

@@ -18,10 +18,10 @@ from tests.hierarchies import is_hierarchy
 from tests.test_storage import npy, rewritten, same
 from vkssp import FormatError, Graph, GraphError, prepare
 from vkssp.cli import main
-from vkssp.hierarchy import Hierarchy
-from vkssp.hierarchy.build import build
+from vkssp.graph.hierarchy import Hierarchy
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
+from vkssp.hierarchy.supernodes import build
 
 pytest.importorskip("numba")
 pytest.importorskip("routingkit_cch")

@@ -19,14 +19,15 @@ import vkssp
 from tests.graphs import grid
 from vkssp import Router, Solver, SolverPool
 from vkssp.gpu.device import Device
-from vkssp.solvers.locks import ReadersWriterLock
+from vkssp.locks import ReadersWriterLock
 
 PACKAGE = Path(vkssp.__file__).parent
 GUARDS = {
-    str(PACKAGE / name)
+    str(PACKAGE / f"{name}.py")
     for name in (
-        *("pool.py", "solver.py", "routing/router.py"),
-        *(f"solvers/{name}.py" for name in ("dealing", "graph", "locks", "row_maker", "session", "shared", "tables")),
+        *("locks", "routing/router", "engine/device_graph"),
+        *(f"solver/{name}" for name in ("pool", "row_maker", "session", "shared_graph", "solver", "tables")),
+        "solver/work_sharing",
     )
 }
 GRAPH = grid(4, seed=5)

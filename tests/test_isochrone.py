@@ -13,12 +13,12 @@ import shapely
 from tests.graphs import heap_dijkstra, polar_grid, polar_lines, polar_place
 from tests.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
-from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
-from vkssp.routing.along import Begun
-from vkssp.routing.ends import find_starts
+from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, isochrone_geojson, isochrones, write_isochrones
+from vkssp.routing.phantoms import find_starts
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.street_reach import Begun
 
 STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m
 

@@ -11,9 +11,9 @@ import pytest
 from tests.test_isochrone import street_grid
 from tests.turn_maps import CROSS, ROADS, imported
 from vkssp import Graph, QueryError, Router
+from vkssp.batch import rows as batch
 from vkssp.cli import main
 from vkssp.gpu.device import Device
-from vkssp.solvers import batch
 
 LIMITS = (300, 900, 2500)
 

@@ -14,12 +14,13 @@ from scipy.sparse import csgraph
 
 from tests.conftest import EXAMPLES
 from tests.graphs import heap_dijkstra, random_graphs, scipy_dijkstra
-from vkssp import Graph, GraphError, Order, Solver, landmark_order, landmarks
+from vkssp import Graph, GraphError, Order, Solver, landmark_order
 from vkssp.cli import main
 from vkssp.generate import from_expression, road_grid
 from vkssp.gpu.device import Device
-from vkssp.landmarks import landmark_places, leaving_share, road_order
-from vkssp.solvers.prepare import ORDERS, PreparedGraph
+from vkssp.graph import landmarks
+from vkssp.graph.landmarks import landmark_places, leaving_share, road_order
+from vkssp.prepared.renumbered import ORDERS, PreparedGraph
 
 EMPTY = Graph.from_csr([0], [], [])
 

@@ -11,11 +11,14 @@ import pytest
 from tests.graphs import ON_DEVICE, grid, make_solver
 from tests.spirv import Module, all_shaders, dtype_layout
 from vkssp import Solver
+from vkssp.algorithm import ROW
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.batch import block_resident_batch as many
+from vkssp.engine import path
+from vkssp.engine import voronoi as cells
+from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS, cells, many, path
-from vkssp.solvers.base import ROW
-from vkssp.solvers.device import LOOP, TRACE_ROWS, DeviceAlgorithm
 
 SHADERS = Path(__file__).resolve().parent.parent / "shaders"
 #: Kernels that know nothing of a search's state.

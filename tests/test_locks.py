@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from vkssp.solvers.locks import ReadersWriterLock, ReentrantLock
+from vkssp.locks import ReadersWriterLock, ReentrantLock
 
 Door = Callable[[], AbstractContextManager[object]]
 

@@ -8,8 +8,8 @@ import pytest
 from tests.conftest import DATA
 from tests.graphs import grid, scipy_dijkstra
 from vkssp import ALGORITHMS, DeviceError, Graph, Solver, generate, read_graph
+from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.gpu.device import Device
-from vkssp.solvers.device import DeviceAlgorithm
 
 # Without those that have no loop over iterations.
 ON_DEVICE = [

@@ -7,10 +7,10 @@ import pytest
 
 from tests.graphs import make_solver
 from vkssp import Graph
+from vkssp.engine import loop
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
-from vkssp.solvers import loop
 
 NODES = 1500
 #: A path, which takes an iteration for each of its nodes.

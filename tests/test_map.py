@@ -17,11 +17,11 @@ from tests.pages import EVIL, METRES, Page, a_route, decode, decode_points, grid
 from vkssp import Router
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
+from vkssp.route import Place
 from vkssp.routing import network as maps
+from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.map import isochrone_page, page, write_map
 from vkssp.routing.network import encode, encode_points, network_of
-from vkssp.routing.route import Place
-from vkssp.routing.words import format_distance, format_duration
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "osm"
 

@@ -14,10 +14,10 @@ import shapely
 
 from tests.pages import EVIL, Page, a_route, decode, decode_points, grid
 from vkssp.errors import QueryError
+from vkssp.route import Leg, Place, Step
 from vkssp.routing import network as maps
 from vkssp.routing.isochrone import Isochrone
 from vkssp.routing.map import isochrone_page, page, write_isochrone_map
-from vkssp.routing.route import Leg, Place, Step
 
 
 def an_isochrone(limit: int, area: Any, **changes: Any) -> Isochrone:

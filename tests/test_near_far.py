@@ -7,9 +7,9 @@ import pytest
 
 from tests.graphs import grid, make_solver, scipy_dijkstra
 from vkssp import UNREACHABLE, Graph
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
 
 HUBS = rmat(8, 32, seed=4)
 DENSE = uniform_random(200, 60, seed=5)

@@ -11,8 +11,8 @@ import shapely
 from tests.graphs import polar_grid, polar_lines, polar_place
 from tests.osm_maps import import_plain, snappable
 from vkssp import Graph, QueryError, Router, read_graph
-from vkssp.geo import METRES_PER_DEGREE
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.routing.places import nearest_places
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 

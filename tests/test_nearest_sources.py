@@ -14,10 +14,10 @@ from tests.conftest import EXAMPLES
 from tests.failures import fail_each_call
 from tests.graphs import ON_DEVICE, ON_HOST, grid, make_solver, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NearestSources, QueryError, Solver
+from vkssp.engine.device_graph import PIECE
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
-from vkssp.solvers.graph import PIECE
 
 FAR = np.uint64(2**63)
 

@@ -14,7 +14,8 @@ from tests.fuzz_corpus import town, write_extracts
 from tests.mutations import blobs_damaged, blobs_of, bytes_damaged, fields_of, message_of, packed_blob, varint
 from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, import_plain, osm_xml, streets_of, trip, write_osm
 from tests.turn_maps import CROSS, ROADS, imported, restriction
-from vkssp import FormatError, MemoryShortageError, read_graph, room
+from vkssp import FormatError, MemoryShortageError, read_graph
+from vkssp import memory as room
 from vkssp.osm import import_extract, is_extract
 from vkssp.osm.pbf import has_zeros
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.osm_maps import ANDORRA, EXTRACTS, import_plain
 from vkssp.errors import FormatError
-from vkssp.geo import EARTH_RADIUS
-from vkssp.order import z_order
+from vkssp.graph.geo import EARTH_RADIUS
+from vkssp.graph.order import z_order
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import PROFILES
 from vkssp.osm.ways import way_attributes

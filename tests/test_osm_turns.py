@@ -18,7 +18,7 @@ from vkssp import Graph, Router, Solver
 from vkssp.cli import main
 from vkssp.errors import GraphError, QueryError
 from vkssp.gpu.device import Device
-from vkssp.order import Order
+from vkssp.graph.order import Order
 from vkssp.osm.profile import FOLDER
 
 

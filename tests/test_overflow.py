@@ -11,8 +11,8 @@ import pytest
 
 from tests.graphs import ON_HOST
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, Router, Solver, SolverPool, prepare
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
 
 LARGEST, NOWHERE = UNREACHABLE - 1, 2**63
 KINDS = [*((name, "none") for name in ("auto", *ALGORITHMS)), ("near_far", "full"), ("block_resident", "full")]

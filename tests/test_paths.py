@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.graphs import grid, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.engine import path
 from vkssp.gpu.device import Device
-from vkssp.solvers import path
 
 #: Of pointers and of arcs into a node: hop by hop, and in jumps.
 WALKS = [(1, 0), (1, 64), (4, 64), (64, 64)]

@@ -24,12 +24,12 @@ from vkssp import (
     prepare,
     read_graph,
 )
+from vkssp.algorithms.phast import Phast, hierarchy_of
+from vkssp.batch import sweeps
+from vkssp.batch.sweeps import Sweeps, needed_positions
+from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.gpu.device import Device
-from vkssp.solvers import sweeps
-from vkssp.solvers.customized import CustomizedHierarchy
-from vkssp.solvers.groups import Groups
-from vkssp.solvers.phast import Phast, hierarchy_of
-from vkssp.solvers.sweeps import Sweeps, needed_positions
+from vkssp.prepared.seed_groups import Groups
 
 
 @cache

@@ -12,16 +12,16 @@ import pytest
 
 from tests.graphs import grid, heap_dijkstra
 from vkssp import DeviceError, Graph, QueryError, Solver, prepare
+from vkssp.algorithm import MAX_TERMINALS
+from vkssp.batch import sweeps
+from vkssp.batch.sweeps import LARGE_TILE, Sweeps, sweeps_at_once, tile_of
+from vkssp.cch.customized import height_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings
 from vkssp.gpu.recording import Recording
-from vkssp.gpu.resource import Resource
-from vkssp.solvers import sweeps
-from vkssp.solvers.base import MAX_TERMINALS
-from vkssp.solvers.customized import height_of
-from vkssp.solvers.dealing import Dealing, Hand
-from vkssp.solvers.sweeps import LARGE_TILE, Sweeps, sweeps_at_once, tile_of
+from vkssp.resource import Resource
+from vkssp.solver.work_sharing import Dealing, Hand
 
 
 def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
     assert graph.hierarchy is not None
     light = prepare(grid(30))
     assert light.hierarchy is not None
-    monkeypatch.setattr("vkssp.solvers.shared.unfit", lambda device, hierarchy: "too large")
+    monkeypatch.setattr("vkssp.solver.shared_graph.unfit", lambda device, hierarchy: "too large")
     for given in (graph, light):
         with Solver(given, device=device, order=order) as solver:
             assert solver.algorithm != "phast"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.graphs import check_path, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver
+from vkssp.engine import device_graph
 from vkssp.gpu.device import Device
-from vkssp.solvers import graph as device_graph
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 
 @given(graph=random_graphs(), limit=st.integers(1, 9))

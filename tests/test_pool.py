@@ -24,14 +24,15 @@ from vkssp import (
     read_graph,
 )
 from vkssp.cli import main
+from vkssp.engine import reduced
 from vkssp.gpu import several
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError
 from vkssp.gpu.instance import DeviceInfo
 from vkssp.gpu.several import chosen
-from vkssp.reduction import reduce_graph
-from vkssp.solvers import reduced, row_maker
-from vkssp.solvers.shared import SharedGraph
+from vkssp.prepared.reduction import reduce_graph
+from vkssp.solver import row_maker
+from vkssp.solver.shared_graph import SharedGraph
 
 GRAPH = grid(20, seed=3)
 SOURCES = np.random.default_rng(1).integers(0, 400, 60)
@@ -69,7 +70,9 @@ def test_a_graph_is_prepared_once_and_uploaded_to_each(
     device: Device, second: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[object] = []
-    monkeypatch.setattr("vkssp.reduction.reduce_graph", lambda graph: made.append(graph) or reduce_graph(graph))
+    monkeypatch.setattr(
+        "vkssp.prepared.reduction.reduce_graph", lambda graph: made.append(graph) or reduce_graph(graph)
+    )
     components = reduced.with_components
     monkeypatch.setattr(reduced, "with_components", lambda *arguments: made.append(0) or components(*arguments))
     uploaded: list[Device] = []
@@ -232,7 +235,7 @@ def test_devices_that_cannot_be_used_are_left_out_where_all_are_meant(
     device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = device.info.index
-    monkeypatch.setattr("vkssp.pool.chosen", lambda devices: ([index, 77], devices == "all"))
+    monkeypatch.setattr("vkssp.solver.pool.chosen", lambda devices: ([index, 77], devices == "all"))
     with pytest.raises(DeviceError, match="there is no device 77"):
         SolverPool(GRAPH, "near_far", "all")
     with SolverPool(GRAPH, "near_far", [0]) as pool:

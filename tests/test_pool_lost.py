@@ -13,13 +13,13 @@ import pytest
 
 from tests.test_pool import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
 from vkssp import DeviceError, SolverPool
+from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu import recording
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError
 from vkssp.gpu.recording import Recording
-from vkssp.solvers import row_maker
-from vkssp.solvers.graph import DeviceGraph
+from vkssp.solver import row_maker
 
 
 def lose(

@@ -16,13 +16,13 @@ from tests.failures import fail_each_call
 from tests.graphs import ON_DEVICE, check_counters, check_path, grid, heap_dijkstra, scipy_dijkstra
 from tests.test_reduction import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
+from vkssp.algorithm import MAX_TERMINALS
+from vkssp.algorithms.near_far import NearFar
+from vkssp.engine.device_algorithm import DeviceAlgorithm
+from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
-from vkssp.solvers.base import MAX_TERMINALS
-from vkssp.solvers.device import DeviceAlgorithm
-from vkssp.solvers.near_far import NearFar
-from vkssp.solvers.prepare import PreparedGraph
-from vkssp.solvers.reduced import ReducedSearch
+from vkssp.prepared.renumbered import PreparedGraph
 
 ALGORITHMS = ["near_far", "delta_step", "bellman_ford_edge"]
 Terminals = list[tuple[int, int]]

@@ -16,11 +16,12 @@ from scipy.sparse import csgraph
 
 from tests.conftest import EXAMPLES
 from tests.graphs import grid, random_graphs, scipy_dijkstra
-from vkssp import UNREACHABLE, Graph, read_graph, reduction
+from vkssp import UNREACHABLE, Graph, read_graph
 from vkssp.generate import rmat, road_grid
-from vkssp.reduction import Reduction, may_pay, reduce_graph
-from vkssp.reduction.inside import Surroundings
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared import reduction
+from vkssp.prepared.reduction import Reduction, may_pay, reduce_graph
+from vkssp.prepared.reduction_seeds import Surroundings
+from vkssp.prepared.renumbered import PreparedGraph
 
 BOTH, THERE, BACK = 3, 1, 2
 
@@ -268,7 +269,7 @@ def test_a_way_that_does_not_fit_beside_one_that_does_is_no_overflow() -> None:
 
 @pytest.mark.parametrize("teeth", [1, 3])
 def test_long_dead_ends_take_few_turns(teeth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vkssp.reduction.rest import Rest
+    from vkssp.prepared.contraction import Rest
 
     turns = []
     shrink = Rest.shrink

@@ -23,10 +23,12 @@ from vkssp import (
     Solver,
     read_graph,
 )
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.engine import reweigh
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS, reweigh, shared
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.solver import shared_graph as shared
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 LARGEST = 2**32 - 2

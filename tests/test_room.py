@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests import formats
-from vkssp import FormatError, MemoryShortageError, read_graph, room
+from vkssp import FormatError, MemoryShortageError, read_graph
+from vkssp import memory as room
 from vkssp.cli import main
 from vkssp.formats import stream
 

@@ -10,8 +10,8 @@ from tests.graphs import grid, scipy_dijkstra
 from tests.osm_maps import ROAD, snappable, write_osm
 from tests.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, read_graph
-from vkssp.geo import haversine
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import haversine
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import candidates
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex

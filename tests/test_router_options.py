@@ -18,9 +18,9 @@ from tests.test_avoid import LONG, STREETS, at, box
 from tests.test_table import Place, places_of
 from vkssp import UNREACHABLE, Graph, GraphError, NoRouteError, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
-from vkssp.routing.metric import METRICS
-from vkssp.routing.table import DTYPES
-from vkssp.traffic import speed_weights
+from vkssp.graph.metric import METRICS
+from vkssp.graph.traffic import speed_weights
+from vkssp.solver.table_file import DTYPES
 
 MIDDLE = box(-1, 40, 1, 60)
 

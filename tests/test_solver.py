@@ -26,8 +26,8 @@ from tests.graphs import (
     star_leaves,
 )
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Solver, generate, read_graph
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 

@@ -10,12 +10,12 @@ import pytest
 
 from tests.graphs import check_counters, grid, heap_dijkstra, make_solver, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from vkssp.algorithms.near_far import NearFar
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.engine.device_algorithm import DeviceAlgorithm
+from vkssp.engine.loop import Loop
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.device import DeviceAlgorithm
-from vkssp.solvers.loop import Loop
-from vkssp.solvers.near_far import NearFar
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
 

@@ -15,10 +15,10 @@ from tests.graphs import grid
 from tests.osm_maps import ANDORRA, Nodes, Relation, Way
 from tests.turn_maps import CROSS, imported, restriction
 from vkssp import Graph, NoRouteError, Router, Step, read_graph
-from vkssp.geo import directions, haversine
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import directions, haversine
+from vkssp.routing.formatting import instruction, street_label
 from vkssp.routing.geojson import route_geojson
-from vkssp.routing.words import instruction, street_label
 
 
 def told(

@@ -23,12 +23,14 @@ import pytest
 from hypothesis import given
 
 from tests.graphs import grid, random_graphs
-from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets, room, storage
+from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets
+from vkssp import memory as room
 from vkssp.bench.result import save_csv, save_result
+from vkssp.files import atomic_folder, atomic_write, check_writable
+from vkssp.graph import storage
 from vkssp.routing.geojson import write_features
 from vkssp.routing.isochrone import write_isochrones, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map
-from vkssp.storage import atomic_folder, atomic_write, check_writable
 
 
 def with_streets() -> Graph:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES, shared_data
 from tests.graphs import grid, make_solver, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
-from vkssp.routing.ends import End
-from vkssp.routing.metric import arc_lengths
-from vkssp.routing.table import Goals, Maker, nodes_for, table_of_nodes
-from vkssp.solvers import ALGORITHMS, row_maker
+from vkssp.graph.metric import arc_lengths
+from vkssp.solver import row_maker
+from vkssp.solver.phantom_node import PhantomNode
+from vkssp.solver.table_maker import Goals, Maker, nodes_for, table_of_nodes
 
 Place = tuple[float, float]
 
@@ -85,7 +86,7 @@ def test_targets_that_nothing_leads_to(device: Device) -> None:
     with Solver(graph, "near_far", device) as solver:
         maker = Maker(solver, ("distance", "weight"))
         goals = Goals(graph, [[], []], maker.figures)
-        (found,) = maker.found([[End(0, 0)], []], nodes_for(graph, [goals]), 8)
+        (found,) = maker.found([[PhantomNode(0, 0)], []], nodes_for(graph, [goals]), 8)
         block = maker.block(*goals.best(found))
     assert np.array_equal(block["weight"], np.full((2, 2), UNREACHABLE)) and np.isnan(block["distance"]).all()
 

@@ -24,10 +24,11 @@ from tests.graphs import grid, scipy_dijkstra
 from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, Solver, read_graph
 from vkssp.cli import main
 from vkssp.gpu.device import Device
-from vkssp.routing import table_file
-from vkssp.routing.ends_file import read_ends
-from vkssp.routing.table import Block, Table, table_of_nodes
-from vkssp.routing.table_file import write_table
+from vkssp.routing.places_file import read_ends
+from vkssp.solver import table_file
+from vkssp.solver.table import Table
+from vkssp.solver.table_file import Block, write_table
+from vkssp.solver.table_maker import table_of_nodes
 
 PLACES = [(42.5075, 1.5218), (42.5430, 1.7340), (42.55, 1.52)]
 
@@ -373,8 +374,8 @@ def test_what_the_disk_complains_of_on_the_way_is_an_error(tmp_path: Path, monke
 _BLOCKS = """
 import sys, threading, time
 import numpy as np
-from vkssp.routing.table import Table
-from vkssp.routing.table_file import write_table
+from vkssp.solver.table import Table
+from vkssp.solver.table_file import write_table
 
 values = np.arange(1 << 16, dtype=np.uint32).reshape(1, -1)
 
@@ -412,7 +413,7 @@ def test_ctrl_c_while_nobody_reads_from_a_pipe(tmp_path: Path, ending: str) -> N
 #: Writes a table with a stand-in for zarr, which makes files in a thread of its own, and goes on when Ctrl-C comes.
 _ZARR = """
 import os, signal, sys, threading, time
-from vkssp.routing import table_file
+from vkssp.solver import table_file
 
 class Zarr:
     def open_group(folder, mode):

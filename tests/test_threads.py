@@ -11,7 +11,7 @@ import pytest
 from tests.graphs import grid, scipy_dijkstra
 from vkssp import Graph, QueryError, Solver, SolverPool
 from vkssp.gpu.device import Device
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
 
 GRAPH = grid(18, seed=5)
 TARGETS = np.arange(0, 324, 5)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vkssp.solvers.unpack import Unpacker
+from vkssp.cch.unpack import Unpacker
 
 for module in ("numba", "routingkit_cch"):
     pytest.importorskip(module)

@@ -14,14 +14,14 @@ from tests.graphs import grid, heap_dijkstra
 from tests.test_device_memory import record_needs
 from tests.test_threads import at_once
 from vkssp import DeviceError, Graph, Solver, prepare
+from vkssp.algorithms.phast import hierarchy_of
+from vkssp.cch.customized import bytes_of
+from vkssp.cch.topology import Topology, topologies
 from vkssp.generate import road_grid
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
-from vkssp.gpu.resource import Resource
-from vkssp.solvers.customized import bytes_of
-from vkssp.solvers.phast import hierarchy_of
-from vkssp.solvers.topology import Topology, topologies
+from vkssp.resource import Resource
 
 
 def metrics(side: int, count: int) -> list[Graph]:

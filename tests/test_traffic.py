@@ -11,7 +11,7 @@ import pytest
 from tests.graphs import grid
 from vkssp import FormatError, Graph, GraphError, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
-from vkssp.traffic import speed_weights, with_traffic
+from vkssp.graph.traffic import speed_weights, with_traffic
 
 HERE, THERE = (42.5075, 1.5218), (42.5430, 1.7340)
 

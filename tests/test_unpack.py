@@ -16,10 +16,11 @@ from tests.conftest import EXAMPLES
 from tests.graphs import grid
 from tests.hierarchies import lists
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
+from vkssp.algorithms import phast
+from vkssp.cch import unpack
+from vkssp.cch.topology import below_of
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
-from vkssp.solvers import phast, unpack
-from vkssp.solvers.topology import below_of
 
 
 @pytest.fixture

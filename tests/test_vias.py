@@ -17,8 +17,8 @@ from tests.streetmaps import UNIT, street_map
 from tests.test_osm_turns_lawful import read_town, towns
 from tests.turn_maps import CROSS, ROADS, imported, middle, restriction, steps_of
 from vkssp import Graph, NoRouteError, QueryError, Route, Router, read_graph
-from vkssp.geo import haversine
 from vkssp.gpu.device import Device
+from vkssp.graph.geo import haversine
 from vkssp.routing.legs import find_ways
 
 

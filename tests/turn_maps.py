@@ -13,9 +13,9 @@ from tests.lawful import Step, Town, violations
 from tests.osm_maps import Nodes, Relation, Way, write_osm
 from vkssp import Graph, Router
 from vkssp.osm import ImportReport, import_extract
+from vkssp.route import Route
 from vkssp.routing import legs
 from vkssp.routing.lines import Snap
-from vkssp.routing.route import Route
 
 ROAD = {"highway": "residential"}
 #: A junction 0 with roads to the west 1, north 2, east 3 and south 4, each to the node of its number.

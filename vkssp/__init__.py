@@ -3,6 +3,7 @@
 # Nothing is imported before it is needed, so that the command line answers to Ctrl-C from its first moments on.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vkssp.algorithms.registry import ALGORITHMS
     from vkssp.errors import (
         DeviceError,
         DistanceOverflowError,
@@ -14,19 +15,18 @@ if TYPE_CHECKING:
         VksspError,
     )
     from vkssp.graph import UNREACHABLE, Graph
+    from vkssp.graph.landmarks import landmark_order
+    from vkssp.graph.order import Order, z_order
+    from vkssp.graph.streets import Streets
     from vkssp.hierarchy.prepare import prepare
-    from vkssp.landmarks import landmark_order
-    from vkssp.order import Order, z_order
-    from vkssp.pool import SolverPool
     from vkssp.reading import read_graph
+    from vkssp.route import Leg, Place, Route, Step
     from vkssp.routing.assignment import Assignment
-    from vkssp.routing.route import Leg, Place, Route, Step
     from vkssp.routing.router import Router
-    from vkssp.routing.table import Table
-    from vkssp.solver import Solver
-    from vkssp.solvers import ALGORITHMS
-    from vkssp.solvers.nearest import NearestSources
-    from vkssp.streets import Streets
+    from vkssp.solver.nearest import NearestSources
+    from vkssp.solver.pool import SolverPool
+    from vkssp.solver.solver import Solver
+    from vkssp.solver.table import Table
 
 __version__ = "0.1.0"
 
@@ -62,33 +62,33 @@ __all__ = [
 
 #: The module of each public name; it is imported when the name is first asked for.
 _MODULES = {
-    "ALGORITHMS": "vkssp.solvers",
-    "UNREACHABLE": "vkssp.graph",
+    "ALGORITHMS": "vkssp.algorithms.registry",
+    "UNREACHABLE": "vkssp.graph.graph",
     "Assignment": "vkssp.routing.assignment",
     "DeviceError": "vkssp.errors",
     "DistanceOverflowError": "vkssp.errors",
     "FormatError": "vkssp.errors",
-    "Graph": "vkssp.graph",
+    "Graph": "vkssp.graph.graph",
     "GraphError": "vkssp.errors",
-    "Leg": "vkssp.routing.route",
+    "Leg": "vkssp.route",
     "MemoryShortageError": "vkssp.errors",
-    "NearestSources": "vkssp.solvers.nearest",
+    "NearestSources": "vkssp.solver.nearest",
     "NoRouteError": "vkssp.errors",
-    "Order": "vkssp.order",
-    "Place": "vkssp.routing.route",
+    "Order": "vkssp.graph.order",
+    "Place": "vkssp.route",
     "QueryError": "vkssp.errors",
-    "Route": "vkssp.routing.route",
+    "Route": "vkssp.route",
     "Router": "vkssp.routing.router",
-    "Solver": "vkssp.solver",
-    "SolverPool": "vkssp.pool",
-    "Step": "vkssp.routing.route",
-    "Streets": "vkssp.streets",
-    "Table": "vkssp.routing.table",
+    "Solver": "vkssp.solver.solver",
+    "SolverPool": "vkssp.solver.pool",
+    "Step": "vkssp.route",
+    "Streets": "vkssp.graph.streets",
+    "Table": "vkssp.solver.table",
     "VksspError": "vkssp.errors",
-    "landmark_order": "vkssp.landmarks",
+    "landmark_order": "vkssp.graph.landmarks",
     "prepare": "vkssp.hierarchy.prepare",
     "read_graph": "vkssp.reading",
-    "z_order": "vkssp.order",
+    "z_order": "vkssp.graph.order",
 }
 
 if not TYPE_CHECKING:

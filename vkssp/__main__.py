@@ -6,7 +6,7 @@ import sys
 def main() -> int:
     """Run the command line, and return its exit code."""
     try:
-        from vkssp.room import guard_imports, save_addresses
+        from vkssp.memory import guard_imports, save_addresses
         from vkssp.signals import run
 
         save_addresses()  # before there is a thread, which would reserve its own
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def _command() -> int:
-    from vkssp.room import shortage_named
+    from vkssp.memory import shortage_named
 
     with shortage_named():
         from vkssp.cli import main

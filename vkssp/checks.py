@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.errors import GraphError, QueryError, VksspError
-from vkssp.rows import own
 
 _Kind = TypeVar("_Kind")
 Error = type[VksspError]

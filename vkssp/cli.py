@@ -11,7 +11,7 @@ from typing import NoReturn
 from vkssp import __version__
 from vkssp.commands import COMMANDS
 from vkssp.errors import VksspError
-from vkssp.room import shortage_named
+from vkssp.memory import shortage_named
 from vkssp.signals import CLOSED_PIPE, run
 from vkssp.terminal import print_error, print_json, print_lines, printable
 

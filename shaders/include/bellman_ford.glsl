@@ -1,5 +1,5 @@
 // Bellman-Ford, the part that does not depend on how arcs are dealt out: every reached node relaxes all of its arcs in
-// every iteration until one changes nothing. The host's twin of State is STATE in vkssp/solvers/bellman_ford.py.
+// every iteration until one changes nothing. The host's twin of State is STATE in vkssp/algorithms/bellman_ford.py.
 
 struct State {
     uint modified;  // the last iteration that changed anything, counted from 1

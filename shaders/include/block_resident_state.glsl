@@ -1,4 +1,4 @@
-// What one dispatch of block_resident leaves to the next; the host's twin is STATE in vkssp/solvers/block_resident.py.
+// What one dispatch of block_resident leaves to the next; the host's twin is STATE in vkssp/algorithms/block_resident.py.
 
 // What a dispatch does.
 const uint RELAX = 0;  // visits the blocks in the near list

@@ -1,7 +1,7 @@
 // Visits to blocks of nodes with consecutive ids: a workgroup takes a whole block, keeps the distances in shared memory and a
 // few arcs of each node in registers, and relaxes round by round without touching memory outside, until nothing changes
 // or it has been enough: one slow block should not hold up a dispatch. Then it writes back what improved, relaxes the arcs
-// that leave the block, and wakes the blocks that they improve. vkssp/solvers/blocks.py puts the arcs in order for this.
+// that leave the block, and wakes the blocks that they improve. vkssp/prepared/blocks.py puts the arcs in order for this.
 //
 // No wake-up is lost. A node has work while its distance is below the one that its arcs were last relaxed with.
 // Whoever improves a node of another block lists that block afterwards, for the next dispatch, even if it is being

@@ -1,5 +1,5 @@
 // What the search for the nearest sources tells from pass to pass, and the host; its twin is STATE in
-// vkssp/solvers/cells.py.
+// vkssp/engine/voronoi.py.
 
 const uint MOST_PASSES = 33;  // paths have less than 2^32 nodes
 

@@ -2,7 +2,7 @@
 // on how arcs are dealt out. `bucket_of` maps each node to its bucket. The light arcs (weight at most delta) of the
 // bucket's nodes are relaxed until the bucket is stable, then their heavy arcs once; that sweep also finds the next
 // bucket, the least index that is left. A node whose distance is what it last relaxed its light arcs with has nothing to
-// do. The host's twin of State is STATE in vkssp/solvers/delta_step_array.py.
+// do. The host's twin of State is STATE in vkssp/algorithms/delta_step_array.py.
 
 // What a sweep does.
 const uint SORT = 0;   // the first: puts the seeds into their buckets

@@ -1,4 +1,4 @@
-// What one sweep of delta_step leaves to the next; the host's twin is STATE in vkssp/solvers/delta_step.py.
+// What one sweep of delta_step leaves to the next; the host's twin is STATE in vkssp/algorithms/delta_step.py.
 
 // Phases of a bucket.
 const uint FIRST = 0;   // nodes that wait for the bucket, found by their distance

@@ -1,6 +1,6 @@
 // A hierarchy, see vkssp/hierarchy: supernodes, and the list of ancestors of each node. Declares bindings 0 to 2.
 
-// The twin of SUPERNODE in vkssp/solvers/customized.py.
+// The twin of SUPERNODE in vkssp/cch/topology.py.
 struct Supernode {
     uint first_node;
     uint size;

@@ -1,5 +1,5 @@
 // The end of an iteration of every algorithm, and what it leaves to the next. The host's twins are LOOP and ROW in
-// vkssp/solvers/device.py and base.py. Needs `State`, the algorithm's own part; declares bindings 0 and 1.
+// vkssp/engine/device_algorithm.py and vkssp/algorithm.py. Needs `State`, the algorithm's own part; declares bindings 0 and 1.
 //
 // A dispatch ends with last_workgroup(): one workgroup, the last to come there, sees all that the others did and decides
 // what the next dispatch does. It waits for nobody.

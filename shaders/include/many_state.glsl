@@ -1,4 +1,4 @@
-// How many searches at once stand; the host's twins are STATE and _SEARCH in vkssp/solvers/many.py. Each has a slot with
+// How many searches at once stand; the host's twins are STATE and _SEARCH in vkssp/batch/block_resident_batch.py. Each has a slot with
 // distances, thresholds and blocks of its own, and all share the dispatches. When one is over, its slot makes room for
 // the next source; its row is written out between.
 //

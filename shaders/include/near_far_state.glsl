@@ -1,4 +1,4 @@
-// What one dispatch of near_far leaves to the next; the host's twin is STATE in vkssp/solvers/near_far.py.
+// What one dispatch of near_far leaves to the next; the host's twin is STATE in vkssp/algorithms/near_far.py.
 
 // What a dispatch does.
 const uint NEAR = 0;   // relaxes the arcs of the nodes in the near queue

@@ -1,5 +1,5 @@
 // What the rounds of the algorithms leave to the next that settle, in each round, every node below a threshold; the
-// host's twin is STATE in vkssp/solvers/settle.py. A node's place in `settled` says in which round it was settled, 0 for
+// host's twin is STATE in vkssp/algorithms/threshold.py. A node's place in `settled` says in which round it was settled, 0 for
 // not yet; those of the present round are the frontier.
 
 struct State {

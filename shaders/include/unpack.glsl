@@ -1,7 +1,7 @@
 // A way through a hierarchy as it is unpacked: the nodes on shortest ways, and the arcs that are to be replaced by others
 // below them. Needs WORK_BINDING and MARKS_BINDING defined.
 
-// The twin of HEADER in vkssp/solvers/unpack.py.
+// The twin of HEADER in vkssp/cch/unpack.py.
 layout(std430, binding = WORK_BINDING) coherent buffer WorkBuffer {
     uint done;       // 1: the nodes hang together, 2: they cannot
     uint num_items;  // arcs found

@@ -11,8 +11,8 @@ from vkssp.bench.measuring import measure
 from vkssp.bench.peers import peer_names
 from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
 from vkssp.errors import QueryError
+from vkssp.files import check_writable
 from vkssp.options import reading
-from vkssp.storage import check_writable
 
 
 def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

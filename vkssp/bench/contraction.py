@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.bench.peers import lightest_arcs
-from vkssp.cpu.jit import kernels
 from vkssp.errors import GraphError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.landmarks import landmark_order
-from vkssp.order import z_order
-from vkssp.rows import ranges, rows_of
+from vkssp.graph.csr import ranges, rows_of
+from vkssp.graph.landmarks import landmark_order
+from vkssp.graph.order import z_order
+from vkssp.jit import kernels
 
 Indices = npt.NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class Contraction:
         Positions to which an arc down leads from another of them, by which they are nearer, are left out: no sweep
         needs them (stall on demand).
         """
-        kernel, n = kernels("contraction"), self.num_nodes
+        kernel, n = kernels("vkssp.bench.contraction_kernels"), self.num_nodes
         position = np.empty(n, np.int64)
         position[self.node] = np.arange(n)
         dist, heap, found = np.full(n, kernel.NONE, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
@@ -109,7 +109,7 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     QueryError
         If numba is not installed.
     """
-    kernel, n = kernels("contraction"), graph.num_nodes
+    kernel, n = kernels("vkssp.bench.contraction_kernels"), graph.num_nodes
     tail, head, weight = lightest_arcs(graph)
     is_loop = tail == head
     tail, head, weight = (values[~is_loop].astype(np.int64) for values in (tail, head, weight))

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import Graph
+from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.signals import undoing
-from vkssp.solver import Solver
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solver.solver import Solver
 
 #: Queries of a process at a time.
 AT_A_TIME = 4

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.bench.timing import median_ms
-from vkssp.cpu.jit import kernels
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.hierarchy import Hierarchy
-from vkssp.solver import Solver
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.graph.hierarchy import Hierarchy
+from vkssp.jit import kernels
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.solver.solver import Solver
 
 #: Pairs of nodes whose distances are compared, and how many arcs have new weights where few do.
 CHECKED, FEW = 3, 100
@@ -27,7 +27,7 @@ def postorder(hierarchy: Hierarchy) -> Uint32s:
 
     The order of its levels makes them, too, but lies so in memory that RoutingKit takes half as long again.
     """
-    kernel, n = kernels("elimination"), hierarchy.num_nodes
+    kernel, n = kernels("vkssp.hierarchy.kernels"), hierarchy.num_nodes
     above = np.arange(n, dtype=np.int64) - 1
     above[hierarchy.first_node[:-1]] = hierarchy.parent
     # Ranks go from below, positions from the top.

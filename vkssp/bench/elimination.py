@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.jit import jit
 from vkssp.graph import Graph
-from vkssp.rows import rows_of
+from vkssp.graph.csr import rows_of
+from vkssp.jit import jit
 
 
 def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:

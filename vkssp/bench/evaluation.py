@@ -17,8 +17,8 @@ from vkssp.bench.experiment import Experiment
 from vkssp.bench.measuring import measure
 from vkssp.bench.result import about, label, load_result, of_sources, save_result
 from vkssp.errors import FormatError, QueryError, VksspError
+from vkssp.files import atomic_write, check_writable
 from vkssp.options import add_reading, file_name, reading
-from vkssp.storage import atomic_write, check_writable
 from vkssp.terminal import print_error, print_lines, printable
 
 #: A line of a figure: x, and y with its lower and upper end where there is a spread.

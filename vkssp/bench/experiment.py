@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vkssp.algorithm import AUTO
+from vkssp.algorithms.choice import checked, runs_on
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.peers import peer_named
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
-from vkssp.reduction import REDUCTIONS
-from vkssp.solver import Solver
-from vkssp.solvers import ALGORITHMS
-from vkssp.solvers.base import AUTO
-from vkssp.solvers.choice import checked, runs_on
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.reduction import REDUCTIONS
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.solver.solver import Solver
 
 
 @dataclass(frozen=True)

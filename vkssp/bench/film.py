@@ -17,8 +17,8 @@ import numpy as np
 from vkssp.bench.replay import NEVER, Replay
 from vkssp.bench.streetmap import BACKGROUND, StreetMap, rgb
 from vkssp.errors import QueryError
-from vkssp.routing.route import Route
-from vkssp.storage import atomic_write
+from vkssp.files import atomic_write
+from vkssp.route import Route
 
 #: Formats by the ending of a film's name.
 FORMATS = {".webp": "WEBP", ".gif": "GIF"}

@@ -21,9 +21,9 @@ from vkssp.bench.timing import TimedPeer, TimedSolver, fill
 from vkssp.errors import QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.reading import read_graph
-from vkssp.solver import Solver
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.solver.solver import Solver
 from vkssp.terminal import printable, progress_bar
 
 #: Layout of result files; a change that readers would notice gives the next number.
@@ -162,7 +162,7 @@ def where_and_when(device: Device) -> dict[str, Any]:
 
 
 def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
-    from vkssp.cpu.jit import require_numba
+    from vkssp.jit import require_numba
 
     require_numba()  # before large graphs are read
     return {

@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 import vkssp
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.experiment import Run
 from vkssp.bench.measuring import digest, far_sources, where_and_when
 from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
 from vkssp.errors import FormatError, QueryError, VksspError
+from vkssp.files import atomic_write, check_ending
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
-from vkssp.solvers import ALGORITHMS
-from vkssp.storage import atomic_write, check_ending
 
 #: What a result file says that it is; a change that readers would notice gives the next number.
 FORMAT = "vkssp dijkstra rank 1"
@@ -247,7 +247,7 @@ def _method(
     """Return what answers a query, and the seconds that went into checking whether it can."""
     if method == BIDIRECTIONAL:
         from vkssp.cpu import BidirectionalDijkstra, HostGraph
-        from vkssp.solvers.prepare import PreparedGraph
+        from vkssp.prepared.renumbered import PreparedGraph
 
         prepared = PreparedGraph(graph)
         search = stack.enter_context(BidirectionalDijkstra(stack.enter_context(HostGraph(prepared))))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.rows import ranges
+from vkssp.graph.csr import ranges
 
 #: The moment of what never happens.
 NEVER = np.iinfo(np.int32).max

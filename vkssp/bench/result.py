@@ -14,7 +14,7 @@ import numpy as np
 from vkssp.bench.experiment import run_text
 from vkssp.bench.measuring import FORMAT
 from vkssp.errors import FormatError
-from vkssp.storage import atomic_write, check_ending
+from vkssp.files import atomic_write, check_ending
 
 #: Columns of the CSV: a row for each search that was timed.
 COLUMNS = (

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.csr import within
 from vkssp.routing.snap import StreetIndex
-from vkssp.rows import within
 
 Floats = npt.NDArray[np.float64]
 #: Behind all streets.

@@ -12,17 +12,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.algorithms.phast import IS_PART_CONSTANT, SEARCHES_CONSTANT, levels_of
+from vkssp.batch.sweeps import tile_of
 from vkssp.bench.contraction import Contraction
+from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
-from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.hierarchy import Hierarchy, Indices
-from vkssp.solvers.customized import STATUS_WORDS, CustomizedHierarchy
-from vkssp.solvers.phast import IS_PART_CONSTANT, SEARCHES_CONSTANT, levels_of
-from vkssp.solvers.sweeps import tile_of
+from vkssp.graph.hierarchy import Hierarchy, Indices
+from vkssp.resource import Resource
 
 #: Of a way up: the first of some positions, and distances of these, int64; `NONE` or more where there is none.
 Span = tuple[int, Indices]

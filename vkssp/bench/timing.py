@@ -12,7 +12,7 @@ from vkssp.bench.experiment import Experiment
 from vkssp.bench.peers import Peer
 from vkssp.errors import VksspError
 from vkssp.graph import Uint32s
-from vkssp.solver import Solver
+from vkssp.solver.solver import Solver
 
 Value = TypeVar("Value")
 

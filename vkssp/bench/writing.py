@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Uint32s
 from vkssp.signals import undoing
-from vkssp.solver import Solver
+from vkssp.solver.solver import Solver
 from vkssp.terminal import printable
 
 #: How often each is timed; bytes of a plain write.

@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """List the algorithms."""
-    from vkssp.solvers import ALGORITHMS
-    from vkssp.solvers.base import AUTO
-    from vkssp.solvers.choice import DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.algorithm import AUTO
+    from vkssp.algorithms.choice import DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.algorithms.registry import ALGORITHMS
 
     if args.name == AUTO:
         raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")

@@ -58,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find the nearest source of each node, and write it."""
+    from vkssp.graph.metric import unit_of
     from vkssp.routing.assignment_file import check_assignment_ending, write_nodes
-    from vkssp.routing.ends_file import read_ends
-    from vkssp.routing.metric import unit_of
+    from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
-    from vkssp.solver import Solver
+    from vkssp.solver.solver import Solver
 
     check_assignment_ending(args.output)
     check_outputs(args, output=None)

@@ -6,15 +6,15 @@ import argparse
 import sys
 from typing import Any
 
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.graph import Graph
-from vkssp.hierarchy import Hierarchy
+from vkssp.graph.hierarchy import Hierarchy
+from vkssp.graph.traffic import with_traffic
 from vkssp.options import add_reading, file_name, reading
+from vkssp.prepared.reduction import REDUCTIONS
+from vkssp.prepared.renumbered import ORDERS
 from vkssp.reading import read_graph
-from vkssp.reduction import REDUCTIONS
-from vkssp.solvers.choice import DEFAULT_ALGORITHM
-from vkssp.solvers.prepare import ORDERS
 from vkssp.terminal import print_error
-from vkssp.traffic import with_traffic
 
 #: What a command returns: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
@@ -109,7 +109,7 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
 
 def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver, those of its algorithm checked before anything is read."""
-    from vkssp.solvers.choice import checked
+    from vkssp.algorithms.choice import checked
 
     given = dict(args.set)
     checked(args.algorithm, given)
@@ -124,7 +124,7 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
     args : argparse.Namespace
         What was asked for.
     **contents : str or None
-        What is written to the file of each option, a key of `vkssp.storage.ENDINGS`; None where its ending has been
+        What is written to the file of each option, a key of `vkssp.files.ENDINGS`; None where its ending has been
         checked.
 
     Raises
@@ -132,8 +132,8 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
     FormatError
         If one cannot be written.
     """
+    from vkssp.files import check_writable
     from vkssp.osm.profile import PROFILES
-    from vkssp.storage import check_writable
 
     written = {name: path for name in _WRITTEN if (path := getattr(args, name, None)) is not None}
     read = [path for name in _READ if isinstance(path := getattr(args, name, None), str)]

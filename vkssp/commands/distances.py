@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.algorithm import COUNTING, ROW
 from vkssp.commands.common import (
     Result,
     add_graph,
@@ -21,7 +22,6 @@ from vkssp.commands.common import (
 )
 from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
-from vkssp.solvers.base import COUNTING, ROW
 
 SUMMARY = "find the distances from one node to all"
 
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find the distances from one node."""
-    from vkssp.solver import Solver
-    from vkssp.storage import atomic_write
+    from vkssp.files import atomic_write
+    from vkssp.solver.solver import Solver
 
     check_outputs(args, output="a NumPy array", trace="CSV")
     parameters = solver_parameters(args)

@@ -16,7 +16,7 @@ from vkssp.commands.common import (
     hierarchy_numbers,
     load,
 )
-from vkssp.streets import Streets
+from vkssp.graph.streets import Streets
 
 SUMMARY = "say what a graph holds"
 

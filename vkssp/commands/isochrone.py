@@ -27,8 +27,8 @@ from vkssp.terminal import progress_bar
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from vkssp.routing.ends_file import Ends
     from vkssp.routing.isochrone import Isochrone
+    from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
 
 SUMMARY = "find what can be reached from a place within some times"
@@ -69,11 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find what can be reached within some times, and write it where asked."""
+    from vkssp.graph.metric import duration
+    from vkssp.routing.formatting import format_distance, format_query
     from vkssp.routing.isochrone import write_isochrones
     from vkssp.routing.map import write_isochrone_map
-    from vkssp.routing.route import duration
     from vkssp.routing.router import Router
-    from vkssp.routing.words import format_distance, format_query
 
     check_outputs(args, output="GeoJSON", map="HTML")
     parameters = solver_parameters(args)
@@ -141,7 +141,7 @@ def _write_each(
 
 
 def _places(args: argparse.Namespace) -> Ends:
-    from vkssp.routing.ends_file import read_ends
+    from vkssp.routing.places_file import read_ends
 
     if args.map is not None or args.output is None:
         raise QueryError("--places needs --output and has no --map; give --output FILE.geojson, or one place by --from")

@@ -20,7 +20,7 @@ from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.options import file_name
 
 if TYPE_CHECKING:
-    from vkssp.routing.route import Route, Step
+    from vkssp.route import Route, Step
 
 SUMMARY = "find the best route between two places"
 
@@ -55,10 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find a route and write it where asked."""
+    from vkssp.routing.formatting import format_distance, format_duration
     from vkssp.routing.geojson import places_of, write_geojson
     from vkssp.routing.map import write_map
     from vkssp.routing.router import Router
-    from vkssp.routing.words import format_distance, format_duration
 
     check_outputs(args, output="GeoJSON", map="HTML")
     parameters = solver_parameters(args)
@@ -127,7 +127,7 @@ def _figure(route: Route, name: str) -> list[float | None]:
 
 def _step_line(step: Step) -> str:
     """Return a step as a line for a terminal, with how far it is to the next one."""
-    from vkssp.routing.words import format_distance
+    from vkssp.routing.formatting import format_distance
 
     far = "" if step.type == "arrive" else format_distance(step.distance_m)
     return f"{far:>8}  {step.instruction}"

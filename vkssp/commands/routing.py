@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from vkssp.graph.metric import METRICS
 from vkssp.options import file_name
-from vkssp.routing.metric import METRICS
 
 
 def add_metric(parser: argparse.ArgumentParser) -> None:

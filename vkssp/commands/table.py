@@ -22,16 +22,16 @@ from vkssp.errors import QueryError
 from vkssp.options import file_name
 
 if TYPE_CHECKING:
-    from vkssp.pool import SolverPool
     from vkssp.routing.router import Router
-    from vkssp.solver import Solver
+    from vkssp.solver.pool import SolverPool
+    from vkssp.solver.solver import Solver
 
 SUMMARY = "find what it takes from each of many places to each of others"
 
 
 def names(text: str) -> list[str]:
     """Return the metrics in ``NAME,NAME,...``."""
-    from vkssp.routing.table import DTYPES
+    from vkssp.solver.table_file import DTYPES
 
     found = [name.strip() for name in text.split(",")]
     if not set(found) <= set(DTYPES):
@@ -87,11 +87,11 @@ def run(args: argparse.Namespace) -> Result:
     """Make a table and write it."""
     import numpy as np
 
-    from vkssp.pool import SolverPool, solver_on
-    from vkssp.routing.ends_file import read_ends
+    from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
-    from vkssp.routing.table import table_of_nodes
-    from vkssp.routing.table_file import check_ending
+    from vkssp.solver.pool import SolverPool, solver_on
+    from vkssp.solver.table_file import check_ending
+    from vkssp.solver.table_maker import table_of_nodes
 
     check_ending(args.output)
     check_outputs(args, output=None)

@@ -3,15 +3,13 @@
 numba is an optional dependency (``pip install 'vkssp[cpu]'``); it is imported when the first algorithm is made.
 """
 
-# The registry first: it imports modules of this package, and these import modules beside the registry.
-import vkssp.solvers  # noqa: F401
 from vkssp.cpu.bellman_ford import BellmanFordCpu
 from vkssp.cpu.bidirectional import BidirectionalDijkstra
 from vkssp.cpu.crauser import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
 from vkssp.cpu.delta_step import DeltaStepCpu
 from vkssp.cpu.dijkstra import Dijkstra, settle_order
 from vkssp.cpu.host import Host, HostGraph, HostInfo
-from vkssp.cpu.walker import HostWalker
+from vkssp.cpu.path import HostWalker
 
 __all__ = [
     "BellmanFordCpu",

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from vkssp.algorithm import Description, Parameter
 from vkssp.cpu.host import HostGraph
-from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Uint32s
-from vkssp.solvers.base import Description, Parameter
-from vkssp.solvers.sources import BELLMAN_FORD
+from vkssp.jit import kernels
+from vkssp.references import BELLMAN_FORD
 
 
 class BellmanFordCpu(HostSearch):
@@ -28,7 +28,7 @@ class BellmanFordCpu(HostSearch):
     graph : HostGraph
         The graph.
     counting : int
-        Index into `vkssp.solvers.base.COUNTING`.
+        Index into `vkssp.algorithm.COUNTING`.
     """
 
     NAME: ClassVar[str] = "bellman_ford_cpu"
@@ -44,7 +44,7 @@ class BellmanFordCpu(HostSearch):
 
     def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
-        self._kernels = kernels("bellman_ford")
+        self._kernels = kernels("vkssp.cpu.kernels.bellman_ford")
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         graph = self._graph

@@ -13,8 +13,8 @@ import numpy as np
 
 from vkssp.cpu.dijkstra import empty_heap
 from vkssp.cpu.host import HostGraph
-from vkssp.cpu.jit import kernels
-from vkssp.gpu.resource import Resource
+from vkssp.jit import kernels
+from vkssp.resource import Resource
 
 
 class BidirectionalDijkstra(Resource):
@@ -32,7 +32,7 @@ class BidirectionalDijkstra(Resource):
     """
 
     def __init__(self, graph: HostGraph) -> None:
-        self._kernels = kernels("dijkstra")
+        self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         super().__init__(graph)
         self._graph, count = graph, graph.num_nodes
         self._incoming = graph.incoming()[:2]

@@ -20,12 +20,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from vkssp.algorithm import Description, Parameter
 from vkssp.cpu.host import HostGraph
-from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Uint32s
-from vkssp.solvers.base import Description, Parameter
-from vkssp.solvers.sources import CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED
+from vkssp.jit import kernels
+from vkssp.references import CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED
 
 _CRAUSER_IDEA = (
     "Settles all nodes up to a threshold at once, the least sum of an unsettled node's distance and its lightest arc; "
@@ -43,7 +43,7 @@ class _Steps(HostSearch):
     graph : HostGraph
         The graph.
     counting : int
-        Index into `vkssp.solvers.base.COUNTING`.
+        Index into `vkssp.algorithm.COUNTING`.
     """
 
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
@@ -54,7 +54,7 @@ class _Steps(HostSearch):
 
     def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
-        self._kernels = kernels("steps")
+        self._kernels = kernels("vkssp.cpu.kernels.threshold")
         n = graph.num_nodes
         self._first, self._arcs = graph.first_out, graph.arcs
         if self._PREDECESSORS:

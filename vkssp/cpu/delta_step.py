@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from vkssp.algorithm import Description, Parameter
 from vkssp.cpu.host import HostGraph, read_only
-from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Uint32s
-from vkssp.solvers import delta
-from vkssp.solvers.base import Description, Parameter
-from vkssp.solvers.sources import MEYER_SANDERS
+from vkssp.jit import kernels
+from vkssp.prepared import bucket_width as delta
+from vkssp.references import MEYER_SANDERS
 
 #: Default bucket width times the mean number of a node's arcs, in mean arc weights. On a road grid it hardly matters: 1
 #: to 16 mean weights are all within a tenth of the best; with 20 arcs for each node wide buckets relax too much twice.
@@ -43,7 +43,7 @@ class DeltaStepCpu(HostSearch):
     graph : HostGraph
         The graph.
     counting : int
-        Index into `vkssp.solvers.base.COUNTING`.
+        Index into `vkssp.algorithm.COUNTING`.
     delta : int, optional
         Width of a bucket; by default chosen from the weights.
     """
@@ -64,7 +64,7 @@ class DeltaStepCpu(HostSearch):
 
     def __init__(self, graph: HostGraph, *, counting: int = 0, delta: int | None = None) -> None:
         super().__init__(graph, counting)
-        self._kernels = kernels("delta_step")
+        self._kernels = kernels("vkssp.cpu.kernels.delta_step")
         self.delta = default_delta(graph.arcs[:, 1], graph.num_nodes) if delta is None else delta
         heaviest = int(graph.arcs[:, 1].max()) if len(graph.arcs) else 0
         self._first_heavy, self._arcs = graph.first_out[1:], graph.arcs

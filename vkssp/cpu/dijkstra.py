@@ -15,13 +15,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.algorithm import ROW, Description, Parameter
 from vkssp.checks import whole_number
 from vkssp.cpu.host import HostGraph, read_only
-from vkssp.cpu.jit import kernels
 from vkssp.cpu.search import HostSearch, Work
 from vkssp.graph import Graph, Uint32s
-from vkssp.solvers.base import ROW, Description, Parameter
-from vkssp.solvers.sources import DIJKSTRA, JOHNSON
+from vkssp.jit import kernels
+from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
 
@@ -34,7 +34,7 @@ class Dijkstra(HostSearch):
     graph : HostGraph
         The graph.
     counting : int
-        Index into `vkssp.solvers.base.COUNTING`.
+        Index into `vkssp.algorithm.COUNTING`.
     """
 
     NAME: ClassVar[str] = "dijkstra"
@@ -49,7 +49,7 @@ class Dijkstra(HostSearch):
 
     def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
-        self._kernels = kernels("dijkstra")
+        self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._heap = empty_heap(graph.num_nodes)
         self._order: Uint32s = np.empty(0, np.uint32)
@@ -101,7 +101,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
     nodes = f"give a node id, an integer; this graph has {graph.num_nodes} nodes, numbered from 0"
     node = whole_number(source, "source", 0, graph.num_nodes - 1, nodes)
     order: Uint32s = np.empty(graph.num_nodes, np.uint32)
-    settled = kernels("dijkstra").search(
+    settled = kernels("vkssp.cpu.kernels.dijkstra").search(
         read_only(graph.first_out),
         read_only(np.stack([graph.head, graph.weight], axis=1)),
         np.empty_like(order),

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.jit import require_numba
-from vkssp.gpu.resource import Resource
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.jit import require_numba
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.resource import Resource
 
 
 @dataclass(frozen=True)

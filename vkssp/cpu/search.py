@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.cells import HostCells
+from vkssp.algorithm import COUNTING, ROW, TOTALS, Outcome, Terminal, timed
 from vkssp.cpu.host import HostGraph, array_bytes
-from vkssp.cpu.walker import HostWalker
-from vkssp.gpu.resource import Resource
+from vkssp.cpu.path import HostWalker
+from vkssp.cpu.voronoi import HostCells
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.solvers.base import COUNTING, ROW, TOTALS, Outcome, Terminal, timed
-from vkssp.solvers.prepare import PreparedGraph
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.resource import Resource
 
 
 class Work(NamedTuple):

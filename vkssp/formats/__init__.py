@@ -12,9 +12,9 @@ from vkssp.formats.build import GraphFile, Options, located
 from vkssp.formats.columns import Rule, check_scale
 from vkssp.formats.detect import format_of
 from vkssp.formats.dimacs import read_co, read_dimacs, read_pace
+from vkssp.formats.edge_list import read_snap
 from vkssp.formats.matrixmarket import read_coordinates, read_matrix_market
 from vkssp.formats.metis import read_metis
-from vkssp.formats.snap import read_snap
 from vkssp.formats.stream import Lines
 
 __all__ = ["FORMATS", "GraphFile", "read_file"]

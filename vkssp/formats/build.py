@@ -10,9 +10,9 @@ from vkssp.errors import QueryError
 from vkssp.formats.columns import Rule
 from vkssp.formats.stream import Lines
 from vkssp.generate.checks import MOST_ARCS
-from vkssp.generate.rows import graph_from_arcs
 from vkssp.graph import Floats, Graph, Uint32s
-from vkssp.room import require
+from vkssp.graph.large import graph_from_arcs
+from vkssp.memory import require
 
 
 @dataclass(frozen=True)

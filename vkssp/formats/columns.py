@@ -10,7 +10,7 @@ import numpy as np
 
 from vkssp.checks import number_of, shown
 from vkssp.errors import QueryError
-from vkssp.formats.tables import Array
+from vkssp.formats.numeric_text import Array
 from vkssp.generate.checks import MOST_NODES, draw_weights, stream, weight_range
 from vkssp.graph import UNREACHABLE, Uint32s
 

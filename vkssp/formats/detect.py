@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vkssp.formats.numeric_text import shown
 from vkssp.formats.stream import Lines
-from vkssp.formats.tables import shown
 
 _KNOWN = "DIMACS .gr, PACE .gr, Matrix Market, METIS or edge list"
 

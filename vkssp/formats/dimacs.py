@@ -14,8 +14,8 @@ import numpy as np
 
 from vkssp.formats.build import Coordinates, GraphFile, Options, check_sizes, graph_of_edges, refuse_directed
 from vkssp.formats.columns import Ids, Millionths, Weights, sizes
+from vkssp.formats.numeric_text import Layout, read_table, shown
 from vkssp.formats.stream import COMPRESSED, Lines
-from vkssp.formats.tables import Layout, read_table, shown
 
 
 def _problem(lines: Lines, kind: str, what: str) -> tuple[int, list[int]]:

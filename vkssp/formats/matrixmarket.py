@@ -14,8 +14,8 @@ import numpy as np
 from vkssp.errors import FormatError
 from vkssp.formats.build import Coordinates, GraphFile, Options, check_sizes, graph_of_edges, refuse_directed
 from vkssp.formats.columns import Ids, Reals, Weights, sizes
+from vkssp.formats.numeric_text import Array, Layout, read_table, shown
 from vkssp.formats.stream import COMPRESSED, Lines
-from vkssp.formats.tables import Array, Layout, read_table, shown
 from vkssp.graph import Uint32s
 
 _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric"

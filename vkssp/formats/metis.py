@@ -13,11 +13,11 @@ import numpy as np
 
 from vkssp.formats.build import GraphFile, Options, check_sizes, refuse_directed
 from vkssp.formats.columns import Ids, Weights, sizes
+from vkssp.formats.numeric_text import Array, numbers, shown, whole_number, without_comments, words_and_ends
 from vkssp.formats.stream import Lines
-from vkssp.formats.tables import Array, numbers, shown, whole_number, without_comments, words_and_ends
-from vkssp.generate.rows import graph_of
 from vkssp.graph import Uint32s
-from vkssp.rows import rows_of, tails_of
+from vkssp.graph.csr import rows_of, tails_of
+from vkssp.graph.large import graph_of
 
 
 @dataclass(frozen=True)

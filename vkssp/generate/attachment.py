@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
-from vkssp.generate.rows import graph_from_arcs
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.large import graph_from_arcs
 
 #: Nodes whose ends are looked up together, at most; the graph does not depend on it.
 BATCH = 1 << 14

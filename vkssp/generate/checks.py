@@ -9,7 +9,7 @@ import numpy as np
 from vkssp.checks import index_of, is_many, items_of, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.room import require
+from vkssp.memory import require
 
 #: Smallest and largest weight, both of which occur.
 Weights = tuple[int, int]

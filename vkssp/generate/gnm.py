@@ -8,8 +8,8 @@ import numpy.typing as npt
 from vkssp.checks import flag
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
-from vkssp.generate.rows import graph_from_arcs
 from vkssp.graph import Graph
+from vkssp.graph.large import graph_from_arcs
 
 Uint64s = npt.NDArray[np.uint64]
 

@@ -7,8 +7,8 @@ import numpy as np
 from vkssp.checks import flag
 from vkssp.errors import QueryError
 from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream, weight_range, whole
-from vkssp.generate.rows import graph_from_arcs
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.large import graph_from_arcs
 
 #: Edges that are drawn together: few enough that they stay in cache. Another number makes other graphs.
 CHUNK = 1 << 16

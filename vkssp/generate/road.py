@@ -8,7 +8,7 @@ import numpy.typing as npt
 from vkssp.errors import QueryError
 from vkssp.generate.checks import MOST_ARCS, fits, fraction, stream, whole
 from vkssp.graph import Graph, Uint32s
-from vkssp.order import spread_bits
+from vkssp.graph.order import spread_bits
 
 Int64s = npt.NDArray[np.int64]
 Uint64s = npt.NDArray[np.uint64]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
-from vkssp.generate.rows import graph_of
 from vkssp.graph import Graph
-from vkssp.rows import turned
+from vkssp.graph.csr import turned
+from vkssp.graph.large import graph_of
 
 
 def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weights = (1, 100)) -> Graph:

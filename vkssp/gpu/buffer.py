@@ -12,7 +12,7 @@ import numpy.typing as npt
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.recording import Recording
-from vkssp.gpu.resource import Resource
+from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device

@@ -11,8 +11,8 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import DeviceInfo, Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.pipeline import Pipelines
-from vkssp.gpu.resource import AFTER_FORK, Resource
-from vkssp.room import require_addresses
+from vkssp.memory import require_addresses
+from vkssp.resource import AFTER_FORK, Resource
 
 #: Environment variable that chooses the device where the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.recording import Recording
-from vkssp.gpu.resource import Resource
+from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device

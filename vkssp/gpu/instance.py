@@ -10,8 +10,8 @@ from vkssp.checks import index_of, shown
 from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
-from vkssp.gpu.resource import AFTER_FORK, Resource
-from vkssp.room import require_addresses
+from vkssp.memory import require_addresses
+from vkssp.resource import AFTER_FORK, Resource
 
 _MINIMUM_API = (1, 2)
 # VkPhysicalDeviceType, in the order in which a device is chosen.

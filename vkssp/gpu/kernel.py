@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, ffi, lib, struct
 from vkssp.gpu.pipeline import Program
-from vkssp.gpu.resource import Resource
+from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.buffer import Buffer

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from vkssp.files import atomic_write
 from vkssp.gpu import spirv
 from vkssp.gpu.ffi import VulkanError, array, call, constant, create, ffi, lib, struct
-from vkssp.gpu.resource import Resource
-from vkssp.room import require_addresses
-from vkssp.storage import atomic_write
+from vkssp.memory import require_addresses
+from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device

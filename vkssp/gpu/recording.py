@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import TIMEOUT, array, call, constant, create, ffi, lib, struct
-from vkssp.gpu.resource import Resource
+from vkssp.resource import Resource
 
 if TYPE_CHECKING:
     from vkssp.gpu.buffer import Buffer

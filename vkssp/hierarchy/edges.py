@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph, Uint32s
-from vkssp.rows import rows_of
+from vkssp.graph.csr import rows_of
 
 Int32s = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.int64]

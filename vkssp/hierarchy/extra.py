@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from vkssp import jit
 from vkssp.errors import QueryError
 
 
@@ -27,7 +28,4 @@ def require_library() -> Any:
 
 def kernels() -> Any:
     """Return the module of compiled kernels."""
-    # Not before they are needed: with what runs on the CPU come all solvers, which read graphs in their turn.
-    from vkssp.cpu.jit import kernels
-
-    return kernels("elimination")
+    return jit.kernels("vkssp.hierarchy.kernels")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vkssp.graph import Floats, Graph, Uint32s
+from vkssp.graph.landmarks import landmark_places
+from vkssp.graph.order import z_order
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.inertial_flow import inertial_order
-from vkssp.landmarks import landmark_places
-from vkssp.order import z_order
 
 
 def places(graph: Graph) -> tuple[Floats, Floats]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from vkssp.checks import flag
 from vkssp.errors import GraphError
 from vkssp.graph import Graph, checked_graph
-from vkssp.hierarchy.build import build
-from vkssp.hierarchy.checks import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
+from vkssp.graph.hierarchy import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.extra import require_library
 from vkssp.hierarchy.order import dissected, halving, places
+from vkssp.hierarchy.supernodes import build
 from vkssp.terminal import progress_bar
 
 #: Stages of preparing.

@@ -11,8 +11,8 @@ import osmium
 from osmium.osm import NODE, RELATION, WAY
 
 from vkssp.errors import FormatError
+from vkssp.memory import require, require_addresses
 from vkssp.osm.pbf import has_zeros
-from vkssp.room import require, require_addresses
 
 #: Endings of file names, and what pyosmium calls the format.
 _FORMATS = {

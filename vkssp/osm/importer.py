@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.arrays import own
 from vkssp.checks import choice, flag, path_of
 from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.order import z_order
+from vkssp.graph.csr import rows_of
+from vkssp.graph.order import z_order
+from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.memory import require
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
 from vkssp.osm.reader import RawRoads, read_roads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
 from vkssp.osm.turns import Arcs, with_turns
-from vkssp.room import require
-from vkssp.rows import own, rows_of
-from vkssp.streets import COORDINATE_SCALE, Streets
 
 #: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import FormatError
+from vkssp.graph.streets import LAST_LAT, LAST_LON
 from vkssp.osm.extract import BrokenTags, Extract
 from vkssp.osm.nodes import node_attributes
 from vkssp.osm.profile import Profile
@@ -23,7 +24,6 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import conditional_keys, restriction_keys
 from vkssp.osm.turn_tags import RawTurns, TurnCollector
 from vkssp.osm.ways import Tags, way_attributes
-from vkssp.streets import LAST_LAT, LAST_LON
 from vkssp.terminal import progress_bar
 
 #: The coordinate that pyosmium gives a node that the file does not hold.

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import haversine
+from vkssp.graph.geo import haversine
+from vkssp.graph.streets import COORDINATE_SCALE
 from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
-from vkssp.streets import COORDINATE_SCALE
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

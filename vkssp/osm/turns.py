@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import directions
+from vkssp.graph.csr import rows_of
+from vkssp.graph.geo import directions
+from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.memory import require
 from vkssp.osm.layers import Layered
 from vkssp.osm.memory import Memory, make_memory
 from vkssp.osm.profile import Profile, TurnRules
@@ -21,9 +24,6 @@ from vkssp.osm.reader import RawRoads
 from vkssp.osm.report import ImportReport
 from vkssp.osm.restrictions import CONDITIONAL, NEEDLESS, NO_WAY, OBEYED, OTHERS, Pieces, find_paths
 from vkssp.osm.segments import Segments
-from vkssp.room import require
-from vkssp.rows import rows_of
-from vkssp.streets import COORDINATE_SCALE
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

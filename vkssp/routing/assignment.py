@@ -13,16 +13,17 @@ import numpy.typing as npt
 
 from vkssp.checks import whole_number
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.pool import SolverPool
-from vkssp.routing.along import Begun, begun_streets
-from vkssp.routing.ends import find_starts
-from vkssp.routing.metric import Unit
+from vkssp.graph.metric import Unit
+from vkssp.route import Place
+from vkssp.routing.assignment_file import features, write_assignment
+from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
-from vkssp.routing.route import Place
-from vkssp.routing.served import Served, served_streets
 from vkssp.routing.snap import StreetIndex
-from vkssp.solver import Solver
-from vkssp.solvers.nearest import NearestSources
+from vkssp.routing.street_reach import Begun, begun_streets
+from vkssp.routing.voronoi import Served, served_streets
+from vkssp.solver.nearest import NearestSources
+from vkssp.solver.pool import SolverPool
+from vkssp.solver.solver import Solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,10 @@ class Assignment:
 
     def geojson(self, ids: Sequence[int] | Sequence[str] | None = None) -> dict[str, Any]:
         """Return streets and places as a GeoJSON FeatureCollection; see `write`."""
-        from vkssp.routing.assignment_file import features
-
         return {"type": "FeatureCollection", "features": list(features(self, ids))}
 
     def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
         """Write it to a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
-        from vkssp.routing.assignment_file import write_assignment
-
         write_assignment(path, self, ids)
 
 

@@ -7,21 +7,23 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import instance, named, path_of
+from vkssp.checks import named, path_of, shown
 from vkssp.errors import FormatError, QueryError
+from vkssp.files import atomic_write
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.routing.assignment import Assignment
+from vkssp.graph.metric import Unit
 from vkssp.routing.geojson import line_of, point_of, write_features
-from vkssp.routing.metric import Unit
-from vkssp.routing.served import part_of_line
-from vkssp.routing.table_file import COLUMNS
-from vkssp.solvers.nearest import NearestSources
-from vkssp.storage import atomic_write
+from vkssp.routing.voronoi import part_of_line
+from vkssp.solver.nearest import NearestSources
+from vkssp.solver.table_file import COLUMNS
+
+if TYPE_CHECKING:
+    from vkssp.routing.assignment import Assignment
 
 #: Endings of files that assignments of nodes can be written to, and of those that show streets.
 NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
@@ -64,7 +66,8 @@ def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None =
         If there are not as many names as sources.
     """
     check_assignment_ending(path)
-    instance(assignment, Assignment, "assignment", "give an Assignment, such as Router.assign returns")
+    if not hasattr(assignment, "nodes"):
+        raise QueryError(f"assignment is {shown(assignment)}; give an Assignment, such as Router.assign returns")
     if Path(path).suffix.lower() in STREET_ENDINGS:
         write_features(path, features(assignment, ids))
     else:

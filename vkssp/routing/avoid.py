@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.errors import QueryError
-from vkssp.geo import haversine
 from vkssp.graph import Graph, Uint32s
-from vkssp.rows import own
+from vkssp.graph.geo import haversine
 
 if TYPE_CHECKING:
     from vkssp.routing.lines import StreetLines

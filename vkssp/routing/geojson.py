@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from vkssp.checks import instance, listed, path_of
 from vkssp.errors import FormatError, QueryError
-from vkssp.routing.route import Place, Route
-from vkssp.storage import atomic_write, check_ending
+from vkssp.files import atomic_write, check_ending
+from vkssp.route import Place, Route
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from vkssp.checks import instance, is_many, listed, named, shown
 from vkssp.errors import QueryError
-from vkssp.geo import (
+from vkssp.graph import Uint32s
+from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
     from_polar_plane,
@@ -25,12 +26,12 @@ from vkssp.geo import (
     polar_plane,
     turned,
 )
-from vkssp.graph import Uint32s
-from vkssp.routing.along import Begun, entered_at, open_parts
+from vkssp.graph.metric import duration
+from vkssp.route import Place
+from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.geojson import write_collection, write_features
-from vkssp.routing.route import Place, duration
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.words import format_distance, format_duration
+from vkssp.routing.street_reach import Begun, entered_at, open_parts
 
 if TYPE_CHECKING:
     from pathlib import Path

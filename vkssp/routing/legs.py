@@ -17,12 +17,13 @@ from itertools import groupby, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.pool import SolverPool
-from vkssp.routing.ends import End, Passage, find_direct, find_goals, find_passages, find_starts
+from vkssp.algorithm import MAX_TERMINALS
 from vkssp.routing.lines import Snap
+from vkssp.routing.phantoms import ViaState, find_direct, find_goals, find_passages, find_starts
 from vkssp.routing.snap import StreetIndex
-from vkssp.solver import Solver
-from vkssp.solvers.base import MAX_TERMINALS
+from vkssp.solver.phantom_node import PhantomNode
+from vkssp.solver.pool import SolverPool
+from vkssp.solver.solver import Solver
 
 _NO_ARCS = np.zeros(0, np.int64)
 
@@ -35,9 +36,9 @@ class Way:
     """
 
     weight: int
-    first: End
+    first: PhantomNode
     inner: npt.NDArray[np.int64]
-    last: End
+    last: PhantomNode
     direct: bool = False
 
 
@@ -60,7 +61,7 @@ class _Departure:
 
     turns: int
     arrival: _Arrival
-    passage: Passage
+    passage: ViaState
 
 
 def find_ways(
@@ -107,12 +108,12 @@ def find_ways(
     return ways[::-1]
 
 
-def _origin(index: StreetIndex, snap: Snap) -> Passage:
-    return Passage([], find_starts(index, snap))
+def _origin(index: StreetIndex, snap: Snap) -> ViaState:
+    return ViaState([], find_starts(index, snap))
 
 
-def _destination(index: StreetIndex, snap: Snap) -> Passage:
-    return Passage(find_goals(index, snap), [])
+def _destination(index: StreetIndex, snap: Snap) -> ViaState:
+    return ViaState(find_goals(index, snap), [])
 
 
 def _arrive(
@@ -121,7 +122,7 @@ def _arrive(
     here: Snap,
     there: Snap,
     departures: Sequence[_Departure],
-    passage: Passage,
+    passage: ViaState,
 ) -> _Arrival | None:
     """Return the best way to come to a point in one of the ways to pass it; None where there is none."""
     for turns, group in groupby(sorted(departures, key=lambda d: d.turns), key=lambda d: d.turns):
@@ -138,11 +139,11 @@ def _best_way(
     here: Snap,
     there: Snap,
     departures: Sequence[_Departure],
-    passage: Passage,
+    passage: ViaState,
 ) -> tuple[_Arrival, Way] | None:
     """Return the best way from any of some departures, and the arrival that it goes on from."""
     least = min(d.arrival.weight for d in departures)  # only what one takes more than another has to fit into 32 bits
-    seeds: dict[int, tuple[int, _Departure, End]] = {}
+    seeds: dict[int, tuple[int, _Departure, PhantomNode]] = {}
     direct: tuple[int, _Departure, Way] | None = None
     for departure in departures:
         ahead = departure.arrival.weight - least

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.geo import (
+from vkssp.graph import Graph, checked_graph
+from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
     haversine,
@@ -19,8 +20,7 @@ from vkssp.geo import (
     polar_plane,
     unwrapped,
 )
-from vkssp.graph import Graph, checked_graph
-from vkssp.streets import COORDINATE_SCALE
+from vkssp.graph.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
 # Coordinates closer to zero than a micrometre are zero: differences without full precision overflow as divisors.

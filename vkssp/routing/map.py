@@ -18,20 +18,20 @@ import numpy.typing as npt
 
 from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
-from vkssp.geo import turned, unwrapped
+from vkssp.files import atomic_write, check_ending
 from vkssp.graph import checked_graph
+from vkssp.graph.geo import turned, unwrapped
+from vkssp.routing.formatting import format_distance, format_duration, format_query
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.isochrone import checked_isochrones
 from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
-from vkssp.routing.words import format_distance, format_duration, format_query
-from vkssp.storage import atomic_write, check_ending
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from vkssp.graph import Graph
+    from vkssp.route import Place, Route, Step
     from vkssp.routing.isochrone import Isochrone
-    from vkssp.routing.route import Place, Route, Step
 
 _ATTRIBUTION = '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>'
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.geo import METRES_PER_DEGREE, turned, unwrapped
+from vkssp.graph.geo import METRES_PER_DEGREE, turned, unwrapped
 
 if TYPE_CHECKING:
     from vkssp.graph import Graph
-    from vkssp.streets import Streets
+    from vkssp.graph.streets import Streets
 
 Ints = npt.NDArray[np.int64]
 

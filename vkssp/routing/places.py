@@ -9,9 +9,9 @@ import numpy as np
 
 from vkssp.checks import items_of, listed, number_of, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.geo import METRES_PER_DEGREE
+from vkssp.graph.geo import METRES_PER_DEGREE
+from vkssp.route import Place
 from vkssp.routing.lines import Snap
-from vkssp.routing.route import Place
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
 #: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from vkssp.algorithm import Terminal
 from vkssp.checks import number_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.routing.along import begun_streets
-from vkssp.routing.ends import find_starts
+from vkssp.graph.metric import unit_of
 from vkssp.routing.isochrone import WIDTHS_M, Isochrone, isochrones
 from vkssp.routing.lines import Snap
-from vkssp.routing.metric import unit_of
+from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
-from vkssp.solvers.base import Terminal
-from vkssp.solvers.tables import Tables
+from vkssp.routing.street_reach import begun_streets
+from vkssp.solver.tables import Tables
 
 
 def isochrones_around(

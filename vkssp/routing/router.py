@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag, listed
 from vkssp.errors import NoRouteError, QueryError
-from vkssp.gpu.resource import Resource
 from vkssp.gpu.several import Devices
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
-from vkssp.pool import solver_on
+from vkssp.graph.metric import measured_by, unit_of
+from vkssp.graph.traffic import Change, changed_weights, speed_weights
+from vkssp.resource import Resource
+from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.assignment import Assignment, assign
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
-from vkssp.routing.join import joined, leg_of
 from vkssp.routing.legs import find_ways
-from vkssp.routing.metric import measured_by, unit_of
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.reach import isochrones_around
-from vkssp.routing.route import Place, Route
+from vkssp.routing.route_assembly import joined, leg_of
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.table import Table, checked_metrics
 from vkssp.routing.table_places import table_of_places
-from vkssp.solvers.choice import DEFAULT_ALGORITHM
-from vkssp.traffic import Change, changed_weights, speed_weights
+from vkssp.solver.pool import solver_on
+from vkssp.solver.table import Table, checked_metrics
 
 
 class Router(Resource):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
 from vkssp.graph import Graph
+from vkssp.graph.csr import within
+from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
-from vkssp.rows import own, within
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0

@@ -13,12 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from vkssp.geo import directions, plane_at, turned
 from vkssp.graph import Graph
-from vkssp.routing.course import Course
-from vkssp.routing.route import Place, Step, duration
+from vkssp.graph.geo import directions, plane_at, turned
+from vkssp.graph.metric import duration
+from vkssp.route import Place, Step
+from vkssp.routing.formatting import arrival, compass, instruction, street_label
+from vkssp.routing.leg_geometry import Course
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.words import arrival, compass, instruction, street_label
 
 _STRAIGHT, _SLIGHT, _SHARP, _BACK = 20.0, 40.0, 120.0, 170.0
 #: A street goes on where it keeps its name, up to this angle.

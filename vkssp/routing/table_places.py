@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
-from vkssp.routing.ends import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.lines import Snap
+from vkssp.routing.phantoms import find_direct, find_goals, find_starts, first_arcs
 from vkssp.routing.places import LatLon, listed_places, snapped
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.sums import Figure, Floats
-from vkssp.routing.table import NEVER, WAYS, Block, Found, Goals, Maker, Rows, Table, nodes_for
-from vkssp.solvers.tables import Tables
+from vkssp.solver.path_sums import Figure, Floats
+from vkssp.solver.table import Table
+from vkssp.solver.table_file import Block
+from vkssp.solver.table_maker import NEVER, WAYS, Found, Goals, Maker, Rows, nodes_for
+from vkssp.solver.tables import Tables
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
@@ -179,7 +181,7 @@ def table_of_places(
     graph : Graph
         The same graph with the weights that it was given with, where others were made least.
     metrics : tuple of str
-        See `vkssp.routing.table.checked_metrics`.
+        See `vkssp.solver.table.checked_metrics`.
     sources, targets : sequence of (float, float)
         Latitude and longitude in degrees; by default targets are the sources.
     """

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.jit import jit
 from vkssp.cpu.kernels.types import Rows, Totals, Uint32s
+from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
 ZERO, ONE = np.uint64(0), np.uint64(1)

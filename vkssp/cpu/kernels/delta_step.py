@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.jit import jit
 from vkssp.cpu.kernels.types import Flag, Rows, Uint32s
+from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
 NONE = np.uint64(2**32 - 1)  # no node; before a node: it is in no list

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.jit import jit
 from vkssp.cpu.kernels.types import Flag, Rows, Totals, Uint32s, Uint64s
+from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
 EMPTY = np.uint64(2**64 - 1)

@@ -1,0 +1,178 @@
+"""Block-resident relaxation: near-far whose queues hold blocks of nodes with consecutive ids instead of nodes.
+
+A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
+there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
+road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a search cost a
+round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk together
+what is too much for registers.
+
+Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
+counted round by round: a visit looks at all nodes of its block in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.algorithm import Description, Parameter, Terminal
+from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.errors import QueryError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.prepared.blocks import OTHER_BYTES, RANGES_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
+from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.references import DAVIDSON, NIKLAUS
+
+#: Specialization constants of shaders/include/block_visit.glsl.
+BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
+#: Nodes of an invocation; what it keeps in registers of each is a dozen words.
+MOST_NODES_EACH = 16
+# Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
+_DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
+#: A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
+ROUNDS_AT_ONCE = 4
+# How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
+# nodes of a block, which are visited together anyway.
+_NARROWER = 16
+#: Bytes of shared memory beside those of a place in the block.
+SHARED_BESIDES = 128
+
+
+def default_rounds(block: int) -> int:
+    """Return how many rounds a visit has at most: the hops across a block that is a square part of a grid.
+
+    With fewer a wave needs more visits to cross a block, with more one block holds up all others.
+    """
+    return 1 << block.bit_length() // 2
+
+
+def mean_way(degree: float) -> float:
+    """Return how many arcs a way from one crossing to the next has, where a node has so many on average.
+
+    As if n of N nodes were crossings with three arcs and all others had two: 2 N + n arcs are in 3 n ways then.
+    """
+    return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_WAY
+
+
+def default_bucket(prepared: PreparedGraph) -> int:
+    """Return the width of a bucket for one search in a graph."""
+    way = min(max(1.0, mean_way(prepared.num_arcs / max(1, prepared.num_nodes))), _LONGEST_WAY)
+    return default_delta(prepared.spread.mean, _DELTA_PER_WAY * way)
+
+
+def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
+    """Return the bytes of a graph's blocks of so many nodes, or a bound that is found at once; 0 if they are there."""
+    prepared = graph.prepared
+    if at_most:
+        of_arcs = RECORD_BYTES * prepared.num_nodes + OTHER_BYTES * prepared.num_arcs
+    else:
+        of_arcs = sum(bytes_in_blocks(prepared.first_out, prepared.arcs, block))
+    return graph.missing(block, of_arcs + RANGES_BYTES * -(-prepared.num_nodes // block))
+
+
+class BlockResident(DeviceAlgorithm):
+    """The buffers, kernels and loop of one block_resident search at a time on a graph; see `DeviceAlgorithm`."""
+
+    NAME: ClassVar[str] = "block_resident"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="near-far over blocks of nodes: a workgroup relaxes a block in shared memory until nothing near changes",
+        source=f"{DAVIDSON}; {NIKLAUS}",
+        complexity="a few dispatches for each block on the way; some nodes work more than once",
+        use="road networks, whose arcs join nodes that are close in the numbering of their coordinates or landmarks",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        DELTA,
+        Parameter("block", 1, 16384, None, "nodes of a block", power_of_two=True),
+        Parameter("rounds", 1, 65535, None, "rounds of a visit at most, but for those that are made at once"),
+        Parameter("rounds_at_once", 1, 1024, None, "rounds between two barriers of the workgroup"),
+        WORKGROUP_SIZE,
+        WORKGROUPS,
+    )
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(
+        *(
+            "phase",
+            "delta",
+            "widest",
+            "low",
+            "threshold",
+            "near_parity",
+            "far_parity",
+            "near_length",
+            "buckets",
+            "blocks",
+        ),
+        *(("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        *(("nearest_gap", 32), "far_nearest", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
+    )
+    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets", "blocks")
+    OWN_BYTES: ClassVar[float] = 4
+    SWEEPS: ClassVar[bool] = False
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        _, block = self._sizes()
+        own = 28 * -(-self._num_nodes // block)
+        return own + missing_bytes(self._graph, block, at_most=at_most)
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the sizes of a workgroup and of a block."""
+        block = self._parameters["block"]
+        # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
+        software = max(64 if self._more_groups == 1 else 256, (block or 0) // MOST_NODES_EACH)
+        size = self._size(default=min(1024, block or 1024), software=software)
+        return size, block or min(1024, 1 << (4 * size).bit_length() - 1)
+
+    def _steps(self) -> Sequence[Step]:
+        graph, parameters = self._graph, self._parameters
+        self._delta = parameters["delta"] or default_bucket(graph.prepared)
+        size, self._block = self._sizes()
+        if self._block > MOST_NODES_EACH * size:
+            raise QueryError(
+                f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "
+                "most; choose smaller blocks or a larger workgroup_size"
+            )
+        rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
+        at_once = parameters["rounds_at_once"] or (1 if self._software else ROUNDS_AT_ONCE)
+        self._num_blocks = -(-self._num_nodes // self._block)
+        self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
+        self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
+        self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
+        blocks = 4 * self._num_blocks
+        self._seed_blocks = Buffer(self._device, blocks, mapped=True, name="the blocks of the seeds", owner=self)
+        self._parts.append(self._seed_blocks)
+        kernel = self._kernel(
+            "block_resident",
+            *(self.terminals, self.distances, *graph.blocks(self._block)),
+            *(self._relaxed_with, self._blocks, self._lists),
+            workgroup_size=size,
+            push_constants=3,
+            constants={
+                BLOCK_CONSTANT: self._block,
+                ROUNDS_CONSTANT: rounds,
+                BITS_CONSTANT: place_bits(self._block),
+                AT_ONCE_CONSTANT: min(at_once, rounds),
+            },
+            shared_bytes=8 * self._block + SHARED_BESIDES,
+        )
+        groups = self._groups(self._num_blocks, 1, default=264)
+        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.prepared.spread.heaviest))]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.fill(self._relaxed_with, UNREACHABLE)
+        recording.fill(self._blocks, UNREACHABLE)
+        recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
+
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        seed_blocks = list({node // self._block for node, _ in seeds})
+        self._num_seed_blocks = len(seed_blocks)
+        self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
+        return {**first_bucket(self._delta, seeds, targets, _NARROWER), "near_length": len(seed_blocks)}
+
+    def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
+        return (len(seeds), self._num_seed_blocks)

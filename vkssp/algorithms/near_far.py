@@ -1,0 +1,165 @@
+"""Near-far: work queues instead of sweeps (A. Davidson, S. Baxter, M. Garland, J. D. Owens, 2014).
+
+Nodes that were improved to below a threshold are near and relax their arcs in the next dispatch, others wait in the far
+pile; when nothing near is left the pile is split at the next threshold, and entries whose node has been improved since
+are dropped. A workgroup goes on with what it found, in shared memory, for some rounds of the same dispatch, and deals
+the arcs of its nodes out evenly. Nodes of thousands of arcs are cut into pieces, which count as nodes in traces.
+
+Phases in a trace: 0 near nodes relax their arcs, 1 the far pile is split. The range is one of places in the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.algorithm import Description, Outcome, Parameter, Terminal
+from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.errors import DeviceError
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.prepared.bucket_width import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
+from vkssp.references import DAVIDSON, NIKLAUS
+
+_ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT, _LIGHT_FIRST_CONSTANT = 2, 3, 4, 5
+#: The queues by their bits in the state's `queue_overflow`.
+_QUEUES = {1: "near queue", 2: "far pile"}
+# Two words of a queue's entry, twice, for each place of the queue.
+_BYTES_PER_PLACE = 16
+# Bytes of shared memory that prefix sums and lists take per invocation, and that everything else takes.
+_SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
+# From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then one step in a
+# dispatch, buckets the narrower the more arcs there are, a read before the atomic minimum, and light arcs first are
+# faster.
+_HIGH_DEGREE = 8
+_DELTA_PER_MEAN_AND_DEGREE = 12.0
+
+
+class NearFar(DeviceAlgorithm):
+    """The buffers, kernels and loop of one near_far search at a time on a graph; see `DeviceAlgorithm`."""
+
+    NAME: ClassVar[str] = "near_far"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="queues of nodes instead of sweeps: near ones relax their arcs, far ones wait for the next threshold",
+        source=f"{DAVIDSON}; {NIKLAUS}",
+        complexity="L / delta splits and the steps between them; work in proportion to what improves",
+        use="any graph; road networks without coordinates, social networks, near targets",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        DELTA,
+        Parameter("rounds", 1, 1024, None, "steps that a workgroup goes in one dispatch while the queue is short"),
+        WORKGROUP_SIZE,
+        WORKGROUPS,
+    )
+    STATE: ClassVar[np.dtype[Any]] = state_dtype(
+        *("phase", "delta", "widest", "low", "threshold", "near_parity", "far_parity", "near_length", "buckets"),
+        *("queue_overflow", "bound", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length", "far_next"),
+        *(("nearest_gap", 32), "far_nearest", "far_farthest", "reached", ("end_gap", 32)),
+    )
+    COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
+    CUTS_NODES: ClassVar[bool] = True
+    SWEEPS: ClassVar[bool] = False
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph = self._graph
+        arcs = graph.prepared.arcs.nbytes + 8 * graph.num_pieces
+        name = "arcs light first" if self._has_many_arcs else "arcs"
+        rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
+        return 2 * _BYTES_PER_PLACE * self._first_capacity + rows + graph.missing(name, arcs)
+
+    @property
+    def _most(self) -> int:
+        return self._device.limits.buffer // _BYTES_PER_PLACE
+
+    @property
+    def _first_capacity(self) -> int:
+        """Entries of a queue before it grows; on a road network few nodes are in it at a time."""
+        return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self._most)
+
+    @property
+    def _has_many_arcs(self) -> bool:
+        return self._graph.prepared.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
+
+    def _make(self) -> None:
+        self._capacity = dict.fromkeys(_QUEUES.values(), self._first_capacity)
+        super()._make()
+
+    def _make_loop(self) -> None:
+        while self._capacity["near queue"] < self._most_seeds:  # which it begins with
+            self._lengthen("near queue")
+        super()._make_loop()
+
+    def _steps(self) -> Sequence[Step]:
+        graph, limits = self._graph, self._device.limits
+        many_arcs = self._has_many_arcs
+        degree = graph.prepared.num_arcs / max(1, self._num_nodes)
+        per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
+        self._delta = self._parameters["delta"] or default_delta(graph.prepared.spread.mean, per_mean)
+        rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
+        shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
+        fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
+        # In larger workgroups an invocation has less to do, where a device ends long loops too early.
+        software = 32 if self._more_groups == 1 else 256
+        default = self._size(default=512 if many_arcs else 256, software=software)
+        size = self._parameters["workgroup_size"] or min(default, fitting)
+        self._queues = [
+            self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
+        ]
+        arcs = graph.arcs_light_first() if many_arcs else graph.arcs
+        kernel = self._kernel(
+            "near_far",
+            *(self.terminals, self.distances, graph.rows(), arcs, *self._queues, self.distances),
+            workgroup_size=size,
+            push_constants=4,
+            constants={
+                _ROUNDS_CONSTANT: rounds,
+                _READ_FIRST_CONSTANT: int(many_arcs),
+                _LEAST_ENTRIES_CONSTANT: 1 if many_arcs else 8,
+                _LIGHT_FIRST_CONSTANT: int(many_arcs),
+            },
+            shared_bytes=shared * size + _SHARED_BESIDES,
+            needs=("subgroup_ballot",),
+        )
+        groups = self._groups(self._num_nodes, min(size, 8), default=256)
+        near, far = self._capacity.values()
+        reachable = np.count_nonzero(graph.prepared.has_arc_in) if many_arcs else 0
+        return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.copy(self.seeds, self._queues[0], 8 * num_seeds)
+
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        reached = 0
+        if self._has_many_arcs:
+            reached = int(np.count_nonzero(self._graph.prepared.has_arc_in[list({node for node, _ in seeds})]))
+        return {
+            **first_bucket(self._delta, seeds, targets),
+            "near_length": len(seeds),
+            "bound": UNREACHABLE,
+            "reached": reached,
+        }
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""
+        while True:
+            outcome = super().search(seeds, targets)
+            overflow = int(self.ended["queue_overflow"])
+            if not overflow:
+                return outcome
+            self._grow([name for bit, name in _QUEUES.items() if overflow & bit])
+
+    def _grow(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._lengthen(name)
+        self._make_loop()
+
+    def _lengthen(self, name: str) -> None:
+        if self._capacity[name] >= self._most:
+            raise DeviceError(
+                f"the {name} of near_far has more entries than the {self._most} that {self._device.info.name} "
+                "can bind; choose another algorithm, such as delta_step"
+            )
+        self._capacity[name] = min(2 * self._capacity[name], self._most)

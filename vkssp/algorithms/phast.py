@@ -1,0 +1,387 @@
+"""PHAST: searches as sweeps over a hierarchy, for graphs that are asked often.
+
+A search goes up from its source, to the few hundred nodes on the way to the top, and then a sweep goes down, level by
+level, in which each node looks at the arcs from its ancestors (D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST:
+Hardware-accelerated shortest path trees, 2011). Levels are those of supernodes, half as many as those of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
+from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
+from vkssp.cch.pairs import KEPT, Pairs
+from vkssp.cch.unpack import Unpacker, can_unpack, pays
+from vkssp.engine.device_algorithm import WORKGROUP_SIZE
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.gather import Gather
+from vkssp.engine.path import PathWalker
+from vkssp.engine.voronoi import Cells
+from vkssp.errors import DeviceError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.references import DELLING, DIBBELT
+from vkssp.resource import Resource
+
+#: Specialization constants of the shaders.
+HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, COUNTING_CONSTANT = 1, 2, 3, 4
+# Words of a seed, with those before the first; workgroups that go up at a time.
+_SEED_WORDS, _MOST_CLIMBING = 4, 1024
+# Invocations that a level of a sweep is dealt out to, as far as its nodes have arcs for them, and of a node at most.
+_LEVEL_INVOCATIONS, _MOST_LANES = 1 << 17, 64
+
+
+def hierarchy_of(graph: DeviceGraph) -> CustomizedHierarchy:
+    """Return the hierarchy of a graph on its device, customized for its weights; made when first asked for."""
+    made: CustomizedHierarchy = graph.shared("hierarchy", lambda: _make_hierarchy(graph))
+    return made
+
+
+def _make_hierarchy(graph: DeviceGraph) -> CustomizedHierarchy:
+    prepared = graph.prepared
+    assert prepared.hierarchy is not None
+    return CustomizedHierarchy(graph.device, prepared.hierarchy, prepared.graph, graph.arrays)
+
+
+def positions_of(prepared: PreparedGraph) -> Uint32s | None:
+    """Return the position of each node in the hierarchy; None where nodes are positions.
+
+    Nodes on a cycle of weight zero are one for everybody else, and any of them stands for all.
+    """
+    if not prepared.contracted:
+        return None
+    assert prepared.hierarchy is not None
+    position = np.empty(prepared.num_nodes, np.uint32)
+    position[prepared.node] = prepared.hierarchy.position
+    return position
+
+
+def levels_of(
+    bounds: npt.NDArray[np.int64], length: npt.NDArray[np.int64], device: Device, size: int
+) -> list[tuple[int, int, int]]:
+    """Return the positions of each level but the first, and how many invocations look at the arcs of a node there.
+
+    Parameters
+    ----------
+    bounds : numpy.ndarray
+        The first position of each level, shape (num_levels + 1,), int64.
+    length : numpy.ndarray
+        How many arcs each position may have, shape (num_nodes,), int64.
+    device : Device
+        Where they are swept.
+    size : int
+        Invocations of a workgroup.
+    """
+    levels, most = [], 1 if device.info.kind == "cpu" else min(_MOST_LANES, size)
+    for begin, end in zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True):
+        wanted = min(float(length[begin:end].mean()), _LEVEL_INVOCATIONS / (end - begin), most)
+        levels.append((begin, end, 1 << max(1, int(wanted)).bit_length() - 1))
+    return levels
+
+
+class Phast(Resource):
+    """One sweep at a time over the hierarchy of a graph; see `Algorithm`."""
+
+    NAME: ClassVar[str] = "phast"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="a hierarchy, prepared once: a search goes up to the top, then a sweep goes down, level by level",
+        source=f"{DELLING}; {DIBBELT}",
+        complexity="a dispatch for each of some twenty levels; one look at each arc of the hierarchy",
+        use="road networks that are asked often: vkssp prepare; weights may change",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE,)
+    RUNS_ON: ClassVar[str] = "device"
+
+    def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
+        super().__init__(graph)
+        self._graph, self._counting, self._device = graph, counting, graph.device
+        size = parameters["workgroup_size"]
+        self._size = size or min(64 if self._device.info.kind == "cpu" else 128, self._device.limits.workgroup_size)
+        try:
+            prepared = graph.prepared
+            assert prepared.hierarchy is not None
+            self._num_positions = prepared.hierarchy.num_nodes
+            if reason := unfit(self._device, prepared.hierarchy):
+                raise DeviceError(reason)
+            needed = graph.missing("hierarchy", bytes_of(self._device, prepared.hierarchy, prepared.graph))
+            needed += 4 * self._num_positions + (8 * prepared.num_nodes if prepared.contracted else 0)
+            self._device.require(needed, f"{self.NAME} on this graph")
+            self._hierarchy = hierarchy_of(graph)
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self) -> None:
+        device, customized, prepared = self._device, self._hierarchy, self._graph.prepared
+        hierarchy = customized.hierarchy
+        self._dist = Buffer(device, 4 * self._num_positions, name="the distances", owner=self)
+        self.distances = self._dist
+        self._position = positions_of(prepared)
+        if self._position is not None:
+            self.distances = Buffer(device, 4 * prepared.num_nodes, name="the distances of groups", owner=self)
+            places = Buffer(device, self._position.nbytes, name="the positions of groups", owner=self)
+            places.write(self._position)
+            gather = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=self._size, owner=self)
+            self._gather = gather.on(self._dist, places, self.distances)
+        self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
+        self._status = Buffer(device, 4 * STATUS_WORDS, name="the status", owner=self)
+        self._mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
+        self._counts = Buffer(device, 16 * (hierarchy.num_levels + 1), name="the counts", owner=self)
+        self._timestamps = Timestamps(device, 2, owner=self)
+        height = height_of(hierarchy)
+        counting = {COUNTING_CONSTANT: int(self._counting > 0)}
+        self._climb = Kernel(
+            device,
+            "phast_climb",
+            bindings=8,
+            workgroup_size=self._size,
+            constants={HEIGHT_CONSTANT: height, **counting},
+            shared_bytes=8 * height,
+            owner=self,
+        )
+        sweep = Kernel(
+            device,
+            "phast_sweep",
+            bindings=5,
+            push_constants=4,
+            workgroup_size=self._size,
+            constants=counting,
+            shared_bytes=4 * self._size,
+            owner=self,
+        )
+        self._sweep = sweep.on(customized.rows, customized.arcs, self._dist, self._status, self._counts)
+        self._room = 0
+        self._loads: list[Resource] = []
+        self._seeds_of_last: list[Terminal] = []
+        self._is_swept = False
+        self._pairs: Pairs | None = None
+        self._last_pairs: tuple[Uint32s, Uint32s] | None = None
+        self._make_room(MAX_TERMINALS)
+
+    def _make_room(self, count: int) -> None:
+        """Make room for so many seeds, and record what a search is with them; what there was before is closed."""
+        for part in reversed(self._loads):
+            part.close()
+        self._loads, device, customized = [], self._device, self._hierarchy
+        self._room = 1 << (count - 1).bit_length()
+        self._seeds = Buffer(device, 4 * _SEED_WORDS * (self._room + 1), mapped=True, name="the seeds", owner=self)
+        self._loads.append(self._seeds)
+        climb = self._climb.on(
+            *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
+            *(customized.ancestor_depth, self._dist, self._seeds, self._counts),
+        )
+        self._loads.append(climb)
+        self._recording = Recording(device, owner=self)
+        self._loads.append(self._recording)
+        with self._recording.record() as recording:
+            recording.barrier("all", "all")
+            recording.timestamp(self._timestamps, 0)
+            recording.fill(self._dist, UNREACHABLE)
+            recording.fill(self._status, 0)
+            if self._counting:
+                recording.fill(self._counts, 0)
+            recording.barrier("transfer", "compute")
+            recording.bind(climb)
+            recording.dispatch(min(self._room, _MOST_CLIMBING, device.limits.workgroups))
+            recording.barrier()
+            recording.bind(self._sweep)
+            for level, (begin, end, lanes) in enumerate(self._levels(), 1):
+                recording.push(self._sweep, level, begin, end, lanes)
+                recording.dispatch(min(-(-(end - begin) * lanes // self._size), device.limits.workgroups))
+                recording.barrier()
+            if self._position is not None:
+                recording.bind(self._gather)
+                recording.push(self._gather, len(self._position))
+                recording.dispatch(min(-(-len(self._position) // self._size), device.limits.workgroups))
+            recording.timestamp(self._timestamps, 1)
+            recording.barrier("all", "all")
+            recording.copy(self._status, self._mapped, 4 * STATUS_WORDS)
+            recording.barrier("transfer", "all")
+
+    def _levels(self) -> list[tuple[int, int, int]]:
+        """Return the positions of each level but the first, and how many invocations look at the arcs of a node."""
+        hierarchy = self._hierarchy.hierarchy
+        bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
+        length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
+        return levels_of(bounds, length, self._device, self._size)
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`. For targets only their own, until others are asked for."""
+        places = np.array([*seeds, *targets], np.uint32).reshape(-1)
+        if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
+            self.terminals.view()[: len(places)] = places
+        self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
+        if not targets:
+            return self._run()
+        both = [(*self._placed(seed), *self._placed(target)) for seed in seeds for target in targets]
+        pairs = np.array(both, np.uint32)
+        found, overflow, milliseconds = self._of_pairs().find(pairs)
+        if len(pairs) <= KEPT:
+            self._last_pairs = pairs, found
+        counters = {"iterations": 1}
+        if self._counting:
+            # Whoever counts wants to see a sweep.
+            swept = self._run()
+            counters, milliseconds = swept.counters, milliseconds + swept.device_ms
+        has_overflow = bool(overflow.any()) or self._hierarchy.saturated
+        return Outcome(int(found.min()), has_overflow, milliseconds, counters)
+
+    def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return distances of pairs, and whether sums that did not fit may be why one is unreachable, shape (k,)."""
+        pairs = np.zeros((len(sources), 4), np.uint32)
+        for column, nodes in ((0, sources), (2, targets)):
+            pairs[:, column] = nodes if self._position is None else self._position[nodes]
+        self._last_pairs = None
+        found, overflow, _ = self._of_pairs().find(pairs)
+        return found, overflow | self._hierarchy.saturated
+
+    def _of_pairs(self) -> Pairs:
+        if self._pairs is None:
+            self._pairs = Pairs(self._device, self._hierarchy, self)
+        return self._pairs
+
+    def _placed(self, terminal: Terminal) -> Terminal:
+        node, offset = terminal
+        return (node if self._position is None else int(self._position[node])), offset
+
+    def _seed_at(self, position: int, distance: int) -> int:
+        """Return the first of the last search's seeds that is at a position, with a distance."""
+        places = [self._placed(seed) for seed in self._seeds_of_last]
+        if (position, distance) not in places:
+            raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
+        return places.index((position, distance))
+
+    def _run(self) -> Outcome:
+        """Sweep from the seeds of the last search."""
+        seeds = self._seeds_of_last
+        if len(seeds) > self._room:
+            self._make_room(len(seeds))
+        words = self._seeds.view().reshape(-1, _SEED_WORDS)
+        words[0, 0] = len(seeds)
+        there = np.array(seeds, np.uint32).reshape(-1, 2)
+        words[1 : len(seeds) + 1, 0] = there[:, 0] if self._position is None else self._position[there[:, 0]]
+        words[1 : len(seeds) + 1, 1] = there[:, 1]
+        self._recording.submit()
+        self._recording.wait()
+        cut_short, overflow = self._mapped.view().tolist()
+        check_loops(self._device, cut_short)
+        self._is_swept = True
+        counters = {"iterations": self._hierarchy.hierarchy.num_levels}
+        if self._counting:
+            sums = self._counted().sum(axis=0, dtype=np.int64)
+            counters.update(zip(TOTALS, sums.tolist(), strict=True))
+        milliseconds = self._timestamps.read(1) - self._timestamps.read(0)
+        return Outcome(UNREACHABLE, bool(overflow) or self._hierarchy.saturated, milliseconds, counters)
+
+    def _counted(self) -> npt.NDArray[np.uint32]:
+        """Return the work of the last sweep by levels, the searches up being the first, shape (levels, 4), uint32."""
+        return self._counts.read().reshape(-1, 4)[: self._hierarchy.hierarchy.num_levels]
+
+    def _sweep_once(self) -> None:
+        """Sweep now if the last search only found the way to a target."""
+        if not self._is_swept and self._seeds_of_last:
+            self._run()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on after weights have changed; see `Algorithm`."""
+        return not self.closed
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search; see `Algorithm`."""
+        self._sweep_once()
+        return self.distances.read(np.uint32, self._graph.num_nodes)
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the levels of the last search as iterations, the searches up being the first; see `Algorithm`."""
+        self._sweep_once()
+        hierarchy, counted = self._hierarchy.hierarchy, self._counted()
+        bounds = hierarchy.first_node[hierarchy.first_of_level]
+        rows = np.zeros(len(counted), ROW)
+        rows["iteration"], rows["high"] = np.arange(len(rows)), UNREACHABLE
+        rows["first_node"], rows["last_node"] = bounds[:-1], bounds[1:] - 1
+        for number, name in enumerate(TOTALS):
+            rows[name] = counted[:, number]
+        return timed(rows, np.nan)
+
+    def walker(self) -> PhastWalker:
+        """Return what finds routes; see `Algorithm`."""
+        return PhastWalker(self)
+
+    def cells(self, most_seeds: int) -> Cells:
+        """Return what finds nearest seeds; see `Algorithm`."""
+        return Cells(self._graph, self.distances, most_seeds, self)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)
+
+
+class PhastWalker(Resource):
+    """Unpacks routes from the hierarchy; where it cannot, walks back along the distances of a sweep."""
+
+    def __init__(self, search: Phast) -> None:
+        graph = search._graph
+        super().__init__(graph)
+        self._search = search
+        self._unpacker: Unpacker | None = None
+        self._walker: PathWalker | None = None
+        try:
+            if can_unpack(graph, search._hierarchy):
+                ways = search._of_pairs().ways
+                self._unpacker = Unpacker(graph, search._hierarchy, ways, search.terminals, self)
+            else:
+                self._along_distances()
+        except BaseException:
+            self.close()
+            raise
+
+    def _along_distances(self) -> PathWalker:
+        if self._walker is None:
+            search = self._search
+            # Closed along with this one: it may be at work on the distances, which are closed next.
+            self._walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
+        return self._walker
+
+    def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
+        """Return the path; see `PathWalker.walk`."""
+        if (unpacked := self._unpacked(num_seeds, num_targets, pays)) is not None:
+            return unpacked
+        try:
+            walker = self._along_distances()
+        except DeviceError:
+            # There may be no room for both ways to find it.
+            if (unpacked := self._unpacked(num_seeds, num_targets, lambda *_: True)) is None:
+                raise
+            return unpacked
+        self._search._sweep_once()
+        return walker.walk(num_seeds, num_targets)
+
+    def _unpacked(
+        self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
+    ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
+        """Return the path if it can be unpacked, and that pays."""
+        search, unpacker = self._search, self._unpacker
+        if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
+            return None
+        pairs, found = search._last_pairs
+        lengths = found.reshape(num_seeds, num_targets)
+        best, prepared = int(lengths.min()), search._graph.prepared
+        if not pays(search._device, prepared.num_nodes, best / max(1.0, prepared.spread.mean)):
+            return None
+        # The first of equally near targets, and all seeds that it is so far from.
+        target = int(np.argmax(lengths.min(axis=0) == best))
+        numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
+        route = unpacker.route(pairs, numbers, best, num_seeds)
+        return None if route is None else (search._seed_at(*route[0]), target, route[1])

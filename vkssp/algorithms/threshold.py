@@ -1,0 +1,78 @@
+"""Rounds that settle every node up to a threshold at once: what Crauser's and Martin's algorithms share.
+
+Three kernels make a round (Ortega-Arranz et al., 2015): the minimum finds the threshold, the update settles nodes up to
+it, which are the frontier, the relaxation improves what lies beyond the frontier. The paper tunes the size of
+workgroups for each kernel. It clears two vectors of flags in every round; here one vector says in which round a node
+was settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vkssp.algorithm import Parameter, Terminal
+from vkssp.engine.device_algorithm import WORKGROUPS, DeviceAlgorithm, Step, state_dtype
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+
+_CRAUSER_CONSTANT = 2
+
+
+class SettleInRounds(DeviceAlgorithm):
+    """The buffers, kernels and loop of one search at a time on a graph; see `DeviceAlgorithm`."""
+
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
+        *(
+            Parameter(f"{kernel}_workgroup_size", 1, 1024, None, f"invocations in a workgroup of the {kernel} kernel")
+            for kernel in ("minimum", "update", "relax")
+        ),
+        WORKGROUPS,
+    )
+    OWN_BYTES: ClassVar[float] = 4
+    STATE: ClassVar[np.dtype[Any]] = state_dtype("rounds", "nearest", "bound", "low", "threshold")
+    #: Whether a node's lightest outgoing arc raises the threshold (Crauser), or not (Martin).
+    CRAUSER: ClassVar[bool]
+    #: Whether unsettled nodes look back along incoming arcs, or frontier nodes forward along outgoing ones.
+    PREDECESSORS: ClassVar[bool]
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        graph = self._graph
+        lightest = graph.missing("lightest", 4 * self._num_nodes) if self.CRAUSER else 0
+        if not self.PREDECESSORS:
+            return lightest + super()._graph_bytes(at_most=at_most)
+        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + graph.prepared.arcs.nbytes)
+
+    def _steps(self) -> Sequence[Step]:
+        graph = self._graph
+        self._settled = self._buffer("the settled nodes", 4 * self._num_nodes)
+        lightest = self._settled  # which Martin's does not look at
+        if self.CRAUSER:
+            (lightest,) = graph.shared(
+                "lightest", lambda: graph.upload({"the lightest arcs": graph.prepared.lightest_out()})
+            )
+        if self.PREDECESSORS:
+            name, (rows, arcs, _) = "settle_relax_predecessors", graph.incoming()
+        else:
+            name, (rows, arcs) = "settle_relax", (graph.first_out, graph.arcs)
+        sizes = [self._size(f"{kernel}_workgroup_size") for kernel in ("minimum", "update", "relax")]
+        kernels = (
+            self._kernel(
+                "settle_minimum",
+                *(self.terminals, self.distances, self._settled, lightest),
+                workgroup_size=sizes[0],
+                constants={_CRAUSER_CONSTANT: int(self.CRAUSER)},
+            ),
+            self._kernel("settle_update", self.distances, self._settled, workgroup_size=sizes[1]),
+            self._kernel(name, self.distances, self._settled, rows, arcs, workgroup_size=sizes[2]),
+        )
+        count = self._num_nodes
+        return [Step(kernel, self._groups(count, size), (count,)) for kernel, size in zip(kernels, sizes, strict=True)]
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        recording.fill(self._settled, 0)
+
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        return {"nearest": UNREACHABLE, "bound": UNREACHABLE}

@@ -1,0 +1,328 @@
+"""Many searches at once: they share the dispatches of one, and fill a GPU that one leaves idle.
+
+Each search has a slot, with distances and a threshold of its own. When one is over its row is written to a ring on the
+device, and the next source takes its place; the host follows with the seeds of sources to come, and takes rows away on
+a queue of its own while the device goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, ROW
+from vkssp.algorithms.block_resident import (
+    AT_ONCE_CONSTANT,
+    BITS_CONSTANT,
+    BLOCK_CONSTANT,
+    MOST_NODES_EACH,
+    ROUNDS_AT_ONCE,
+    ROUNDS_CONSTANT,
+    SHARED_BESIDES,
+    default_rounds,
+)
+from vkssp.batch.submission import Submission, Submissions
+from vkssp.engine.device_algorithm import COUNTING_CONSTANT, NEEDS, state_dtype
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.download import Download
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.blocks import place_bits
+from vkssp.prepared.seed_groups import Groups
+from vkssp.resource import Resource
+
+#: The twin of State in shaders/include/many_state.glsl, with the loop's words before it.
+STATE = state_dtype(
+    *("num_rows", "room", "next_row", "turned", "delta", "limit", "splits", "near_parity", "far_parity", "near_length"),
+    *("num_leaving", "num_entering", "blocks", "buckets", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length"),
+    *("far_next", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
+)
+_NO_ROW = 2**32 - 1
+_SEARCH_WORDS = 16
+#: The twin of Search, as far as it begins with something else than 0.
+_SEARCH = {1: _NO_ROW, 2: _NO_ROW, 7: _NO_ROW}  # row, next_row, checked_for
+_SEEDS_CONSTANT = 7
+#: Iterations from one turnover of slots to the next.
+_TURN = 6
+#: Bytes of rows that are handed over at a time.
+_MOST_BYTES = 64 << 20
+#: Targets are looked at for an early end where a node in so many is one, or fewer; more are all over the graph.
+_FEW_TARGETS = 64
+#: Buffers that the kernel with most of them works on, and bytes of a node whose distance is wanted.
+BINDINGS, WANTED_BYTES = 12, 20
+
+
+def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, int]:
+    """Return the sizes of a block and of a workgroup, by the parameters of block_resident."""
+    limit, chosen = device.limits.workgroup_size, parameters["workgroup_size"]
+    # As many nodes for each invocation as usual on a software device: with twice as many drivers compile half a minute.
+    most = min(512, MOST_NODES_EACH // 2 * (chosen or limit))
+    block = parameters["block"] or 1 << most.bit_length() - 1
+    usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
+    return block, chosen or max(usual, block // MOST_NODES_EACH)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Rows that were finished, in the order of their sources.
+
+    Attributes
+    ----------
+    overflow : numpy.ndarray
+        For each whether some sum did not fit into 32 bits, shape (rows,), bool.
+    read : callable
+        Takes the rows away from the device, shape (rows, k), uint32; they are there until the next ones are asked for.
+    """
+
+    overflow: npt.NDArray[np.bool_]
+    read: Callable[[], Uint32s]
+
+
+class ManySearches(Resource):
+    """Makes rows of distances from many groups of seeds to some nodes.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph, on its device; not reduced, but it may be the core of a reduction with its components.
+    wanted : numpy.ndarray
+        Nodes whose distances are wanted of each search, and two others with the weights from there, see
+        `vkssp.prepared.reduction.Reduction.records`; these are UNREACHABLE where there are none. Shape (k, 5), uint32.
+    searches : int
+        How many are made at once.
+    ring : int
+        Rows that are on the device at most, as many as there are searches or more.
+    limit : int
+        Distances beyond it count as unreachable, and are not looked for.
+    delta : int
+        Width of a bucket.
+    parameters : mapping of str to int or None
+        Those of block_resident.
+    more_groups : int
+        How many times the usual number of workgroups.
+
+    Attributes
+    ----------
+    device_ms : float
+        Time on the device since the last call of `rows`, from the first submission to the end of the last.
+    counters : dict of str to int
+        Iterations, visits of blocks, and buckets since then.
+    """
+
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        wanted: npt.NDArray[np.uint32],
+        searches: int,
+        ring: int,
+        limit: int,
+        delta: int,
+        parameters: dict[str, int | None],
+        more_groups: int = 1,
+    ) -> None:
+        super().__init__(graph)
+        self._graph, self.device, self.searches, self.ring = graph, graph.device, searches, ring
+        self._parameters, self._limit, self._more_groups = parameters, limit, more_groups
+        self._delta = delta
+        self._num_nodes, self._num_wanted = graph.num_nodes, len(wanted)
+        self._planned = graph.prepared.spread
+        self.device_ms, self.counters = 0.0, dict.fromkeys(("iterations", "blocks", "buckets"), 0)
+        few = _FEW_TARGETS * len(wanted) <= graph.num_nodes
+        try:
+            self._make(wanted, len(wanted) if few else 0)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, wanted: npt.NDArray[np.uint32], num_targets: int) -> None:
+        graph, parameters, searches = self._graph, self._parameters, self.searches
+        block, size = sizes_of(self.device, parameters)
+        num_blocks = -(-self._num_nodes // block)
+        rounds = parameters["rounds"] or default_rounds(block)
+        software = self.device.info.kind == "cpu"
+        groups = parameters["workgroups"] or self._more_groups * (16 if software else 792)
+        groups = min(groups, searches * num_blocks, self.device.limits.workgroups)
+        at_once = parameters["rounds_at_once"] or (1 if software else ROUNDS_AT_ONCE)
+        self.distances = self._buffer("the distances", 4 * self._num_nodes * searches)
+        relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes * searches)
+        blocks = self._buffer("the blocks", 8 * num_blocks * searches)
+        lists = self._buffer("the lists of blocks", 16 * num_blocks * searches)
+        self.state = self._buffer("the state", STATE.itemsize)
+        self._slots = self._buffer("the slots", 4 * _SEARCH_WORDS * searches)
+        turnover = self._buffer("the slots that leave and enter", 8 * searches)
+        wants = self._buffer("what is wanted", wanted.nbytes)
+        self.written = self._buffer("what was written", 8 * self.ring)
+        trace = self._buffer("the trace", ROW.itemsize)
+        row_bytes = 4 * self._num_wanted
+        name = "the finished rows"
+        self._rows = Buffer(self.device, row_bytes * self.ring, name=name, owner=self, shared=True)
+        self._seeds = Buffer(self.device, 8 * MAX_TERMINALS * self.ring, mapped=True, name="the seeds", owner=self)
+        self._most_rows = max(1, min(self.ring, _MOST_BYTES // row_bytes))
+        self._download = Download(self.device, row_bytes * self._most_rows, self)
+        wants.write(np.ascontiguousarray(wanted))
+        visit = Kernel(
+            self.device,
+            "many_visit",
+            bindings=BINDINGS,
+            push_constants=5,
+            workgroup_size=size,
+            constants={
+                COUNTING_CONSTANT: 0,
+                BLOCK_CONSTANT: block,
+                ROUNDS_CONSTANT: rounds,
+                BITS_CONSTANT: place_bits(block),
+                AT_ONCE_CONSTANT: min(at_once, rounds),
+            },
+            shared_bytes=64 + 8 * block + SHARED_BESIDES,
+            needs=NEEDS,
+            owner=self,
+        ).on(
+            *(self.state, trace, self._slots, wants, self.distances, *graph.blocks(block)),
+            *(relaxed_with, blocks, lists, turnover),
+        )
+        flat = min(256, self.device.limits.workgroup_size)
+        constants = {BLOCK_CONSTANT: block, _SEEDS_CONSTANT: MAX_TERMINALS}
+        emit = Kernel(self.device, "many_emit", bindings=7, push_constants=3, workgroup_size=flat, owner=self).on(
+            self.state, self.distances, self._slots, wants, self._rows, self.written, turnover
+        )
+        start = Kernel(
+            self.device,
+            "many_start",
+            bindings=9,
+            push_constants=4,
+            workgroup_size=flat,
+            constants=constants,
+            shared_bytes=8 * MAX_TERMINALS,
+            owner=self,
+        ).on(
+            *(self.state, self.distances, self._slots, self._seeds, relaxed_with, blocks, lists, self.written),
+            turnover,
+        )
+        sizes = (self._num_nodes, num_blocks)
+        heaviest = graph.prepared.spread.heaviest
+
+        def spread(items: int) -> int:
+            # A software device counts how often an invocation goes round its loops, see loop.glsl.
+            return min(max(1, -(-items // flat)), self.device.limits.workgroups if software else 2048)
+
+        self._steps: list[tuple[Bindings, tuple[int, ...], int]] = [
+            (visit, (*sizes, heaviest, searches, num_targets), groups),
+            (emit, (self._num_nodes, self._num_wanted, self.ring), spread(self._num_wanted)),
+            (start, (*sizes, searches, self.ring), spread(self._num_nodes)),
+        ]
+        self._begin = Recording(self.device, owner=self)
+        with self._begin.record() as recording:
+            recording.barrier("all", "all")
+            recording.fill(blocks, UNREACHABLE)
+            recording.fill(self.written, 0)
+            recording.barrier("all", "all")
+
+        def make(turns: int) -> Submission:
+            parts = (self.device, self.state, self.written, STATE)
+            return Submission(*parts, self._record_turn, turns, self)
+
+        self._submissions = Submissions(make)
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self.device, nbytes, name=name, owner=self)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it suits the weights of the graph."""
+        return not self.closed and self._graph.prepared.spread.fits(self._planned)
+
+    def _record_turn(self, recording: Recording) -> None:
+        """Record some iterations and the turnover after them."""
+        visit, *others = self._steps
+        for (kernel, pushed, groups), times in ((visit, _TURN), *((other, 1) for other in others)):
+            recording.bind(kernel)
+            recording.push(kernel, *pushed)
+            for _ in range(times):
+                recording.dispatch(groups)
+                recording.barrier()
+
+    def rows(self, seeds: Groups) -> Generator[Finished, None, None]:
+        """Make the rows of some groups of seeds.
+
+        Parameters
+        ----------
+        seeds : Groups
+            By the graph's ids, `MAX_TERMINALS` for a row at most.
+
+        Yields
+        ------
+        Finished
+            Rows, in order.
+
+        Raises
+        ------
+        DeviceError
+            If the device is lost, does not answer, or cannot go through loops as long as these.
+        """
+        total, taken = len(seeds), 0
+        began: float | None = None
+        self._restart(total)
+        room = self._fill_seeds(seeds, 0, min(total, self.ring))
+        try:
+            while taken < total:
+                done = self._submissions.next(room)
+                state, (begin, end) = done.state, done.milliseconds
+                if state["cut_short"]:
+                    raise CutShortError
+                began = begin if began is None else began
+                self.device_ms = end - began
+                self.counters = {name: int(state[name]) for name in self.counters}
+                ready = self._ready(done.written, taken, total)
+                while taken < ready:
+                    count = min(ready - taken, self._most_rows)
+                    yield self._finished(done.written, taken, count)
+                    taken += count
+                room = self._fill_seeds(seeds, room, min(total, taken + self.ring))
+        finally:
+            self._submissions.finish()
+
+    def _restart(self, total: int) -> None:
+        slots = np.zeros((self.searches, _SEARCH_WORDS), np.uint32)
+        for word, value in _SEARCH.items():
+            slots[:, word] = value
+        state = np.zeros(1, STATE)
+        state["num_rows"], state["delta"], state["limit"] = total, self._delta, self._limit
+        state["turned"] = _NO_ROW
+        self._begin.submit()
+        self._slots.write(slots)
+        self.state.write(state)
+        self._begin.wait()
+
+    def _fill_seeds(self, seeds: Groups, room: int, end: int) -> int:
+        """Write the seeds of rows to come into the ring, where no submission looks for them yet."""
+        seeds.put(room, end, self._seeds.view().reshape(self.ring, MAX_TERMINALS, 2))
+        return end
+
+    def _ready(self, written: npt.NDArray[np.uint32], taken: int, total: int) -> int:
+        """Return up to which row all are written."""
+        rows = np.arange(taken, min(total, taken + self.ring))
+        is_missing = written[rows % self.ring, 0] != rows + 1
+        return taken + (int(is_missing.argmax()) if is_missing.any() else len(rows))
+
+    def _finished(self, written: npt.NDArray[np.uint32], first: int, count: int) -> Finished:
+        """Return rows that were written, which may be in two parts of the ring."""
+        row_bytes, place = 4 * self._num_wanted, first % self.ring
+        before_end = min(count, self.ring - place)
+        spans = [(place, place + before_end), (0, count - before_end)]
+        overflow = written[np.arange(first, first + count) % self.ring, 1] != 0
+
+        def read() -> Uint32s:
+            found = self._download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
+            return found.view(np.uint32).reshape(count, self._num_wanted)
+
+        return Finished(overflow, read)
+
+
+class CutShortError(Exception):
+    """The device ends long loops before their time. What was handed over before is right."""

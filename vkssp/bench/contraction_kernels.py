@@ -1,0 +1,288 @@
+"""Contraction hierarchies for one metric.
+
+R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies: faster and simpler hierarchical routing in
+road networks", WEA 2008.
+
+Each node that is left has a list of its neighbours, those with an arc from it, to it, or both ways, in a pool that the
+lists share. When a node is contracted it leaves the lists of its neighbours, and its own list stays: these are its arcs
+in the hierarchy. Between two of its neighbours there is a new arc where no other path as short was found. Searches for
+such paths end after some nodes: what they do not find costs arcs, and never makes distances wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vkssp.jit import jit
+
+Ints = Any  # arrays of integers of 64 bits, but for lengths and nodes, which have 32
+
+#: Of a neighbour in a list: its node, the weights of the arcs to it and from it, and how many arcs these stand for.
+NODE, OUT, IN, OUT_HOPS, IN_HOPS, WORDS = 0, 1, 2, 3, 4, 5
+#: The weight of no arc; heavier than any sum.
+NONE = 1 << 40
+#: The longest of other paths that is looked for, so that keys fit.
+LARGEST = (1 << 32) - 1
+_SHIFT = 31  # of keys in heaps: nodes lie below
+_MASK = (1 << _SHIFT) - 1
+
+
+@jit
+def push(heap: Ints, size: int, key: int) -> int:
+    """Put a key into a binary heap; return its size."""
+    at = size
+    while at > 0:
+        above = (at - 1) >> 1
+        if heap[above] <= key:
+            break
+        heap[at] = heap[above]
+        at = above
+    heap[at] = key
+    return size + 1
+
+
+@jit
+def remove_least(heap: Ints, size: int) -> int:
+    """Take the least key, which is the first, out of a binary heap; return its size."""
+    size -= 1
+    key, at = heap[size], 0
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size and heap[below + 1] < heap[below]:
+            below += 1
+        if heap[below] >= key:
+            break
+        heap[at] = heap[below]
+        at = below
+    heap[at] = key
+    return size
+
+
+@jit
+def search(
+    pool: Ints, first: Ints, length: Ints, source: int, without: int, bound: int, most: int, dist: Ints, work: Ints
+) -> int:
+    """Search from a node without another one, and write lengths of paths that there are.
+
+    Returns how many nodes have one, the first ones in ``work[0]``; ``work[1]`` is a heap. The search ends beyond a
+    bound, or after some nodes.
+    """
+    heap, touched, room = work[1], work[0], work.shape[1]
+    dist[source] = 0
+    touched[0], reached, settled = source, 1, 0
+    size = push(heap, 0, source)
+    while size > 0 and settled < most:
+        key = heap[0]
+        size = remove_least(heap, size)
+        node, at = key & _MASK, key >> _SHIFT
+        if at > dist[node]:
+            continue
+        if at > bound:
+            break
+        settled += 1
+        for entry in range(first[node], first[node] + length[node]):
+            head, through = pool[entry, NODE], at + pool[entry, OUT]
+            if head == without or through > bound or through >= dist[head] or size == room or reached == room:
+                continue
+            if dist[head] == NONE:
+                touched[reached] = head
+                reached += 1
+            dist[head] = through
+            size = push(heap, size, through << _SHIFT | head)
+    return reached
+
+
+@jit
+def shortcuts(
+    pool: Ints, first: Ints, length: Ints, node: int, most: int, dist: Ints, work: Ints, made: Ints, prunes: bool
+) -> tuple[int, int]:
+    """Write the arcs between neighbours that contracting a node makes: places of both in its list, weight, arcs.
+
+    If `prunes`, arcs of the node are taken away for which there is a path as short over another neighbour; such arcs
+    make no others in any case.
+
+    Returns
+    -------
+    int, int
+        How many arcs there are, and for how many of the graph they stand.
+    """
+    degree, begin = length[node], first[node]
+    between = np.full((degree, degree), NONE, np.int64)
+    heaviest = 0
+    for j in range(degree):
+        if pool[begin + j, OUT] < NONE:
+            heaviest = max(heaviest, pool[begin + j, OUT])
+    for i in range(degree):
+        into = pool[begin + i, IN]
+        if into == NONE:
+            continue
+        bound = min(into + heaviest, LARGEST)
+        reached = search(pool, first, length, pool[begin + i, NODE], node, bound, most, dist, work)
+        for j in range(degree):
+            between[i, j] = dist[pool[begin + j, NODE]]
+        for k in range(reached):
+            dist[work[0, k]] = NONE
+    out, into_all = np.empty(degree, np.int64), np.empty(degree, np.int64)
+    for i in range(degree):
+        out[i], into_all[i] = pool[begin + i, OUT], pool[begin + i, IN]
+        for k in range(degree):
+            # The other one is lighter, so that no two arcs go for each other's sake.
+            if pool[begin + k, IN] < pool[begin + i, IN] and between[i, k] + pool[begin + k, IN] <= pool[begin + i, IN]:
+                into_all[i] = NONE
+            over = pool[begin + k, OUT] + between[k, i]
+            if pool[begin + k, OUT] < pool[begin + i, OUT] and over <= pool[begin + i, OUT]:
+                out[i] = NONE
+    count, hops = 0, 0
+    for i in range(degree):
+        for j in range(degree):
+            weight = into_all[i] + out[j]
+            if i == j or weight >= NONE or between[i, j] <= weight:
+                continue
+            if count < len(made):
+                made[count, 0], made[count, 1], made[count, 2] = i, j, weight
+                made[count, 3] = pool[begin + i, IN_HOPS] + pool[begin + j, OUT_HOPS]
+            hops += pool[begin + i, IN_HOPS] + pool[begin + j, OUT_HOPS]
+            count += 1
+    if prunes:
+        for i in range(degree):
+            pool[begin + i, OUT], pool[begin + i, IN] = out[i], into_all[i]
+    return count, hops
+
+
+@jit
+def put(pool: Ints, first: Ints, length: Ints, capacity: Ints, free: int, node: int, entry: Ints) -> int:
+    """Put a neighbour into a list, or lighter arcs to one that is there; return where the pool is free."""
+    begin = first[node]
+    for at in range(begin, begin + length[node]):
+        if pool[at, NODE] == entry[NODE]:
+            if entry[OUT] < pool[at, OUT]:
+                pool[at, OUT], pool[at, OUT_HOPS] = entry[OUT], entry[OUT_HOPS]
+            if entry[IN] < pool[at, IN]:
+                pool[at, IN], pool[at, IN_HOPS] = entry[IN], entry[IN_HOPS]
+            return free
+    if length[node] == capacity[node]:
+        capacity[node] = 2 * capacity[node] + 4
+        pool[free : free + length[node]] = pool[begin : begin + length[node]]
+        first[node] = free
+        free += capacity[node]
+    pool[first[node] + length[node]] = entry
+    length[node] += 1
+    return free
+
+
+@jit
+def forget(pool: Ints, first: Ints, length: Ints, node: int, neighbour: int) -> None:
+    """Take a neighbour out of a list."""
+    last = first[node] + length[node] - 1
+    for at in range(first[node], last + 1):
+        if pool[at, NODE] == neighbour:
+            pool[at] = pool[last]
+            length[node] -= 1
+            return
+
+
+@jit
+def importance(
+    pool: Ints, first: Ints, length: Ints, node: int, level: int, most: int, dist: Ints, work: Ints, made: Ints
+) -> int:
+    """Return how late a node should be contracted: by its level, and by arcs made for those that go."""
+    arcs, hops = 1, 1
+    for at in range(first[node], first[node] + length[node]):
+        if pool[at, OUT] < NONE:
+            arcs, hops = arcs + 1, hops + pool[at, OUT_HOPS]
+        if pool[at, IN] < NONE:
+            arcs, hops = arcs + 1, hops + pool[at, IN_HOPS]
+    new_arcs, new_hops = shortcuts(pool, first, length, node, most, dist, work, made, False)
+    return 1000 * level + 1000 * new_arcs // arcs + 1000 * new_hops // hops
+
+
+@jit
+def contract(
+    pool: Ints, first: Ints, length: Ints, capacity: Ints, free: int, most: int, most_tried: int, order: Ints
+) -> Ints:
+    """Contract all nodes; write the order, and return the pool with the arcs up and down of each node in its list.
+
+    The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Searches for other paths settle some nodes
+    at most, fewer of them where contracting a node is only tried.
+    """
+    n = len(first)
+    dist, work = np.full(n, NONE, np.int64), np.empty((2, 1 << 16), np.int64)
+    made, level, key = np.empty((1 << 12, 4), np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
+    heap, size = np.empty(4 * n + 16, np.int64), 0
+    for node in range(n):
+        key[node] = importance(pool, first, length, node, 0, most_tried, dist, work, made)
+        size = push(heap, size, key[node] << _SHIFT | node)
+    entry, done = np.empty(WORDS, np.int64), 0
+    while size > 0:
+        least = heap[0]
+        size = remove_least(heap, size)
+        node = least & _MASK
+        if key[node] != least >> _SHIFT:  # it was contracted, or has another place by now
+            continue
+        count, _ = shortcuts(pool, first, length, node, most, dist, work, made, True)
+        if count > len(made):
+            # Arcs that were taken away make no difference to what the rest makes.
+            made = np.empty((2 * count, 4), np.int64)
+            count, _ = shortcuts(pool, first, length, node, most, dist, work, made, True)
+        order[done], key[node] = node, -1
+        done += 1
+        begin, degree = first[node], length[node]
+        needed = 0
+        for at in range(begin, begin + degree):
+            forget(pool, first, length, pool[at, NODE], node)
+            needed += 4 * (length[pool[at, NODE]] + degree) + 8
+        if free + needed > len(pool):
+            larger = np.empty((2 * (free + needed), WORDS), np.int64)
+            larger[:free] = pool[:free]
+            pool = larger
+        for k in range(count):
+            i, j = pool[begin + made[k, 0], NODE], pool[begin + made[k, 1], NODE]
+            entry[NODE], entry[OUT], entry[IN], entry[OUT_HOPS], entry[IN_HOPS] = j, made[k, 2], NONE, made[k, 3], 0
+            free = put(pool, first, length, capacity, free, i, entry)
+            entry[NODE], entry[OUT], entry[IN], entry[OUT_HOPS], entry[IN_HOPS] = i, NONE, made[k, 2], 0, made[k, 3]
+            free = put(pool, first, length, capacity, free, j, entry)
+        if size + degree > len(heap):
+            longer = np.empty(2 * len(heap) + degree, np.int64)
+            longer[:size] = heap[:size]
+            heap = longer
+        for at in range(begin, begin + degree):
+            other = pool[at, NODE]
+            level[other] = max(level[other], level[node] + 1)
+            key[other] = importance(pool, first, length, other, level[other], most_tried, dist, work, made)
+            size = push(heap, size, key[other] << _SHIFT | other)
+    return pool
+
+
+@jit
+def levels(order: Ints, first: Ints, length: Ints, pool: Ints, level: Ints) -> None:
+    """Write for each node the length of the longest way down to it, of arcs down that there are."""
+    for k in range(len(order) - 1, -1, -1):
+        node = order[k]
+        level[node] = 0
+        for at in range(first[node], first[node] + length[node]):
+            if pool[at, IN] < NONE:
+                level[node] = max(level[node], level[pool[at, NODE]] + 1)
+
+
+@jit
+def climb(first: Ints, head: Ints, weight: Ints, rank: Ints, source: int, dist: Ints, heap: Ints, found: Ints) -> int:
+    """Search up from a node, and write distances, which are `NONE` before; return how many nodes there are in `found`.
+
+    Nodes that arcs go up to have higher ranks, so each is looked at once, after all from which arcs lead to it.
+    """
+    by_rank = len(rank)
+    dist[source], size, count = 0, push(heap, 0, rank[source] * by_rank + source), 0
+    while size > 0:
+        node = heap[0] % by_rank
+        size = remove_least(heap, size)
+        found[count] = node
+        count += 1
+        for arc in range(first[node], first[node + 1]):
+            if dist[head[arc]] == NONE:
+                size = push(heap, size, rank[head[arc]] * by_rank + head[arc])
+            dist[head[arc]] = min(dist[head[arc]], dist[node] + weight[arc])
+    return count

@@ -1,0 +1,233 @@
+"""A hierarchy on a device, with the weights that follow from a graph's: what sweeps and searches up it work on.
+
+What depends on no weights is there once for all graphs that have the same hierarchy and arcs; see `topology`.
+
+Customization is basic, from below, and then perfect, from above (Dibbelt, Strasser and Wagner, 2014): a dispatch for
+all nodes of one height, and one for all of one depth. Then the arcs down that no sweep needs are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.cch.topology import MOST_ROUNDS, Topology, lengths_of, topologies
+from vkssp.errors import DeviceError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.hierarchy import Hierarchy
+from vkssp.resource import Resource
+
+#: Shared memory of a search from both ends, which needs the most: for each node on a way to the top, and more.
+PAIR_BYTES, PAIR_MORE_BYTES = 16, 64
+# Words of a status: whether loops were cut short, and whether a sum did not fit.
+STATUS_WORDS = 2
+# Invocations of a workgroup of customization, on a GPU and on a software device.
+_SIZE, _SOFTWARE_SIZE = 128, 64
+
+
+def check_loops(device: Device, cut_short: int) -> None:
+    """Raise `DeviceError` if a status says that loops were cut short, so that what came of them would be wrong."""
+    if cut_short:
+        raise DeviceError(
+            f"{device.info.name} ends the long loops of phast before their time; use another device, or an algorithm "
+            "that runs on the CPU, such as dijkstra"
+        )
+
+
+def bytes_of(device: Device, hierarchy: Hierarchy, graph: Graph) -> int:
+    """Return the bytes that the hierarchy of a graph takes on a device, beside what another metric has put there."""
+    outside, _ = lengths_of(hierarchy)
+    own = 12 * hierarchy.num_arcs + 8 * int(outside.sum()) + 8 * hierarchy.num_nodes + 4 * graph.num_arcs
+    return own + topologies(device).missing(hierarchy, graph)
+
+
+def height_of(hierarchy: Hierarchy) -> int:
+    """Return for how many nodes of a way to the top a search has room, one where there are no nodes."""
+    return max(1, hierarchy.tree_height)
+
+
+def unfit(device: Device, hierarchy: Hierarchy) -> str:
+    """Return why a device cannot search in a hierarchy, and the cure; nothing where it can, if memory is free."""
+    name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
+    most, least = (
+        device.limits.buffer,
+        8 * max(hierarchy.num_arcs, int((hierarchy.size * hierarchy.num_ancestors).sum())),
+    )
+    if least > most:
+        return f"the arcs of the hierarchy need {least} bytes, {name} binds {most} at most; {cure}"
+    height, room = height_of(hierarchy), device.limits.shared_memory
+    if (least := PAIR_BYTES * height + PAIR_MORE_BYTES) > room:
+        return (
+            f"ways in the hierarchy have {height} nodes, for which searches need {least} bytes of shared memory, and "
+            f"{name} has {room}; {cure}"
+        )
+    longest = int(hierarchy.num_ancestors.max(initial=0))
+    if device.info.kind == "cpu" and longest > MOST_ROUNDS:
+        return f"a node has {longest} ancestors, too many for the loops of {name}; {cure}"
+    return ""
+
+
+class CustomizedHierarchy(Resource):
+    """A hierarchy on a device, customized for a graph's weights.
+
+    Parameters
+    ----------
+    device : Device
+        Where it goes.
+    hierarchy : Hierarchy
+        The hierarchy of a graph.
+    graph : Graph
+        That graph.
+    owner : Resource
+        What closes it.
+
+    Attributes
+    ----------
+    weights : Buffer
+        For each arc its weight up and its weight down.
+    rows, arcs : Buffer
+        For each position the first of the arcs down to it that sweeps need, and their number; ancestor and weight of
+        each.
+    supernodes, supernode_of, ancestor_depth : Buffer
+        The hierarchy, see `Topology`.
+    saturated : bool
+        Whether a sum of weights did not fit into 32 bits.
+    customize_ms : float
+        Time on the device of the last customization.
+
+    Raises
+    ------
+    DeviceError
+        If the device's limits do not allow it, before anything is allocated; or if the device ends long loops before
+        their time.
+    """
+
+    def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
+        self.device, self.hierarchy = device, hierarchy
+        self.saturated, self.customize_ms = False, 0.0
+        rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
+        lengths, _ = lengths_of(hierarchy)
+        rows[:, 0] = np.cumsum(lengths) - lengths
+        self._num_down = int(lengths.sum())
+        if reason := unfit(device, hierarchy):
+            raise DeviceError(reason)
+        self._topologies = topologies(device)
+        self._topology: Topology | None = None
+        super().__init__(owner)
+        try:
+            self._topology = self._topologies.hold(hierarchy, graph, self._made)
+            self._make(self._topology, graph.num_arcs, rows)
+            self.customize(graph)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, topology: Topology, num_given: int, rows: Uint32s) -> None:
+        hierarchy, num_arcs = self.hierarchy, self.hierarchy.num_arcs
+        self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
+        self.ancestor_depth = topology.ancestor_depth
+        self.rows = self._buffer("the rows of arcs down", rows.nbytes)
+        if rows.nbytes:
+            self.rows.write(rows)
+        self._given = self._buffer("the weights of the graph", 4 * num_given)
+        self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
+        marks = self._buffer("the marks of arcs", 4 * num_arcs)
+        self.arcs = self._buffer("the arcs down", 8 * self._num_down)
+        status = self._buffer("the status of customization", 4 * STATUS_WORDS)
+        self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
+        self._timestamps = Timestamps(self.device, 2, owner=self)
+        parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
+        begin = self._kernel("hierarchy_weights", 3, 1).on(self._given, topology.places, self.weights)
+        pack = self._kernel("hierarchy_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
+        recorded = []
+        for name, others in (("hierarchy_lower", ()), ("hierarchy_perfect", ()), ("hierarchy_prune", (marks,))):
+            order, batches = topology.orders[name]
+            kernel = self._kernel(name, 6 + len(others), 3).on(*parts, order, *others)
+            recorded.append((kernel, batches))
+        self._recording = Recording(self.device, owner=self)
+        with self._recording.record() as recording:
+            recording.barrier("all", "all")
+            recording.timestamp(self._timestamps, 0)
+            recording.fill(self.weights, UNREACHABLE)
+            recording.fill(marks, 0)
+            recording.fill(status, 0)
+            recording.barrier("transfer", "compute")
+            recording.bind(begin)
+            recording.push(begin, num_given)
+            recording.dispatch(self._groups(num_given))
+            recording.barrier()
+            for kernel, batches in recorded:
+                recording.bind(kernel)
+                for first, end, lanes in batches:
+                    recording.push(kernel, first, end, lanes)
+                    recording.dispatch(self._groups((end - first) * lanes))
+                    recording.barrier()
+            recording.bind(pack)
+            recording.push(pack, hierarchy.num_nodes)
+            recording.dispatch(self._groups(hierarchy.num_nodes))
+            recording.timestamp(self._timestamps, 1)
+            recording.barrier("compute", "transfer")
+            recording.copy(status, self._status, 4 * STATUS_WORDS)
+            recording.barrier("all", "all")
+
+    @property
+    def _workgroup(self) -> int:
+        size = min(_SOFTWARE_SIZE if self.device.info.kind == "cpu" else _SIZE, self.device.limits.workgroup_size)
+        return 1 << size.bit_length() - 1
+
+    def _groups(self, items: int) -> int:
+        return min(max(1, -(-items // self._workgroup)), self.device.limits.workgroups)
+
+    def _kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
+        return Kernel(
+            self.device,
+            name,
+            bindings=bindings,
+            push_constants=push_constants,
+            workgroup_size=self._workgroup,
+            owner=self,
+        )
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self.device, nbytes, name=name, owner=self)
+
+    @property
+    def has_below(self) -> bool:
+        """Whether `below` is there already."""
+        return self._topology is not None and self._topology.has_below
+
+    def below(self) -> Buffer:
+        """Return what lies below each position, which routes need; see `Topology.below`."""
+        assert self._topology is not None
+        return self._topology.below()
+
+    def customize(self, graph: Graph) -> None:
+        """Take the weights of a graph, which has the arcs that this was made for.
+
+        Raises
+        ------
+        DeviceError
+            If the device is lost, or ends long loops before their time; until it succeeds nothing may be searched.
+        """
+        if graph.num_arcs:
+            self._given.write(graph.weight)
+        self._recording.submit()
+        self._recording.wait()
+        cut_short, overflow = self._status.view().tolist()
+        check_loops(self.device, cut_short)
+        self.saturated = bool(overflow)
+        self.customize_ms = self._timestamps.read(1) - self._timestamps.read(0)
+
+    def down(self) -> tuple[Uint32s, Uint32s]:
+        """Return the rows and the arcs down, as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
+        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self._num_down).reshape(-1, 2)
+
+    def _own_bytes(self) -> int:
+        """Return the bytes that all share, if this has had them for longer than others."""
+        return self._topology.memory_bytes if self._topology and self._topology.payer == self._made else 0
+
+    def _release(self) -> None:
+        self._topologies.let_go(self._made)

@@ -1,0 +1,40 @@
+"""Gives each node the label of its nearest seed; the twin of shaders/cells_hook.comp, and gives the same labels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.cpu.kernels.types import Uint32s
+from vkssp.jit import jit
+
+UNREACHABLE = np.uint64(2**32 - 1)
+ONE = np.uint64(1)
+
+
+@jit
+def find(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, label: Uint32s, stack: Uint32s) -> None:
+    """Label what seeds reach along shortest paths, the least label first; whoever has one keeps it.
+
+    Seeds are (node, offset, label), by rising labels.
+    """
+    label[:] = UNREACHABLE
+    for i in range(len(seeds)):
+        node, own = np.uint64(seeds[i, 0]), seeds[i, 2]
+        if label[node] != UNREACHABLE or dist[node] != seeds[i, 1]:
+            continue
+        label[node] = own
+        stack[0], height = node, 1
+        while height:
+            height -= 1
+            node = np.uint64(stack[height])
+            distance = np.uint64(dist[node])
+            arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
+            while arc < end:
+                head = np.uint64(arcs[arc, 0])
+                through = distance + np.uint64(arcs[arc, 1])
+                # A sum that does not fit is the distance of nothing, not even of what is as good as unreachable.
+                if label[head] == UNREACHABLE and through < UNREACHABLE and np.uint64(dist[head]) == through:
+                    label[head] = own
+                    stack[height] = head
+                    height += 1
+                arc += ONE

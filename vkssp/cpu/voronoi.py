@@ -1,0 +1,52 @@
+"""Which source each node is nearest to, on the CPU; the twin of `vkssp.engine.voronoi`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from vkssp.cpu.host import HostGraph, array_bytes, read_only
+from vkssp.graph import Uint32s
+from vkssp.jit import kernels
+from vkssp.resource import Resource
+
+
+class Searched(Protocol):
+    """What has to be known of a search."""
+
+    distances: Uint32s
+
+
+class HostCells(Resource):
+    """Finds the labels of all nodes by the distances of an algorithm's last search.
+
+    Parameters
+    ----------
+    graph : HostGraph
+        The graph that the algorithm works on.
+    search : Searched
+        The algorithm.
+    most_seeds : int
+        Seeds that a search has at most.
+    owner : Resource
+        What closes it.
+    """
+
+    def __init__(self, graph: HostGraph, search: Searched, most_seeds: int, owner: Resource) -> None:
+        super().__init__(owner)
+        self.most_seeds = most_seeds
+        self._graph, self._search, self._kernels = graph, search, kernels("vkssp.cpu.kernels.voronoi")
+        # Each node comes there once.
+        self._stack: Uint32s = np.empty(graph.num_nodes, np.uint32)
+
+    def _own_bytes(self) -> int:
+        return array_bytes(self)
+
+    def find(self, seeds: Uint32s) -> Uint32s:
+        """Return the label of each node; see `vkssp.engine.voronoi.Cells.find`."""
+        labels: Uint32s = np.empty(self._graph.num_nodes, np.uint32)
+        rising = read_only(seeds[np.argsort(seeds[:, 2], kind="stable")])
+        graph, distances = self._graph, read_only(self._search.distances)
+        self._kernels.find(graph.first_out, graph.arcs, distances, rising, labels, self._stack)
+        return labels

@@ -1,0 +1,1 @@
+"""What all searches on a Vulkan device share."""

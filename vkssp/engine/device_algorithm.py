@@ -1,0 +1,359 @@
+"""What algorithms on the device share: buffers, the state and its beginning, the loop, counters, and the walk back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.gather import Gather
+from vkssp.engine.loop import Loop
+from vkssp.engine.path import PathWalker
+from vkssp.engine.voronoi import Cells
+from vkssp.errors import DeviceError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.terminals import least_of_each
+from vkssp.resource import Resource
+
+#: The twin of Loop in shaders/include/loop.glsl, with which every state begins.
+LOOP = np.dtype(
+    [
+        *((name, np.uint32) for name in ("done", "ticket", "iterations")),
+        *((name, np.uint32) for name in ("num_seeds", "num_targets", "best", "overflow", "cut_short")),
+        ("work", np.uint32, len(TOTALS)),
+        ("totals", np.uint32, 2 * len(TOTALS)),
+    ]
+)
+#: Specialization constant that every kernel with a state has: what is counted.
+COUNTING_CONSTANT = 1
+#: Rows of the ring that the device writes a trace to; the twin of TRACE_ROWS in shaders/include/loop.glsl.
+TRACE_ROWS = 1024
+#: How many times the usual number of workgroups a search may be repeated with.
+MOST_GROUPS = 512
+#: Features that every kernel with a state uses.
+NEEDS = ("subgroup_basic", "subgroup_arithmetic")
+
+#: Parameters that most algorithms have.
+WORKGROUP_SIZE = Parameter("workgroup_size", 1, 1024, None, "invocations in a workgroup")
+WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
+
+
+def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
+    """Return the layout of a state: that of the loop, and then an algorithm's own words, or arrays of some."""
+    own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
+    return np.dtype([*LOOP.descr, *own])
+
+
+class Afterwards(Protocol):
+    """What follows a search in the same submissions."""
+
+    def begin(self, recording: Recording) -> None:
+        """Record what prepares it at the beginning of a search; a barrier from transfers to kernels comes after it."""
+
+    def finish(self, recording: Recording, state: Buffer) -> None:
+        """Record what is done at the end, and again and again before that, until the state says that it is the end."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the dispatches that make an iteration: a kernel, its push constants, and how many workgroups."""
+
+    kernel: Bindings
+    workgroups: int
+    pushed: tuple[int, ...]
+
+
+class DeviceAlgorithm(Resource):
+    """The part of an algorithm on the device that is the same for all.
+
+    A subclass says which dispatches make an iteration (`_steps`), how its own part of the state begins (`_initial`) and
+    what else has to be done first (`_begin`).
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph, on its device.
+    counting : int
+        What is counted, an index into `COUNTING`.
+    afterwards : Afterwards, optional
+        What follows each search.
+    owner : Resource, optional
+        What closes it, by default the graph.
+    **parameters : int, optional
+        As `PARAMETERS` declares them.
+
+    Attributes
+    ----------
+    distances : Buffer
+        Distances, by node.
+    terminals : Buffer
+        Seeds and targets of the last search.
+    state : Buffer
+        How the search stands, see `STATE`.
+    ended : numpy.void
+        A copy of it from the end of the last search.
+    """
+
+    NAME: ClassVar[str]
+    DESCRIPTION: ClassVar[Description]
+    PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    RUNS_ON: ClassVar[str] = "device"
+    #: Layout of the state.
+    STATE: ClassVar[np.dtype[Any]]
+    #: Fields of the state that are counters, too.
+    COUNTERS: ClassVar[tuple[str, ...]] = ()
+    #: Whether nodes with very many arcs are cut into pieces, which have distances too.
+    CUTS_NODES: ClassVar[bool] = False
+    #: Bytes that it takes for each node by itself, beside the distances.
+    OWN_BYTES: ClassVar[float] = 0
+    #: Whether an iteration goes over the whole graph.
+    SWEEPS: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        *,
+        counting: int = 0,
+        afterwards: Afterwards | None = None,
+        owner: Resource | None = None,
+        **parameters: int | None,
+    ) -> None:
+        super().__init__(owner or graph)
+        self._afterwards = afterwards
+        self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
+        self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
+        self._device = graph.device
+        # A software device pays for every invocation, a GPU idles without them.
+        self._software = graph.device.info.kind == "cpu"
+        self._trace: list[npt.NDArray[Any]] = []
+        self.ended = np.zeros(1, self.STATE)[0]
+        self._parts: list[Resource] = []
+        self._more_groups = 1
+        try:
+            self._require_memory()
+            self._make()
+        except BaseException:
+            self.close()
+            raise
+
+    def _require_memory(self) -> None:
+        """Raise `DeviceError` if the device has too little memory, before any is taken."""
+        own = (4 + self.OWN_BYTES) * self._num_nodes
+        if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
+            self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
+
+    def _graph_bytes(self, *, at_most: bool) -> int:
+        """Return the bytes of the graph's arrays that are not there yet, or a bound that is found at once."""
+        graph = self._graph
+        rows, arcs = 4 * (self._num_nodes + 1), graph.prepared.arcs.nbytes
+        return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
+
+    def _make(self) -> None:
+        num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
+        self.distances = self._buffer("the distances", 4 * num_distances)
+        most = 16 * MAX_TERMINALS
+        self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
+        self.seeds = self.terminals
+        # For more seeds than those have room for, made when they are first asked for.
+        self._many: tuple[Buffer, Bindings] | None = None
+        self._most_seeds = 0
+        self.state = self._buffer("the state", self.STATE.itemsize)
+        self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
+        self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
+        size = min(64, self._device.limits.workgroup_size)
+        self._parts = []  # what is made from here on may be made again
+        start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
+        self._start = start.on(self.distances, self.terminals)
+        self._make_loop()
+
+    def _make_loop(self) -> None:
+        """Make the algorithm's own buffers and kernels and the loop, in the place of those that there may be."""
+        for part in reversed(self._parts):
+            part.close()
+        self._parts = []
+        steps = self._steps()
+        self._planned = self._graph.prepared.spread
+
+        def iterate(recording: Recording, times: int) -> None:
+            for number in range(times):
+                for step in steps:
+                    if number == 0 or len(steps) > 1:
+                        recording.bind(step.kernel)
+                        recording.push(step.kernel, *step.pushed)
+                    recording.dispatch(step.workgroups)
+                    recording.barrier()
+
+        trace = (self._rows, ROW, TRACE_ROWS) if self._counting > 1 else None
+        graph = self._graph.prepared
+        work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
+        self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
+        self._parts.append(self._loop)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it suits the weights of the graph, which may be others than it was made for; see `Algorithm`."""
+        return not self.closed and self._graph.prepared.spread.fits(self._planned)
+
+    def _finish(self) -> Callable[[Recording], None] | None:
+        """Return what records the end of every batch."""
+        afterwards = self._afterwards
+        return None if afterwards is None else lambda recording: afterwards.finish(recording, self.state)
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        buffer = Buffer(self._device, nbytes, name=name, owner=self)
+        self._parts.append(buffer)
+        return buffer
+
+    def _kernel(
+        self,
+        name: str,
+        *buffers: Buffer,
+        workgroup_size: int,
+        push_constants: int = 1,
+        constants: Mapping[int, int] | None = None,
+        shared_bytes: int = 0,
+        needs: Sequence[str] = (),
+    ) -> Bindings:
+        """Return a kernel that works on state, trace, and the given buffers."""
+        kernel = Kernel(
+            self._device,
+            name,
+            bindings=2 + len(buffers),
+            push_constants=push_constants,
+            workgroup_size=workgroup_size,
+            constants={COUNTING_CONSTANT: self._counting, **(constants or {})},
+            shared_bytes=64 + shared_bytes,
+            needs=(*NEEDS, *needs),
+            owner=self,
+        )
+        self._parts.append(kernel)
+        return kernel.on(self.state, self._rows, *buffers)
+
+    def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
+        """Return the size of a workgroup: what was asked for, or a default that the device has."""
+        default = min(software if self._software else default, self._device.limits.workgroup_size)
+        return self._parameters[name] or default
+
+    def _groups(self, items: int, size: int, default: int = 1024) -> int:
+        """Return the number of workgroups for a number of items; more than these give work to only take tickets."""
+        wanted = self._parameters["workgroups"] or self._more_groups * (4 if self._software else default)
+        return min(max(1, -(-items // size)), wanted, self._device.limits.workgroups)
+
+    def _steps(self) -> Sequence[Step]:
+        """Make the algorithm's own buffers and kernels, and return what makes an iteration."""
+        raise NotImplementedError
+
+    def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
+        """Return how the algorithm's own part of the state begins; zero where nothing is said."""
+        return {}
+
+    def _begin(self, recording: Recording, num_seeds: int) -> None:
+        """Record fills and copies that a search begins with, beside those of the distances."""
+
+    def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
+        """Return what `_begin` depends on; where it is what it was, nothing is recorded again."""
+        return (len(seeds),)
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`."""
+        seeds = self._place(seeds, targets)
+        initial = self._first.view(self.STATE)
+
+        def begin(recording: Recording) -> None:
+            recording.fill(self.distances, UNREACHABLE)
+            recording.copy(self._first, self.state, self.STATE.itemsize)
+            self._begin(recording, len(seeds))
+            if self._afterwards is not None:
+                self._afterwards.begin(recording)
+            recording.barrier("transfer", "compute")
+            start = self._start if self._many is None or self.seeds is self.terminals else self._many[1]
+            recording.bind(start)
+            recording.push(start, len(seeds))
+            groups = -(-len(seeds) // start.kernel.workgroup_size)
+            recording.dispatch(min(groups, self._device.limits.workgroups))
+            recording.barrier()
+
+        while True:
+            # Anew each time, for what is made again may begin in another way.
+            self._first.view()[:] = 0
+            loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
+            for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
+                initial[name] = value
+            state, milliseconds, self._trace = self._loop.run(begin, self._begins_like(seeds))
+            if not state["cut_short"]:
+                break
+            self._spread()
+        self.ended = state
+        counters = {"iterations": int(state["iterations"]), **{name: int(state[name]) for name in self.COUNTERS}}
+        if self._counting:
+            totals = np.ascontiguousarray(state["totals"]).view("<u8") + state["work"]
+            counters.update(zip(TOTALS, totals.tolist(), strict=True))
+        return Outcome(int(state["best"]), bool(state["overflow"]), milliseconds, counters)
+
+    def _place(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Sequence[Terminal]:
+        """Put seeds and targets where the device finds them, and return the seeds that are there.
+
+        Where they are many there are no targets, and nobody asks which of them a way begins at. So of each node only
+        the best is left.
+        """
+        places = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
+        self.seeds = self.terminals
+        if places.nbytes > self.terminals.nbytes:
+            places = places[least_of_each(*places.T)]
+            seeds = [(node, offset) for node, offset in places.tolist()]
+        if places.nbytes > self.terminals.nbytes:
+            if self._many is None or len(places) > self._most_seeds:
+                self._many = self._make_many(len(places))
+            self.seeds, _ = self._many
+        self.seeds.view()[: places.size] = places.reshape(-1)
+        return seeds
+
+    def _make_many(self, count: int) -> tuple[Buffer, Bindings]:
+        """Return room for so many seeds, and what begins a search from there; what there was before is closed."""
+        self._most_seeds = 1 << (count - 1).bit_length()
+        buffer = Buffer(self._device, 8 * self._most_seeds, mapped=True, name="the seeds", owner=self)
+        start = self._start.kernel.on(self.distances, buffer)
+        # Anew, so that it is younger, and closed before what was submitted with it goes; and has room for them itself.
+        self._make_loop()
+        for part in reversed(self._many or ()):
+            part.close()
+        return buffer, start
+
+    def _spread(self) -> None:
+        """Deal the work out to more workgroups, because the device ends the loops of its invocations too early."""
+        name = self._device.info.name
+        if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
+            raise DeviceError(
+                f"{name} ends the long loops of {self.NAME} before their time, so that its distances would be wrong; "
+                "set more workgroups, or choose another device or an algorithm that runs on the CPU, such as dijkstra"
+            )
+        self._more_groups *= 8
+        self._make_loop()
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search; see `Algorithm`."""
+        return self.distances.read(np.uint32, self._num_nodes)
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the iterations of the last search; see `Algorithm`."""
+        return np.concatenate(self._trace) if self._trace else np.empty(0, TRACE)
+
+    def walker(self) -> PathWalker:
+        """Return a walker along the distances; see `Algorithm`."""
+        return PathWalker(self._graph, self.distances, self.terminals)
+
+    def cells(self, most_seeds: int) -> Cells:
+        """Return what finds nearest seeds; see `Algorithm`."""
+        return Cells(self._graph, self.distances, most_seeds, self)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

@@ -1,0 +1,222 @@
+"""A graph's arrays on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.engine.reweigh import Reweigher
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.graph import UNREACHABLE
+from vkssp.graph.csr import places_of
+from vkssp.locks import ReentrantLock
+from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_blocks
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.resource import Resource
+
+#: Arcs of a piece, and most arcs of a node that is not cut into pieces.
+PIECE = 4096
+# What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
+_REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy"}
+
+
+class DeviceGraph(Resource):
+    """A graph's arrays on a device, shared by all searches there; each is uploaded when first asked for.
+
+    Attributes
+    ----------
+    prepared : PreparedGraph
+        The same on the host.
+    has_weights_of : PreparedGraph or None
+        The same, None where nobody knows which weights are on the device, as after a change of them that failed.
+    num_pieces : int
+        How many pieces there are, see `rows`.
+    """
+
+    def __init__(self, device: Device, prepared: PreparedGraph, owner: Resource | None = None) -> None:
+        super().__init__(owner or device)
+        self.device, self.prepared = device, prepared
+        self.has_weights_of: PreparedGraph | None = prepared
+        # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
+        self._arrays = Resource(self)
+        self._lock = ReentrantLock()
+        self._things: dict[str | int, Any] = {}
+        self._words: dict[int, npt.NDArray[np.int64]] = {}  # of arcs in blocks, by their size
+        self._reweigher: Reweigher | None = None
+        self._place_in: npt.NDArray[np.int64] | None = None
+        self._to_pieces = prepared.arcs_to_pieces(PIECE)
+        self.num_pieces = len(self._to_pieces)
+
+    @property
+    def arrays(self) -> Resource:
+        """What owns what is here for all searches; it is closed after them."""
+        return self._arrays
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes on the device."""
+        return self.prepared.num_nodes
+
+    @property
+    def first_out(self) -> Buffer:
+        """Offset of each node's first arc."""
+
+        def make() -> Buffer:
+            (first_out,) = self.upload({"first_out": self.prepared.first_out})
+            return first_out
+
+        first_out: Buffer = self.shared("first_out", make)
+        return first_out
+
+    @property
+    def arcs(self) -> Buffer:
+        """(head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes."""
+        arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.prepared.arcs))
+        return arcs
+
+    def arcs_light_first(self) -> Buffer:
+        """Return the same, the arcs of each node sorted by weight."""
+        arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.prepared.arcs_light_first()))
+        return arcs
+
+    def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Buffer:
+        buffer = self._buffer("the arcs", arcs.nbytes + self._to_pieces.nbytes)
+        for values, offset in ((arcs, 0), (self._to_pieces, arcs.nbytes)):
+            if len(values):
+                buffer.write(values, offset)
+        return buffer
+
+    def rows(self) -> Buffer:
+        """Return rows in which nodes of more than `PIECE` arcs are cut into pieces, see `PreparedGraph.split_rows`."""
+
+        def make() -> Buffer:
+            (rows,) = self.upload({"the rows": self.prepared.split_rows(PIECE)[0]})
+            return rows
+
+        rows: Buffer = self.shared("rows", make)
+        return rows
+
+    def blocks(self, block: int) -> list[Buffer]:
+        """Return records, other arcs and their ranges by blocks of so many nodes, see `Blocks`."""
+
+        def make() -> list[Buffer]:
+            prepared = self.prepared
+            found = make_blocks(prepared.first_out, prepared.arcs, block)
+            names = {"the records": found.records, "the other arcs": found.others, "the ranges of blocks": found.ranges}
+            return self.upload(names)
+
+        buffers: list[Buffer] = self.shared(block, make)
+        return buffers
+
+    def incoming(self) -> tuple[Buffer, Buffer, Any]:
+        """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
+
+        def make() -> Any:
+            first_in, arcs_in, arc_in = self.prepared.reverse()
+            return *self.upload({"first_in": first_in, "the incoming arcs": arcs_in}), arc_in
+
+        first_in, arcs_in, arc_in = self.shared("incoming", make)
+        return first_in, arcs_in, arc_in
+
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put other weights in the place of those on the device, where that is all that there is to do.
+
+        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards. Until all
+        weights are there, `has_weights_of` is None.
+
+        Parameters
+        ----------
+        prepared : PreparedGraph
+            What `PreparedGraph.reweighted` made of this one's.
+        changed : numpy.ndarray, optional
+            The caller's ids of the arcs whose weights are others, shape (k,), int64; by default all.
+
+        Returns
+        -------
+        bool
+            Whether it was done. It is not where nodes or arcs are others, nor where algorithms keep things here that
+            may follow from weights in ways that only they know: then another graph has to be made.
+        """
+        with self._lock.held():
+            blocks = {name for name in self._things if isinstance(name, int)}
+            is_same = self.has_weights_of is not None and prepared.arc is self.prepared.arc
+            if not is_same or not self._things.keys() - blocks <= _REWEIGHTED:
+                return False
+            self.has_weights_of = None
+            if self._reweigher is None or self._reweigher.closed:
+                self._reweigher = Reweigher(self.device, self._arrays)
+            weight = prepared.graph.weight
+            if changed is not None:
+                changed = changed[prepared.places(changed) >= 0]
+            for block in blocks:
+                if not self._reweight_blocks(block, prepared, changed):
+                    return False
+            if "arcs" in self._things:
+                if changed is None:
+                    self._reweigher.put(self._things["arcs"], prepared.arcs[:, 1])
+                else:
+                    self._reweigher.put(self._things["arcs"], weight[changed], prepared.places(changed))
+            if "incoming" in self._things:
+                _, arcs_in, arc_in = self._things["incoming"]
+                if changed is None:
+                    self._reweigher.put(arcs_in, weight[arc_in])
+                else:
+                    if self._place_in is None:
+                        self._place_in = places_of(arc_in, prepared.graph.num_arcs)
+                    self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
+            if "hierarchy" in self._things:
+                self._things["hierarchy"].customize(prepared.graph)
+            self.prepared = prepared
+            self.has_weights_of = prepared
+            return True
+
+    def _reweight_blocks(self, block: int, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Put other weights into the blocks of some size, and return whether that was possible."""
+        if block not in self._words:
+            self._words[block] = words_in_blocks(self.prepared.first_out, self.prepared.arcs, block)
+        place = slice(None) if changed is None else prepared.places(changed)
+        word, arcs = self._words[block][place], prepared.arcs[place]
+        end, bits = RECORD * prepared.num_nodes, place_bits(block)
+        in_record, other = np.flatnonzero((word >= 0) & (word < end)), np.flatnonzero(word >= end)
+        head, weight = arcs[in_record].T
+        if (weight >= UNREACHABLE >> bits).any():
+            return False
+        assert self._reweigher is not None
+        records, others, _ = self._things[block]
+        values = (weight << np.uint32(bits)) | (head & np.uint32(block - 1))
+        self._reweigher.put(records, values, word[in_record], stride=1, offset=0)
+        self._reweigher.put(others, arcs[other, 1], word[other] - end, stride=3, offset=2)
+        return True
+
+    def missing(self, name: str | int, nbytes: int) -> int:
+        """Return how many bytes an array will take that has so many, and this name: none if it is there already."""
+        return 0 if name in self._things else nbytes
+
+    def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
+        with self._lock.held():
+            if name not in self._things:
+                self._things[name] = make()
+            return self._things[name]
+
+    def upload(self, arrays: Mapping[str, npt.NDArray[Any]]) -> list[Buffer]:
+        """Return buffers that hold some arrays, all of them or none; the names are for error messages."""
+        buffers: list[Buffer] = []
+        try:
+            for name, values in arrays.items():
+                buffers.append(self._buffer(name, values.nbytes))
+            for buffer, values in zip(buffers, arrays.values(), strict=True):
+                if values.nbytes:
+                    buffer.write(values)
+        except BaseException:
+            for buffer in buffers:
+                buffer.close()
+            raise
+        return buffers
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self.device, nbytes, name=name, owner=self._arrays)

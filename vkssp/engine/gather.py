@@ -1,0 +1,62 @@
+"""The distances of some nodes, gathered on the device: what a table needs of a search that finds all."""
+
+from __future__ import annotations
+
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import Uint32s
+from vkssp.resource import Resource
+
+
+class Gather(Resource):
+    """Reads the distances of some nodes off those of an algorithm's last search.
+
+    Parameters
+    ----------
+    device : Device
+        Where the distances are.
+    distances : Buffer
+        Those of an algorithm, of all nodes.
+    nodes : numpy.ndarray
+        Which ones, by their places there, shape (k,), uint32.
+    owner : Resource
+        What closes it.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    """
+
+    def __init__(self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource) -> None:
+        super().__init__(owner)
+        self.count = len(nodes)
+        try:
+            wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
+            gathered = Buffer(device, nodes.nbytes, name="the gathered distances", owner=self)
+            self._mapped = Buffer(device, nodes.nbytes, mapped=True, name="the mapped distances", owner=self)
+            size = min(256, device.limits.workgroup_size)
+            kernel = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=size, owner=self)
+            bound = kernel.on(distances, wanted, gathered)
+            self._recording = Recording(device, owner=self)
+            wanted.write(nodes)
+            with self._recording.record() as recording:
+                recording.barrier("all", "all")
+                recording.bind(bound)
+                recording.push(bound, self.count)
+                recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
+                recording.barrier("compute", "transfer")
+                recording.copy(gathered, self._mapped, nodes.nbytes)
+                recording.barrier("transfer", "host")
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self) -> Uint32s:
+        """Return the distances, in the order of the nodes, shape (k,), uint32."""
+        self._recording.submit()
+        self._recording.wait()
+        found: Uint32s = self._mapped.view()[: self.count].copy()
+        return found

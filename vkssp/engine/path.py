@@ -1,0 +1,167 @@
+"""Walks a shortest path back on the device, so that a route does not cost a download of all distances.
+
+Hop by hop a walk waits for memory several times for each arc. Where no node has many arcs, all nodes are hung at once
+on the one before them, pointers are doubled until they span some dozens of arcs (J. Wyllie, The complexity of parallel
+computations, 1979), and only along those somebody walks; what lies between them is filled in by many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.errors import DeviceError
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.resource import Resource
+
+#: The twin of the block Path in shaders/path.comp, without the arcs that follow it.
+HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
+# Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
+_STEPS = 8192
+#: Arcs that pointers span, on a GPU and on a software device, for which it is as far to memory from everywhere; more
+#: arcs into a node than this are not for one invocation.
+SPAN, SOFTWARE_SPAN, MOST_ARCS = 64, 1, 64
+
+
+class PathWalker(Resource):
+    """Reads paths off the distances of an algorithm's last search.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph that the algorithm works on.
+    distances, terminals : Buffer
+        Those of an algorithm, whose last search is walked along.
+    owner : Resource, optional
+        What closes it; by default the graph.
+    """
+
+    def __init__(
+        self, graph: DeviceGraph, distances: Buffer, terminals: Buffer, *, owner: Resource | None = None
+    ) -> None:
+        device, rows = graph.device, 4 * (graph.num_nodes + 1)
+        first_in = graph.prepared.reverse()[0]
+        jumps = int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
+        own = (4 if jumps else 1) * rows + (4 * graph.num_nodes // SPAN if jumps else 0)
+        device.require(own + graph.missing("incoming", rows + graph.prepared.arcs.nbytes), "a route on this graph")
+        self._first_in, self._arcs_in, self._arc_in = graph.incoming()
+        super().__init__(owner or graph)
+        self._device, self._num_nodes = device, graph.num_nodes
+        self._size = min(64, device.limits.workgroup_size)
+        # A shortest path visits no node twice.
+        self._path = self._buffer("the path", HEADER.itemsize + 4 * graph.num_nodes)
+        self._mapped = Buffer(device, HEADER.itemsize + 4, mapped=True, name="the mapped path", owner=self)
+        self._jumping = _Jumping(self, distances, terminals) if jumps else None
+        if not jumps:
+            kernel = self.kernel("path", 5, 4)
+            self._walk = kernel.on(self._first_in, self._arcs_in, distances, self._path, terminals)
+        # Made last and so closed first: what was submitted must have ended before what it works on goes.
+        self._recording = Recording(device, owner=self)
+
+    def _buffer(self, name: str, nbytes: int) -> Buffer:
+        return Buffer(self._device, nbytes, name=name, owner=self)
+
+    def kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
+        """Return one of the kernels of walks."""
+        return Kernel(
+            self._device,
+            name,
+            bindings=bindings,
+            push_constants=push_constants,
+            workgroup_size=self._size,
+            owner=self,
+        )
+
+    def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
+        """Return the path of the last search that had these numbers of seeds and targets, one of them reached.
+
+        Returns
+        -------
+        seed, target : int
+            Which of the seeds and targets it joins.
+        arcs : numpy.ndarray
+            The caller's ids of its arcs from seed to target, int64.
+        """
+        recording, begin = self._recording, True
+        while True:
+            with recording.record():
+                recording.barrier("all", "all")
+                if begin:
+                    recording.fill(self._path, 0, HEADER.itemsize)
+                    recording.barrier("transfer", "compute")
+                if self._jumping is None:
+                    recording.bind(self._walk)
+                    recording.push(self._walk, num_seeds, num_targets, self._num_nodes, _STEPS)
+                    recording.dispatch(1)
+                else:
+                    self._jumping.record(recording, num_seeds, num_targets, begin)
+                recording.barrier("compute", "transfer")
+                recording.copy(self._path, self._mapped, HEADER.itemsize)
+                if self._jumping is not None:
+                    recording.copy(self._jumping.num_arcs, self._mapped, 4, 0, HEADER.itemsize)
+                recording.barrier("transfer", "host")
+            recording.submit()
+            recording.wait()
+            begin = False
+            words = self._mapped.view()
+            header = words[: HEADER.itemsize // 4].view(HEADER)[0]
+            if header["done"]:
+                break
+        if header["done"] != 1:
+            raise DeviceError("the distances on the device contradict each other; the driver may be at fault")
+        length = int(header["length"]) if self._jumping is None else int(words[HEADER.itemsize // 4])
+        places = self._path.read(np.uint32, length, HEADER.itemsize)[::-1]
+        return int(header["seed"]), int(header["target"]), self._arc_in[places]
+
+
+class _Jumping:
+    """The buffers and kernels of a walk in jumps.
+
+    Attributes
+    ----------
+    num_arcs : Buffer
+        The length of the path, once it is there.
+    """
+
+    def __init__(self, walker: PathWalker, distances: Buffer, terminals: Buffer) -> None:
+        num_nodes, self._device = walker._num_nodes, walker._device
+        self._num_nodes, self._size = num_nodes, walker._size
+        self._span = SOFTWARE_SPAN if self._device.info.kind == "cpu" else SPAN
+        self._most = num_nodes // self._span + 1
+        arc_of = walker._buffer("the arcs that nodes hang on", 4 * num_nodes)
+        self._doublings = self._span.bit_length() - 1
+        jumps = [walker._buffer("the jumps", 4 * num_nodes) for _ in range(2 if self._doublings else 1)]
+        marks = walker._buffer("the nodes between jumps", 4 * self._most)
+        self.num_arcs = walker._buffer("the length of the path", 4)
+        hang, double = walker.kernel("path_hang", 6, 2), walker.kernel("path_jump", 2, 1)
+        stride, fill = walker.kernel("path_stride", 5, 4), walker.kernel("path_fill", 5, 1)
+        self._hang = hang.on(walker._first_in, walker._arcs_in, distances, arc_of, jumps[0], terminals)
+        self._double = [double.on(jumps[0], jumps[-1]), double.on(jumps[-1], jumps[0])]
+        self._stride = stride.on(distances, jumps[self._doublings % 2], marks, walker._path, terminals)
+        self._fill = fill.on(walker._arcs_in, arc_of, marks, walker._path, self.num_arcs)
+
+    def record(self, recording: Recording, num_seeds: int, num_targets: int, begin: bool) -> None:
+        """Record some steps of a walk; where it does not end, more have to follow."""
+        if begin:
+            self._on_all(recording, self._hang, self._num_nodes, num_seeds)
+            for number in range(self._doublings):
+                self._on_all(recording, self._double[number % 2], self._num_nodes)
+        recording.bind(self._stride)
+        recording.push(self._stride, num_seeds, num_targets, self._most, _STEPS)
+        recording.dispatch(1)
+        recording.barrier()
+        recording.bind(self._fill)
+        recording.push(self._fill, self._span)
+        recording.dispatch(self._groups(self._most))
+
+    def _on_all(self, recording: Recording, kernel: Bindings, *pushed: int) -> None:
+        recording.bind(kernel)
+        recording.push(kernel, *pushed)
+        recording.dispatch(self._groups(self._num_nodes))
+        recording.barrier()
+
+    def _groups(self, items: int) -> int:
+        return min(max(1, -(-items // self._size)), self._device.limits.workgroups)

@@ -1,0 +1,299 @@
+"""Searches on a reduced graph: any algorithm for the device on the core, and then all other nodes in one dispatch.
+
+That dispatch stands at the end of every batch of the loop, and does nothing before the search in the core is over: a
+submission of its own would cost the host more time than the device takes for it.
+
+A seed that was removed is searched from on the host, as far as its component goes (`reduction_seeds`): the
+distances found there, and seeds among the core nodes around it, stand for it. For a removed target stand the core nodes
+of its record.
+
+The walk back along the whole graph's distances needs no change. Each finite distance is the length of some walk whose
+nodes all have distances no larger than its length up to them: for core nodes that is how searches go, for others it
+follows from the record or the search inside the component. So a node whose distance is exact has a predecessor whose
+distance is exact, too, and which the walk may take; and each predecessor that fits, dist[u] + weight = dist[v], is
+exact, since a distance that is too large by any amount would make dist[v] too large by as much. What the early end of a
+search leaves too large is never taken for part of a shortest path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.engine.device_algorithm import DeviceAlgorithm
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.gather import Gather
+from vkssp.engine.path import PathWalker
+from vkssp.engine.voronoi import Cells
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording, Timestamps
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.reduction import Reduction, with_components
+from vkssp.prepared.reduction_seeds import Inside, Surroundings
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.resource import Resource
+
+# Nodes of an invocation on a software device, where one each, or hundreds, take twice as long; a GPU has one each.
+_SOFTWARE_NODES = 8
+# What the seeds reach inside their components, in a recording: at most 65 536 bytes.
+_NEAR_BYTES = 32768
+
+
+class ReducedGraph(DeviceGraph):
+    """A graph of which the device has the core and the records; its own arrays only once routes are asked for.
+
+    Attributes
+    ----------
+    reduction : Reduction
+        Core and records on the host.
+    surroundings : Surroundings
+        What lies around the core, on the host.
+    core : DeviceGraph
+        The core.
+    records : Buffer
+        The records, 16 bytes for each node. Core nodes have some, too: few where a reduction pays, and so there is no
+        index of removed nodes, and all is read and written in order.
+    """
+
+    def __init__(
+        self, device: Device, prepared: PreparedGraph, reduction: Reduction, owner: Resource | None = None
+    ) -> None:
+        super().__init__(device, prepared, owner)
+        self.reduction = reduction
+        self.surroundings = prepared.derived("surroundings", lambda: Surroundings(reduction, prepared))
+        try:
+            device.require(reduction.records.nbytes + 4 * self.num_nodes, "this reduced graph")
+            core = prepared.derived("core", lambda: PreparedGraph(reduction.core, "natural", keep=prepared.keeps))
+            self.core = DeviceGraph(device, core, self)
+            (self.records,) = self.upload({"the records of removed nodes": reduction.records})
+        except BaseException:
+            self.close()
+            raise
+
+    def with_components(self) -> tuple[DeviceGraph, Uint32s]:
+        """Return the core with what lies around it, made when first asked for; see `reduction.with_components`."""
+
+        def prepare() -> tuple[PreparedGraph, Uint32s]:
+            graph, node = with_components(self.prepared, self.reduction)
+            return PreparedGraph(graph, "natural"), node
+
+        def make() -> tuple[DeviceGraph, Uint32s]:
+            prepared, node = self.prepared.derived("with components", prepare)
+            return DeviceGraph(self.device, prepared, self), node
+
+        made: tuple[DeviceGraph, Uint32s] = self.shared("with components", make)
+        return made
+
+    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+        """Return False: what chains become follows from weights, and so a graph is reduced anew."""
+        return False
+
+
+class ReducedSearch(Resource):
+    """One search at a time on a reduced graph.
+
+    Iterations, counters and traces are those of the algorithm on the core, with the core's ids of nodes.
+
+    Parameters
+    ----------
+    graph : ReducedGraph
+        The graph.
+    kind : type of DeviceAlgorithm
+        The algorithm for the core.
+    counting : int
+        What is counted, an index into `COUNTING`.
+    **parameters : int, optional
+        Parameters of the algorithm.
+
+    Attributes
+    ----------
+    distances : Buffer
+        Distances of all nodes of the graph.
+    terminals : Buffer
+        Seeds and targets of the last search by the ids of the whole graph, as a walk back wants them.
+    """
+
+    NAME: ClassVar[str] = "reduced"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="dead ends and chains are taken out of the graph; a search finds distances in the core, then all others",
+        source="degree-2 contraction and peeling of dead ends, as common in route planning",
+        complexity="that of the algorithm on the core, and one dispatch over all nodes",
+        use="street maps, most of whose nodes have two neighbours",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+    RUNS_ON: ClassVar[str] = "device"
+
+    def __init__(
+        self, graph: ReducedGraph, kind: type[DeviceAlgorithm], *, counting: int = 0, **parameters: int | None
+    ) -> None:
+        super().__init__(graph)
+        self._graph, self._counting, self._device = graph, counting, graph.device
+        self._is_traced = False
+        self._expansion: tuple[Bindings, Bindings] | None = None
+        try:
+            self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
+            self._make()
+            # Made last and so closed first: what was submitted must have ended before what it works on goes.
+            self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self) -> None:
+        device = self._device
+        self.distances = Buffer(device, 4 * self._graph.num_nodes, name="the distances", owner=self)
+        self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
+        self._near = Buffer(device, _NEAR_BYTES, name="the nodes near the seeds", owner=self)
+        self._near_words = Buffer(device, _NEAR_BYTES, mapped=True, name="the next nodes near the seeds", owner=self)
+        self._timestamps = Timestamps(device, 2, owner=self)
+        size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
+        self._expand = Kernel(device, "expand", bindings=4, push_constants=1, workgroup_size=size, owner=self)
+        self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
+
+    def begin(self, recording: Recording) -> None:
+        """Record the upload of what the seeds reach inside their components; see `Afterwards`."""
+        recording.copy(self._near_words, self._near, _NEAR_BYTES)
+
+    def finish(self, recording: Recording, state: Buffer) -> None:
+        """Record how the distances of all nodes follow from those of the core; see `Afterwards`."""
+        if self._expansion is None:
+            core, records = self._inner.distances, self._graph.records
+            expand = self._expand.on(core, records, self.distances, state)
+            self._expansion = expand, self._lower.on(self._near, self.distances, state)
+        expand, lower = self._expansion
+        recording.bind(expand)
+        recording.push(expand, self._graph.num_nodes)
+        recording.dispatch(self._groups(self._graph.num_nodes))
+        recording.barrier()
+        self._lowering(recording, lower, _NEAR_BYTES // 8)
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`."""
+        graph, inner = self._graph, self._inner
+        places = np.array([*seeds, *targets], np.uint32).reshape(-1)
+        if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
+            self.terminals.view()[: len(places)] = places
+        found = graph.surroundings.search(seeds)
+        best, through, overflow = self._targets(targets, found)
+        near = np.concatenate([[len(found.nodes), 0], np.stack([found.nodes, found.distances], axis=1).reshape(-1)])
+        near = near.astype(np.uint32)
+        fits_near = near.nbytes <= _NEAR_BYTES
+        used = near if fits_near else near[:0]
+        self._near_words.view()[:2] = 0
+        self._near_words.view()[: len(used)] = used
+        # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
+        fits = not targets or len(found.exits) + len(through) <= inner.terminals.nbytes // 8
+        self._is_traced = bool(found.exits)
+        if found.exits:
+            outcome = inner.search(list(found.exits.items()), list(through.items()) if fits else [])
+        else:
+            names = ("iterations", *inner.COUNTERS, *(TOTALS if self._counting else ()))
+            outcome = Outcome(UNREACHABLE, False, 0.0, dict.fromkeys(names, 0))
+        more_ms = 0.0 if found.exits and fits_near else self._lower_separately(near, from_core=bool(found.exits))
+        beyond = False
+        if not fits:
+            best, beyond = self._best(targets)
+        return Outcome(
+            min(best, outcome.best),
+            outcome.overflow or overflow or beyond or found.overflow or graph.reduction.saturated,
+            outcome.device_ms + more_ms,
+            outcome.counters,
+        )
+
+    def _targets(self, targets: Sequence[Terminal], found: Inside) -> tuple[int, dict[int, int], bool]:
+        """Return the best way inside a component, the targets in the core, and whether some sum does not fit."""
+        best, overflow = UNREACHABLE, False
+        through: dict[int, int] = {}
+        for node, offset in targets:
+            first, from_first, second, from_second = self._graph.reduction.records[node].tolist()
+            for core, weight in ((first, from_first), (second, from_second)):
+                if weight == UNREACHABLE:
+                    continue
+                if weight + offset >= UNREACHABLE:
+                    overflow = True
+                else:
+                    through[core] = min(weight + offset, through.get(core, UNREACHABLE))
+            near = found.distance(node)
+            overflow |= near < UNREACHABLE <= near + offset
+            best = min(best, near + offset)
+        return best, through, overflow
+
+    def _best(self, targets: Sequence[Terminal]) -> tuple[int, bool]:
+        """Return the length of the way to the best target by the expanded distances, and whether one does not fit."""
+        distances = self.read()
+        lengths = [int(distances[node]) + offset for node, offset in targets if distances[node] != UNREACHABLE]
+        return min([UNREACHABLE, *lengths]), any(length >= UNREACHABLE for length in lengths)
+
+    def _lower_separately(self, near: Uint32s, *, from_core: bool) -> float:
+        """Lower the distances near the seeds, where they are too many for the batches or no seed leads to the core.
+
+        Returns
+        -------
+        float
+            Milliseconds on the device.
+        """
+        parts: list[Resource] = []
+        try:
+            many = Buffer(self._device, near.nbytes, mapped=True, name="the many nodes near the seeds", owner=self)
+            parts.append(many)
+            many.view()[:] = near
+            lower = self._lower.on(many, self.distances, self._inner.state)
+            parts.append(lower)
+            recording = Recording(self._device, owner=self)
+            parts.append(recording)
+            with recording.record():
+                recording.barrier("all", "all")
+                recording.timestamp(self._timestamps, 0)
+                if not from_core:
+                    recording.fill(self.distances, UNREACHABLE)
+                    recording.barrier("transfer", "compute")
+                self._lowering(recording, lower, near.nbytes // 8)
+                recording.timestamp(self._timestamps, 1)
+                recording.barrier("all", "all")
+            recording.submit()
+            recording.wait()
+        finally:
+            for part in reversed(parts):
+                part.close()
+        return self._timestamps.read(1) - self._timestamps.read(0)
+
+    def _lowering(self, recording: Recording, lower: Bindings, num_near: int) -> None:
+        recording.bind(lower)
+        recording.dispatch(self._groups(num_near))
+        recording.barrier()
+
+    def _groups(self, items: int) -> int:
+        each = _SOFTWARE_NODES if self._device.info.kind == "cpu" else 1
+        return min(max(1, -(-items // (each * self._lower.workgroup_size))), self._device.limits.workgroups)
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search; see `Algorithm`."""
+        return self.distances.read(np.uint32, self._graph.num_nodes)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        return not self.closed
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the iterations of the last search in the core; see `Algorithm`."""
+        return self._inner.trace() if self._is_traced else np.empty(0, TRACE)
+
+    def walker(self) -> PathWalker:
+        """Return a walker along the distances of the whole graph; see `Algorithm`."""
+        return PathWalker(self._graph, self.distances, self.terminals)
+
+    def cells(self, most_seeds: int) -> Cells:
+        """Return what finds nearest seeds, in the whole graph; see `Algorithm`."""
+        return Cells(self._graph, self.distances, most_seeds, self)
+
+    def reader(self, nodes: Uint32s) -> Gather:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return Gather(self._device, self.distances, nodes, self)

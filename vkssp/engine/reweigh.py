@@ -1,0 +1,74 @@
+"""Other weights for arcs that are on a device, in place: some of them by their places, or all in their order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import Uint32s
+from vkssp.resource import Resource
+
+# Weights that are uploaded at a time; so much memory is enough for graphs of any size.
+_MOST = 1 << 20
+
+
+class Reweigher(Resource):
+    """Writes weights into arrays of arcs.
+
+    Parameters
+    ----------
+    device : Device
+        Where the arrays are.
+    owner : Resource
+        What closes it.
+    """
+
+    def __init__(self, device: Device, owner: Resource) -> None:
+        super().__init__(owner)
+        self._device = device
+        try:
+            self._changes = Buffer(device, 8 * _MOST, name="the changed weights", owner=self)
+            size = min(256, device.limits.workgroup_size)
+            self._kernel = Kernel(device, "reweigh", bindings=2, push_constants=5, workgroup_size=size, owner=self)
+            self._recording = Recording(device, owner=self)
+        except BaseException:
+            self.close()
+            raise
+
+    def put(
+        self, arcs: Buffer, weights: Uint32s, places: np.ndarray | None = None, *, stride: int = 2, offset: int = 1
+    ) -> None:
+        """Write weights, and wait until they are there.
+
+        Parameters
+        ----------
+        arcs : Buffer
+            The array.
+        weights : numpy.ndarray
+            The weights, shape (k,), uint32.
+        places : numpy.ndarray, optional
+            Which arc of the array each is for, shape (k,), each at most once; by default the first k.
+        stride, offset : int
+            Words of an arc in the array, and which of them is the weight: by default a node and the weight.
+        """
+        with self._kernel.on(self._changes, arcs) as bound:
+            for first in range(0, len(weights), _MOST):
+                piece = weights[first : first + _MOST]
+                changes = [piece] if places is None else [piece, places[first : first + _MOST].astype(np.uint32)]
+                self._changes.write(np.concatenate(changes))
+                recording, count = self._recording, len(piece)
+                with recording.record():
+                    recording.bind(bound)
+                    recording.push(bound, count, first, int(places is None), stride, offset)
+                    groups = -(-count // self._kernel.workgroup_size)
+                    recording.dispatch(min(groups, self._device.limits.workgroups))
+                    recording.barrier("all", "all")
+                try:
+                    recording.submit()
+                    recording.wait()
+                except BaseException:
+                    self.close()  # which waits for the device, before what it works with goes
+                    raise

@@ -1,0 +1,161 @@
+"""Which source each node is nearest to, on the device: the cells of a network's Voronoi diagram.
+
+Distances alone decide: an arc (u, v) with dist[u] + weight = dist[v] is the end of a shortest path, and a node belongs
+to each source from which a path of such arcs leads to it. Of several it gets the least label, whatever algorithm found
+the distances, and on every device. Hooking each node to one of those before it makes a forest, down which labels come
+by pointer jumping, in as many passes as the depth has digits; so long as two paths that meet have different labels, the
+lesser one is hooked to and handed down again.
+
+M. Erwig, "The graph Voronoi diagram with applications", Networks 36, 2000; hooking and jumping: Y. Shiloach,
+U. Vishkin, "An O(log n) parallel connectivity algorithm", Journal of Algorithms 3, 1982.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.resource import Resource
+
+#: The twin of Cells in shaders/include/cells_state.glsl.
+STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
+#: Arcs of an invocation, as in shaders/cells_hook.comp.
+ARCS_EACH = 8
+# A node's label, what it hangs on, and pointers before and after a jump; a seed's node, offset and label.
+_BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
+
+
+class Cells(Resource):
+    """Finds the labels of all nodes by the distances of an algorithm's last search.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph that the distances are of.
+    distances : Buffer
+        Those of an algorithm, of all nodes.
+    most_seeds : int
+        Seeds that a search has at most.
+    owner : Resource
+        The algorithm, with which this is closed.
+
+    Raises
+    ------
+    DeviceError
+        If the device has too little memory; nothing was allocated then.
+    """
+
+    def __init__(self, graph: DeviceGraph, distances: Buffer, most_seeds: int, owner: Resource) -> None:
+        device, count, num_arcs = graph.device, graph.num_nodes, graph.prepared.num_arcs
+        of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", graph.prepared.arcs.nbytes)
+        device.require(
+            _BYTES_PER_NODE * count + _BYTES_PER_SEED * most_seeds + of_graph, "finding nearest sources in this graph"
+        )
+        first_out, arcs = graph.first_out, graph.arcs
+        super().__init__(owner)
+        self.most_seeds, self._num_nodes = most_seeds, count
+        try:
+            of_seeds = _BYTES_PER_SEED * most_seeds
+            self._seeds = Buffer(device, of_seeds, mapped=True, name="the labelled seeds", owner=self)
+            names = ("the labels", "the forest", "the pointers before a jump", "the pointers after a jump")
+            buffers = [Buffer(device, 4 * count, name=name, owner=self) for name in names]
+            self._labels, self._parents, *pointers = buffers
+            name = "the state of the labels"
+            self._state = Buffer(device, STATE.itemsize, name=name, owner=self)
+            self._mapped = Buffer(device, STATE.itemsize, mapped=True, name=f"a copy of {name}", owner=self)
+            size = min(64 if device.info.kind == "cpu" else 256, device.limits.workgroup_size)
+
+            def kernel(name: str, *bound: Buffer, push_constants: int) -> Bindings:
+                made = Kernel(
+                    device,
+                    name,
+                    bindings=len(bound),
+                    push_constants=push_constants,
+                    workgroup_size=size,
+                    shared_bytes=16,
+                    owner=self,
+                )
+                return made.on(*bound)
+
+            labels, parents, state = self._labels, self._parents, self._state
+            self._begin = kernel("cells_begin", distances, self._seeds, labels, push_constants=1)
+            self._hook = kernel("cells_hook", first_out, arcs, distances, labels, parents, state, push_constants=3)
+            # The first pass reads the forest, which stays as it is; the others take turns.
+            first = kernel("cells_jump", parents, pointers[0], labels, state, push_constants=2)
+            turns = [first.kernel.on(pointers[i], pointers[1 - i], labels, state) for i in (0, 1)]
+            passes = max(1, count).bit_length() + 1
+            self._jumps = [first, *(turns[number % 2] for number in range(passes - 1))]
+            most = device.limits.workgroups
+
+            def groups(items: int, each: int) -> int:
+                return min(max(1, -(-items // (each * size))), most)
+
+            # An idle invocation costs a software device as much as one that works.
+            self._node_groups = groups(count, 8 if device.info.kind == "cpu" else 1)
+            self._arc_groups, self._seed_groups = groups(num_arcs, ARCS_EACH), groups(most_seeds, 1)
+            self._num_arcs = num_arcs
+            # Last, and so closed first: what was submitted must have ended before what it works on goes.
+            self._first, self._again = Recording(device, owner=self), Recording(device, owner=self)
+            with self._again.record() as recording:
+                self._record_round(recording)
+        except BaseException:
+            self.close()
+            raise
+
+    def _record_round(self, recording: Recording) -> None:
+        """Record how labels are handed down, and nodes hooked to others with lesser ones."""
+        recording.barrier("all", "all")
+        recording.fill(self._state, 0)
+        recording.barrier("transfer", "compute")
+        for number, jump in enumerate(self._jumps):
+            recording.bind(jump)
+            recording.push(jump, self._num_nodes, number)
+            recording.dispatch(self._node_groups)
+            recording.barrier()
+        self._record_hook(recording, is_first=False)
+        recording.barrier("compute", "transfer")
+        recording.copy(self._state, self._mapped, STATE.itemsize)
+        recording.barrier("transfer", "host")
+
+    def _record_hook(self, recording: Recording, *, is_first: bool) -> None:
+        recording.bind(self._hook)
+        recording.push(self._hook, self._num_nodes, self._num_arcs, int(is_first))
+        recording.dispatch(self._arc_groups)
+
+    def find(self, seeds: Uint32s) -> Uint32s:
+        """Return the label of each node after a search from some seeds that found all distances.
+
+        Parameters
+        ----------
+        seeds : numpy.ndarray
+            Node, offset and label of each, shape (k, 3), uint32; no node twice.
+
+        Returns
+        -------
+        numpy.ndarray
+            The least label of the seeds that are as near as any, 2**32 - 1 where no path leads; shape (num_nodes,),
+            uint32, by the numbers that nodes have in the prepared graph.
+        """
+        self._seeds.view()[: seeds.size] = seeds.reshape(-1)
+        with self._first.record() as recording:
+            recording.barrier("all", "all")
+            for buffer in (self._labels, self._parents):
+                recording.fill(buffer, UNREACHABLE)
+            recording.barrier("transfer", "compute")
+            recording.bind(self._begin)
+            recording.push(self._begin, len(seeds))
+            recording.dispatch(self._seed_groups)
+            recording.barrier()
+            self._record_hook(recording, is_first=True)
+            self._record_round(recording)
+        running = self._first
+        while True:
+            running.submit()
+            running.wait()
+            if not self._mapped.view(STATE)[0]["changed"]:
+                return self._labels.read(np.uint32, self._num_nodes)
+            running = self._again

@@ -1,0 +1,121 @@
+"""Compressed sparse rows: types and checks of their arrays, sorting by counting, and places in lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import whole_numbers
+from vkssp.errors import GraphError
+
+#: The distance of a node that no path reaches; every real distance and weight is smaller.
+UNREACHABLE = 2**32 - 1
+
+Uint32s = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+
+
+def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s, Uint32s]:
+    """Return offsets of nodes' arcs and the heads of these as uint32s, or raise `GraphError` unless they fit."""
+    first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
+    if len(first) == 0:
+        raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
+    heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
+    num_nodes = len(first) - 1
+    if num_nodes >= UNREACHABLE or len(heads) > UNREACHABLE:
+        raise GraphError("a graph holds fewer than 2**32 - 1 nodes and arcs")
+    if first[0] != 0:
+        raise GraphError(f"first_out[0] is {first[0]}; it must be 0")
+    falls = np.flatnonzero(first[1:] < first[:-1])
+    if falls.size:
+        at = int(falls[0])
+        raise GraphError(f"first_out falls from {first[at]} to {first[at + 1]} at {at + 1}; it must never fall")
+    if int(first[-1]) != len(heads):
+        raise GraphError(f"first_out ends at {first[-1]} but there are {len(heads)} arcs; they must be equal")
+    if len(heads) and int(heads.max()) >= num_nodes:
+        at = int(np.argmax(heads))
+        raise GraphError(f"head[{at}] is {heads[at]}; node ids go from 0 to {num_nodes - 1}")
+    return first, heads
+
+
+def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """Return the row offsets of arcs with the given tails, and the stable order that sorts them by tail.
+
+    A stable order keeps parallel arcs, and the heads of a node, in the sequence in which they were given.
+    """
+    count = len(tail)
+    if count == 0:
+        return np.zeros(num_nodes + 1, np.uint32), np.empty(0, np.int64)
+    index = np.int32 if max(count, num_nodes) < 2**31 else np.int64
+    rows = turned(np.arange(count + 1, dtype=index), tail.astype(index), np.ones(count, np.bool_), num_nodes)
+    return rows.indptr.astype(np.uint32), rows.indices.astype(np.int64)
+
+
+def turned(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[Any], num_rows: int) -> Any:
+    """Return the rows of entries that are given by columns, as a scipy matrix.
+
+    Parameters
+    ----------
+    offsets : numpy.ndarray
+        Offset of each column's first entry, shape (number of columns + 1,), a signed type.
+    row : numpy.ndarray
+        Row of each entry, of the same type.
+    value : numpy.ndarray
+        Value of each entry.
+    num_rows : int
+        Number of rows.
+    """
+    from scipy import sparse
+
+    # scipy goes from columns to rows by a counting sort in C, which is stable, ten times as fast as a comparing one,
+    # and, unlike that from coordinates to rows, does not add up the entries of one place.
+    return sparse.csc_array((value, row, offsets), shape=(num_rows, len(offsets) - 1)).tocsr()
+
+
+def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return head and weight of each arc, those of a row sorted by weight.
+
+    Parameters
+    ----------
+    first_out : numpy.ndarray
+        Offset of each row's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc, shape (num_arcs, 2), uint32.
+    """
+    from scipy import sparse
+
+    # scipy sorts the entries of a row by their columns, in C; the weights are the columns here.
+    largest = int(arcs[:, 1].max(initial=0))
+    index = np.int32 if max(largest, len(arcs)) < 2**31 - 1 else np.int64
+    parts = arcs[:, 0].copy(), arcs[:, 1].astype(index), first_out.astype(index)
+    rows = sparse.csr_array(parts, shape=(len(first_out) - 1, largest + 1))
+    rows.sort_indices()
+    return np.stack([rows.data, rows.indices.astype(np.uint32)], axis=1)
+
+
+def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the places that the ids from 0 to `count` have in a list, -1 for those that are not in it, int64."""
+    place = np.full(count, -1, np.int64)
+    place[arc] = np.arange(len(arc))
+    return place
+
+
+def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the place of each item in its group, where groups of `count` items follow each other, int64."""
+    counts: npt.NDArray[np.int64] = count.astype(np.int64)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    return np.arange(len(first), dtype=np.int64) - first
+
+
+def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the whole numbers of some ranges, one after the other, int64: `count` each, from `first` on."""
+    found: npt.NDArray[np.int64] = np.repeat(first.astype(np.int64), count) + within(count)
+    return found
+
+
+def tails_of(first_out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return the tail of each arc of the given rows, shape (num_arcs,), uint32."""
+    degree = first_out[1:] - first_out[:-1]
+    return np.repeat(np.arange(len(degree), dtype=np.uint32), degree)

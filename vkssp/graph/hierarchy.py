@@ -1,0 +1,363 @@
+"""Hierarchies: a graph prepared once, whatever its weights, so that searches become sweeps over it.
+
+Nodes are eliminated one after the other, by a nested dissection; each elimination joins the neighbours that are left.
+What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt,
+B. Strasser, D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the
+factorization of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
+
+Nodes have positions, from the top: what is eliminated last comes first. Levels count supernodes on the way from the
+top, so that all nodes of a level can be swept at once, as soon as all levels before it are done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import fixed
+from vkssp.checks import shown
+from vkssp.errors import GraphError
+from vkssp.graph.csr import Uint32s
+
+if TYPE_CHECKING:
+    from vkssp.graph.graph import Graph
+
+Indices = npt.NDArray[np.int64]
+
+#: How many arcs a node may have in its supernode's list beyond its own. Two of them make a quarter fewer levels of road
+#: networks, or more, and about half the supernodes, for 10 to 45% more arcs; with more of them few levels go.
+RELAX = 2
+#: Arcs of a hierarchy are numbered in 32 bits, with one left over for a sign.
+MOST_ARCS = 2**31 - 1
+#: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
+#: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
+MOST_ARCS_A_NODE = 100
+#: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
+FEW_ARCS = 2**24
+#: Nodes on a way from the top, the distances of which a search keeps in fast memory. Road networks of a million nodes
+#: have some hundreds of them.
+MOST_HEIGHT = 8192
+
+# So many arcs are looked for at once that what this takes stays in cache.
+_AT_ONCE = 2**15
+
+
+def _lengths(first: Uint32s) -> Indices:
+    offsets = first.astype(np.int64)
+    return offsets[1:] - offsets[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """The order in which nodes are eliminated, and what it joins; it does not depend on weights.
+
+    Make one with `vkssp.prepare`. Supernodes are in the order of their levels, their nodes have consecutive positions.
+    A node's list of ancestors is that of its supernode, and then the nodes of the supernode before it; it is ascending.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        The graph's node at each position, shape (num_nodes,), uint32.
+    first_node : numpy.ndarray
+        Position of the first node of each supernode, shape (num_supernodes + 1,), uint32.
+    first_ancestor : numpy.ndarray
+        Where each supernode's ancestors begin, shape (num_supernodes + 1,), uint32.
+    ancestor : numpy.ndarray
+        Positions of the ancestors of each supernode, ascending, shape (num_ancestors,), uint32.
+    first_of_level : numpy.ndarray
+        The first supernode of each level, shape (num_levels + 1,), uint32. Supernodes of level 0 have no ancestors.
+    """
+
+    node: Uint32s
+    first_node: Uint32s
+    first_ancestor: Uint32s
+    ancestor: Uint32s
+    first_of_level: Uint32s
+
+    #: The arrays, by name.
+    ARRAYS: ClassVar[tuple[str, ...]] = ("node", "first_node", "first_ancestor", "ancestor", "first_of_level")
+
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now."""
+        for name in self.ARRAYS:
+            array: Any = getattr(self, name)
+            if isinstance(array, np.ndarray):
+                object.__setattr__(self, name, fixed(array))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks but those against a graph."""
+        return _remade, (type(self), *(getattr(self, name) for name in self.ARRAYS))
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node)
+
+    @property
+    def num_supernodes(self) -> int:
+        """Number of supernodes."""
+        return len(self.first_node) - 1
+
+    @property
+    def num_levels(self) -> int:
+        """Number of levels."""
+        return len(self.first_of_level) - 1
+
+    @cached_property
+    def position(self) -> Uint32s:
+        """Position of each of the graph's nodes, shape (num_nodes,), uint32."""
+        place = np.empty(self.num_nodes, np.uint32)
+        place[self.node] = np.arange(self.num_nodes, dtype=np.uint32)
+        return place
+
+    @cached_property
+    def size(self) -> Indices:
+        """Number of nodes of each supernode, shape (num_supernodes,), int64."""
+        return _lengths(self.first_node)
+
+    @cached_property
+    def num_ancestors(self) -> Indices:
+        """Number of ancestors in the list of each supernode, shape (num_supernodes,), int64."""
+        return _lengths(self.first_ancestor)
+
+    @cached_property
+    def first_arc(self) -> Indices:
+        """Where the arcs of each supernode begin, shape (num_supernodes + 1,), int64.
+
+        There is one for each node and each node in its list, in this order.
+        """
+        arcs = self.size * self.num_ancestors + self.size * (self.size - 1) // 2
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(arcs)])
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs, each of them both ways."""
+        return int(self.first_arc[-1])
+
+    @cached_property
+    def supernode(self) -> Uint32s:
+        """The supernode of each position, shape (num_nodes,), uint32."""
+        return np.repeat(np.arange(self.num_supernodes, dtype=np.uint32), self.size)
+
+    @cached_property
+    def parent(self) -> Indices:
+        """The position of each supernode's nearest ancestor, -1 where it has none, shape (num_supernodes,), int64."""
+        has_one = self.num_ancestors > 0
+        found = np.full(self.num_supernodes, -1, np.int64)
+        found[has_one] = self.ancestor[self.first_ancestor[1:][has_one].astype(np.int64) - 1]
+        return found
+
+    @cached_property
+    def depth(self) -> Uint32s:
+        """How many nodes lie above each position, on the way to the top, shape (num_nodes,), uint32."""
+        depth = np.zeros(self.num_nodes, np.int64)
+        inside = np.arange(self.num_nodes) - self.first_node[:-1].astype(np.int64)[self.supernode]
+        for first, end in zip(self.first_of_level[:-1].tolist(), self.first_of_level[1:].tolist(), strict=True):
+            low, high = int(self.first_node[first]), int(self.first_node[end])
+            parent = self.parent[first:end]
+            above = np.where(parent >= 0, depth[parent] + 1, 0)
+            depth[low:high] = np.repeat(above, self.size[first:end]) + inside[low:high]
+        return depth.astype(np.uint32)
+
+    @property
+    def tree_height(self) -> int:
+        """Number of nodes on the longest way to the top."""
+        return int(self.depth.max()) + 1 if self.num_nodes else 0
+
+    @cached_property
+    def nodes_on_way(self) -> Indices:
+        """Number of nodes of the supernodes on the way from each to the top, shape (num_supernodes,), int64."""
+        found = self.size.copy()
+        for first, end in pairwise(self.first_of_level[1:].tolist()):
+            found[first:end] += found[self.supernode[self.parent[first:end]]]
+        return found
+
+    @cached_property
+    def height(self) -> Uint32s:
+        """How many nodes lie below each position, on the longest way down, shape (num_nodes,), uint32."""
+        height = np.zeros(self.num_nodes, np.int64)
+        last = self.first_node[1:].astype(np.int64) - 1
+        for number in range(self.num_levels - 1, -1, -1):
+            first, end = int(self.first_of_level[number]), int(self.first_of_level[number + 1])
+            # Within a supernode each node lies above the next one; where there is more below it counts for those above.
+            for back in range(int(self.size[first:end].max(initial=1)) - 1):
+                has_more = self.size[first:end] > back + 1
+                low = last[first:end][has_more] - back
+                np.maximum.at(height, low - 1, height[low] + 1)
+            parent = self.parent[first:end]
+            top = self.first_node[first:end].astype(np.int64)
+            np.maximum.at(height, parent[parent >= 0], height[top[parent >= 0]] + 1)
+        return height.astype(np.uint32)
+
+    def arcs_of(self, tail: Indices, head: Indices) -> Indices:
+        """Return the arc that joins each pair of positions, -1 where none does, shape (k,), int64."""
+        low, high = np.maximum(tail, head), np.minimum(tail, head)
+        group = self.supernode[low].astype(np.int64)
+        first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
+        row = self.first_arc[group] + (low - first) * count + (low - first) * (low - first - 1) // 2
+        is_outside = high < first
+        column = count + high - first
+        column[is_outside] = self.ancestors_at(group[is_outside], high[is_outside])
+        return np.where((column >= 0) & (low != high), row + column, -1)
+
+    def ancestors_at(self, group: Indices, position: Indices) -> Indices:
+        """Return where in the lists of some supernodes some positions are, -1 where they are not, shape (k,), int64."""
+        first, count = self.first_ancestor[group].astype(np.int64), self.num_ancestors[group]
+        low, high = first, first + count
+        # All of them are searched at once, by halving the part of each list that is left.
+        for _ in range(int(count.max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            # Where nothing is left, the end of a list may be that of all.
+            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < position)
+            low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
+        is_there = low < first + count
+        is_there[is_there] = self.ancestor[low[is_there]] == position[is_there]
+        return np.where(is_there, low - first, -1)
+
+    def check(self, graph: Graph) -> None:
+        """Raise `GraphError` unless this is a hierarchy, and that of a graph; the message says what does not hold.
+
+        Any two neighbours that are left when a node is eliminated have to be joined, and the ends of the graph's arcs.
+        Weights do not matter.
+        """
+        if not hasattr(graph, "first_out") or not hasattr(graph, "head"):
+            raise GraphError(f"graph is {shown(graph)}; give a Graph")
+        _check(self, graph)
+
+
+def _remade(kind: type[Hierarchy], *arrays: Uint32s) -> Hierarchy:
+    """Return a hierarchy of the arrays that a copy, or a pickled one, is made of."""
+    hierarchy = kind(*arrays)
+    _check(hierarchy, None)
+    return hierarchy
+
+
+def _check(hierarchy: Hierarchy, graph: Graph | None) -> None:
+    """Raise `GraphError` unless this is a hierarchy, and that of a graph, if one is given; see `Hierarchy.check`."""
+    _check_arrays(hierarchy)
+    if graph is not None and hierarchy.num_nodes != graph.num_nodes:
+        _refuse(f"is for {hierarchy.num_nodes:,} nodes and the graph has {graph.num_nodes:,}")
+    _check_nodes(hierarchy)
+    _check_ancestors(hierarchy)
+    _check_levels(hierarchy)
+    # Arrays of few entries can stand for many arcs, each of which takes memory in a search.
+    most = min(MOST_ARCS, max(FEW_ARCS, MOST_ARCS_A_NODE * hierarchy.num_nodes) + RELAX * hierarchy.num_nodes)
+    if hierarchy.num_arcs > most:
+        _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {most:,}")
+    if hierarchy.tree_height > MOST_HEIGHT:
+        _refuse(f"has ways of {hierarchy.tree_height:,} nodes, more than {MOST_HEIGHT:,}")
+    _check_closure(hierarchy)
+    if graph is not None:
+        _check_graph(hierarchy, graph)
+
+
+def _refuse(what: str) -> NoReturn:
+    raise GraphError(f"the hierarchy {what}; make it with vkssp.prepare")
+
+
+def _check_arrays(hierarchy: Hierarchy) -> None:
+    """Check types, shapes and offsets."""
+    for name in hierarchy.ARRAYS:
+        array: Any = getattr(hierarchy, name)
+        if not isinstance(array, np.ndarray) or array.dtype != np.uint32 or array.ndim != 1:
+            what = f"shape {array.shape} and dtype {array.dtype}" if isinstance(array, np.ndarray) else shown(array)
+            _refuse(f"has for {name} {what}, not one-dimensional uint32s")
+    if len(hierarchy.first_node) != len(hierarchy.first_ancestor):
+        _refuse("has not as many offsets of nodes as of ancestors")
+    _check_offsets(hierarchy, "first_node", hierarchy.num_nodes, 1)
+    _check_offsets(hierarchy, "first_ancestor", len(hierarchy.ancestor), 0)
+    _check_offsets(hierarchy, "first_of_level", hierarchy.num_supernodes, 1)
+    if hierarchy.num_levels > MOST_HEIGHT:
+        _refuse(f"has {hierarchy.num_levels:,} levels, more than {MOST_HEIGHT:,}")
+
+
+def _check_offsets(hierarchy: Hierarchy, name: str, end: int, least: int) -> None:
+    """Check that offsets go from 0 to the end, and that what lies between two of them has some length at least."""
+    offsets = getattr(hierarchy, name).astype(np.int64)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
+        _refuse(f"has a {name} that does not go from 0 to {end:,}")
+    short = np.flatnonzero(offsets[1:] - offsets[:-1] < least)
+    if len(short):
+        at = int(short[0])
+        _refuse(f"has a {name} that goes from {offsets[at]} to {offsets[at + 1]} at {at + 1:,}")
+
+
+def _check_nodes(hierarchy: Hierarchy) -> None:
+    """Check that each node has one position."""
+    node, n = hierarchy.node, hierarchy.num_nodes
+    if n and int(node.max()) >= n:
+        _refuse(f"has a node {int(node.max())}, and ids go from 0 to {n - 1:,}")
+    has_place = np.zeros(n, np.bool_)
+    has_place[node] = True
+    if not has_place.all():
+        _refuse(f"has no position for node {int(np.argmin(has_place)):,}")
+
+
+def _check_ancestors(hierarchy: Hierarchy) -> None:
+    """Check that ancestors lie above their supernodes, and ascend."""
+    ancestor, group = hierarchy.ancestor, _group_of_ancestors(hierarchy)
+    wrong = np.flatnonzero(ancestor >= hierarchy.first_node[group])
+    if len(wrong):
+        at = int(wrong[0])
+        _refuse(f"has an ancestor at {ancestor[at]} of supernode {group[at]:,}, which does not lie above it")
+    wrong = np.flatnonzero((ancestor[1:] <= ancestor[:-1]) & (group[1:] == group[:-1]))
+    if len(wrong):
+        _refuse(f"has ancestors of supernode {group[wrong[0]]:,} that do not ascend")
+
+
+def _group_of_ancestors(hierarchy: Hierarchy) -> Indices:
+    return np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
+
+
+def _check_levels(hierarchy: Hierarchy) -> None:
+    """Check that what has no ancestors, and nothing else, is in the first level, and all others are below parents."""
+    first = hierarchy.first_of_level.astype(np.int64)
+    level = np.repeat(np.arange(hierarchy.num_levels), first[1:] - first[:-1])
+    has_one = hierarchy.parent >= 0
+    wrong = np.flatnonzero((level > 0) != has_one)
+    if len(wrong):
+        at = int(wrong[0])
+        _refuse(f"has supernode {at:,} with {hierarchy.num_ancestors[at]:,} ancestors in level {level[at]}")
+    above = hierarchy.supernode[hierarchy.parent[has_one]]
+    wrong = np.flatnonzero(level[above] >= level[has_one])
+    if len(wrong):
+        at = int(np.flatnonzero(has_one)[wrong[0]])
+        _refuse(f"has supernode {at:,} not in a later level than its nearest ancestor")
+
+
+def _check_closure(hierarchy: Hierarchy) -> None:
+    """Check that any two ancestors of a supernode are joined.
+
+    Those in the supernode of the nearest one, its parent, are joined to each other and all ancestors of it, among
+    which all others have to be. That these are joined follows from the same for the parent.
+    """
+    group = _group_of_ancestors(hierarchy)
+    parent = hierarchy.supernode[hierarchy.parent[group]].astype(np.int64)
+    beyond = hierarchy.ancestor < hierarchy.first_node[parent]
+    parent, position = parent[beyond], hierarchy.ancestor[beyond].astype(np.int64)
+    missing = np.flatnonzero(hierarchy.ancestors_at(parent, position) < 0)
+    if len(missing):
+        at = int(missing[0])
+        lower = group[np.flatnonzero(beyond)[at]]
+        _refuse(
+            f"has an ancestor at {position[at]:,} of supernode {lower:,} that is none of its parent's, {parent[at]:,}"
+        )
+
+
+def _check_graph(hierarchy: Hierarchy, graph: Graph) -> None:
+    """Check that all arcs of a graph are there."""
+    position = hierarchy.position.astype(np.int64)
+    tail = np.repeat(position, np.diff(graph.first_out))
+    for start in range(0, graph.num_arcs, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        head = position[graph.head[part]]
+        missing = np.flatnonzero((hierarchy.arcs_of(tail[part], head) < 0) & (tail[part] != head))
+        if len(missing):
+            at = start + int(missing[0])
+            ends = f"{hierarchy.node[tail[at]]:,} and {graph.head[at]:,}"
+            _refuse(f"is of another graph: it does not join nodes {ends}, which arc {at:,} does")

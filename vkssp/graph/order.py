@@ -1,0 +1,125 @@
+"""Node numberings, and the one along the Z-order curve: neighbours on the map get neighbouring ids.
+
+Sweeps over a range of ids (seed of `delta_step`) stay short, and the distances that a workgroup touches stay in cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import fixed, own
+from vkssp.checks import array_of, dtype_of, real_numbers, shown
+from vkssp.errors import GraphError
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A renumbering of nodes, kept in both directions. Make one with `from_nodes`, which checks what it is given.
+
+    Attributes
+    ----------
+    rank : numpy.ndarray
+        New id of each old one, shape (num_nodes,), uint32.
+    node : numpy.ndarray
+        Old id of each new one, shape (num_nodes,), uint32.
+    """
+
+    rank: npt.NDArray[np.uint32]
+    node: npt.NDArray[np.uint32]
+
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now; what they hold has been checked already."""
+        for name in ("rank", "node"):
+            array: Any = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != np.uint32 or array.ndim != 1:
+                raise GraphError(f"{name} is {shown(array)}, not checked; make an order with Order.from_nodes")
+            object.__setattr__(self, name, fixed(array))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks."""
+        return type(self).from_nodes, (self.node,)
+
+    @classmethod
+    def from_nodes(cls, node: npt.ArrayLike) -> Order:
+        """Make an order from the old ids in their new sequence.
+
+        Raises
+        ------
+        GraphError
+            If `node` does not hold every id from 0 on exactly once.
+        """
+        given = array_of(node, "node", "node ids")
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise GraphError(
+                f"node has shape {given.shape} and dtype {dtype_of(given)}; give a one-dimensional permutation"
+            )
+        nodes = given.astype(np.int64)
+        rank = np.full(len(nodes), -1, np.int64)
+        if len(nodes) and (nodes.min() < 0 or nodes.max() >= len(nodes)):
+            raise GraphError(f"node holds ids outside 0 to {len(nodes) - 1}; give a permutation")
+        rank[nodes] = np.arange(len(nodes))
+        if np.any(rank < 0):
+            raise GraphError(f"node leaves out id {int(np.argmin(rank))}; give a permutation")
+        return cls(own(rank.astype(np.uint32)), own(nodes.astype(np.uint32)))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every node keeps its id."""
+        return bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
+
+
+# Points in a smaller square count as one: a divisor of fewer bits than a number has would overflow.
+_LEAST_SIDE = 1e-290
+
+
+def spread_bits(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Move bit i of each 32-bit value to bit 2i."""
+    for shift, mask in (
+        (16, 0x0000FFFF0000FFFF),
+        (8, 0x00FF00FF00FF00FF),
+        (4, 0x0F0F0F0F0F0F0F0F),
+        (2, 0x3333333333333333),
+        (1, 0x5555555555555555),
+    ):
+        values = (values | (values << np.uint64(shift))) & np.uint64(mask)
+    return values
+
+
+def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order:
+    """Return the numbering of points along the Z-order curve (Morton 1966).
+
+    Parameters
+    ----------
+    lat, lon : numpy.ndarray
+        Coordinates in any one unit, shape (num_nodes,) each. The curve is laid over their bounding square, so that
+        its cells are as wide as high.
+
+    Notes
+    -----
+    Points of one cell, equal ones among them, keep their given sequence.
+
+    Raises
+    ------
+    GraphError
+        If they are no finite numbers, or not as many of both.
+    """
+    lat, lon = real_numbers(lat, "lat"), real_numbers(lon, "lon")
+    if len(lat) != len(lon):
+        raise GraphError(f"lat has {len(lat)} entries and lon {len(lon)}; give one of each per node")
+    for values, name in ((lat, "lat"), (lon, "lon")):
+        if not np.isfinite(values).all():
+            at = int(np.argmin(np.isfinite(values)))
+            raise GraphError(f"{name}[{at}] is {values[at]}; give finite numbers")
+    if len(lat) == 0:
+        return Order.from_nodes(np.zeros(0, np.uint32))
+    # A degree of longitude is shorter than one of latitude; without this, cells far north would be thin strips.
+    width = np.cos(np.radians(np.clip((lat.min() + lat.max()) / 2, -89.0, 89.0)))
+    x, y = (lon - lon.min()) * width, lat - lat.min()
+    side = max(float(x.max()), float(y.max()))
+    scale = (2**32 - 1) / side if side > _LEAST_SIDE else 0.0
+    key = spread_bits((x * scale).astype(np.uint64)) | (spread_bits((y * scale).astype(np.uint64)) << np.uint64(1))
+    return Order.from_nodes(np.argsort(key, kind="stable"))

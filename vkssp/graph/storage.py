@@ -1,0 +1,162 @@
+"""Graphs in one file: an uncompressed .npz archive, so that numpy alone can read it and a checksum guards it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import own
+from vkssp.checks import path_of
+from vkssp.errors import FormatError, GraphError
+from vkssp.files import atomic_write, check_ending
+from vkssp.graph.hierarchy import Hierarchy
+from vkssp.graph.streets import Streets
+from vkssp.memory import require
+from vkssp.npy_file import read_npy
+
+if TYPE_CHECKING:
+    from vkssp.graph.graph import Graph
+
+_FORMAT = "vkssp graph"
+#: Graphs that know of turns have the second, since those who do not know of them would find forbidden routes.
+_VERSION, _VERSION_WITH_TURNS = 1, 2
+# What a hierarchy makes faster comes out the same without it. Those who do not know of hierarchies pass over arrays
+# whose names they do not look for, and so there is no version for graphs that have one.
+_HIERARCHY = "hierarchy_"
+_CORE = ("first_out", "head", "weight")
+_COORDINATES = ("lat", "lon")
+_TURNS = ("junction", "turn")
+_OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
+#: Names of all arrays that a saved graph may have.
+_NAMES = frozenset(
+    (
+        *_CORE,
+        *_COORDINATES,
+        *(f"streets_{name}" for name in (*Streets.PER_ARC, *Streets.SHARED, *_OPTIONAL, "names")),
+        *(f"{_HIERARCHY}{name}" for name in Hierarchy.ARRAYS),
+    )
+)
+
+
+def save_graph(graph: Graph, path: str | Path) -> None:
+    """Write a graph to one file; see `Graph.save`."""
+    check_ending(path, "a saved graph")
+    arrays: dict[str, Any] = {name: getattr(graph, name) for name in _CORE}
+    header: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+    if graph.lat is not None:
+        arrays.update({name: getattr(graph, name) for name in _COORDINATES})
+    if graph.streets is not None:
+        streets = graph.streets
+        arrays.update({f"streets_{name}": getattr(streets, name) for name in Streets.PER_ARC + Streets.SHARED})
+        known = [name for name in _OPTIONAL if getattr(streets, name) is not None]
+        arrays.update({f"streets_{name}": getattr(streets, name) for name in known})
+        if set(known) & set(_TURNS):
+            header["version"] = _VERSION_WITH_TURNS
+        # Names in one block of UTF-8, ended by zero bytes, which no OSM tag can hold.
+        text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
+        arrays["streets_names"] = np.frombuffer(text, np.uint8)
+        header["seconds_per_weight"] = streets.seconds_per_weight
+    if graph.hierarchy is not None:
+        arrays.update({f"{_HIERARCHY}{name}": getattr(graph.hierarchy, name) for name in Hierarchy.ARRAYS})
+    header["arrays"] = sorted(arrays)
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    with atomic_write(path) as stream:
+        np.savez(stream, **arrays)
+
+
+def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
+    """Read a graph that `save_graph` wrote; see `Graph.load`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    make : callable
+        Makes a graph of its fields, in their order, with all checks.
+    """
+    source = path_of(path)
+    try:
+        with source.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise FormatError(f"{source} is not a saved graph, or truncated; make one with 'vkssp import'")
+            with zipfile.ZipFile(stream) as archive:
+                arrays, header = _unpack(archive, source)
+    except (FormatError, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise FormatError(f"{source} does not exist; check the path") from None
+    except OSError as error:
+        raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
+    # Whatever zipfile and json make of damaged bytes.
+    except Exception as error:
+        raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
+    try:
+        streets = _streets_from(arrays, header) if "streets_length" in arrays else None
+        hierarchy = None
+        if any(name.startswith(_HIERARCHY) for name in arrays):
+            hierarchy = Hierarchy(*(arrays[f"{_HIERARCHY}{name}"] for name in Hierarchy.ARRAYS))
+        core = (arrays[name] for name in _CORE)
+        return make(*core, arrays.get("lat"), arrays.get("lon"), streets, hierarchy)
+    except (GraphError, KeyError, ValueError, TypeError, OverflowError) as error:
+        raise FormatError(f"{source} is damaged ({error}); import it again") from error
+
+
+def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays and the header of an archive; each array's checksum is verified as it is read."""
+    members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    if "header" not in members:
+        raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    if len(members) < len(archive.infolist()):
+        raise FormatError(f"{source} is damaged (two of its parts have the same name); import it again")
+    # Nothing is packed, and so no small file can hold a large graph.
+    if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members.values()):
+        raise FormatError(f"{source} was packed by another program, or damaged; import it again")
+    size = sum(member.file_size for member in members.values())
+    if size > source.stat().st_size:
+        raise FormatError(f"{source} is damaged (it is smaller than what it holds); import it again")
+    require(size, f"{source}: a graph of {size / 2**30:.1f} GiB")
+    header = json.loads(_text(_array(archive, members.pop("header")), "header"))
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
+    if header.get("version") not in (_VERSION, _VERSION_WITH_TURNS):
+        version = header.get("version")
+        raise FormatError(
+            f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
+            "import it again"
+        )
+    # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
+    missing = set(header.get("arrays", _CORE)) - set(members)
+    if missing:
+        raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
+    # Other names are those of later versions, whose graphs are the same without these arrays.
+    return {name: own(_array(archive, member)) for name, member in members.items() if name in _NAMES}, header
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Return an array of an archive, or raise `ValueError` if it is not what it says, before memory is taken for it."""
+    with archive.open(member) as stream:
+        try:
+            return read_npy(stream, member.file_size)
+        except ValueError as error:
+            raise ValueError(f"{member.filename} {error}") from None
+
+
+def _text(array: npt.NDArray[Any], name: str) -> bytes:
+    """Return the text that an array holds."""
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError(f"{name} has dtype {array.dtype} and {array.ndim} dimensions, and no bytes of a text")
+    return array.tobytes()
+
+
+def _streets_from(arrays: dict[str, Any], header: dict[str, Any]) -> Streets:
+    text = _text(arrays["streets_names"], "streets.names")
+    names = text.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    values = {name: arrays[f"streets_{name}"] for name in Streets.PER_ARC + Streets.SHARED}
+    values.update({name: arrays.get(f"streets_{name}") for name in _OPTIONAL})
+    return Streets(**values, names=tuple(names), seconds_per_weight=float(header["seconds_per_weight"]))

@@ -1,0 +1,334 @@
+"""What an imported map knows of each arc beside its weight: length, street name, OSM way and geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import fixed, own
+from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmasked, whole_number, whole_numbers
+from vkssp.errors import GraphError
+from vkssp.graph.csr import ranges, within
+
+#: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
+COORDINATE_SCALE = 1e-7
+#: The pole and the date line in the same unit.
+LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
+#: Metres of the longest street: ten times around the Earth. In tenths of a metre they fit into 32 bits.
+MOST_METRES = 4e8
+#: Seconds that a unit of weight may stand for, so that no duration leaves the range of single precision.
+_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
+#: Parts of a trip that a node may serve; see `Streets.layer`.
+_NUM_LAYERS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Streets:
+    """Attributes of the arcs of an imported road network.
+
+    Both arcs of a two-way street share one polyline, which one of them runs along backward. Arrays that may change are
+    copied, as `vkssp.Graph.from_csr` does.
+
+    Attributes
+    ----------
+    length : numpy.ndarray
+        Length of each arc in metres, shape (num_arcs,), float32.
+    way : numpy.ndarray
+        OSM way id of each arc, shape (num_arcs,), int64.
+    carried : numpy.ndarray
+        Whether the arc is a ferry or a train that carries the traveller; no trip begins or ends on it. Shape
+        (num_arcs,), bool.
+    name : numpy.ndarray
+        Index into `names` for each arc, shape (num_arcs,), uint32.
+    names : tuple of str
+        Street names; entry 0 is the empty string.
+    polyline : numpy.ndarray
+        Index of the polyline that each arc runs along, shape (num_arcs,), uint32.
+    backward : numpy.ndarray
+        Whether the arc runs along its polyline from its end to its start, shape (num_arcs,), bool.
+    polyline_first : numpy.ndarray
+        Offset of each polyline's first point in `points`, shape (num_polylines + 1,), uint32.
+    points : numpy.ndarray
+        Latitude and longitude of the polylines' points, their two ends included, in 1e-7 degrees,
+        shape (num_points, 2), int32.
+    seconds_per_weight : float
+        Seconds that one unit of the graph's weight stands for; 0 where weights are no durations.
+    junction : numpy.ndarray or None
+        Where the graph knows of turns, several of its nodes are one place, for travellers who came there by different
+        streets. The same number for all nodes of a place, shape (num_nodes,), uint32; None where each is a place.
+    turn : numpy.ndarray or None
+        Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
+        (num_arcs,), uint32; None where turns cost nothing.
+    memory : numpy.ndarray or None
+        Where the graph knows of turns, what those at a node remember of the way there, as a number. Shape (num_nodes,),
+        uint32; None for a graph that was saved before this was kept.
+    layer : numpy.ndarray or None
+        Likewise, which part of a trip a node serves, where streets are for residents and guests: 0 the middle, 1 the
+        start, 2 the end. Shape (num_nodes,), uint8.
+    ref : numpy.ndarray or None
+        Index into `names` of each arc's number, such as "E 15", shape (num_arcs,), uint32; None where not known.
+    roundabout, link : numpy.ndarray or None
+        Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None
+        where not known.
+    snappable : numpy.ndarray or None
+        Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None
+        where that holds for all that do not carry the traveller.
+    """
+
+    length: npt.NDArray[np.float32]
+    way: npt.NDArray[np.int64]
+    carried: npt.NDArray[np.bool_]
+    name: npt.NDArray[np.uint32]
+    names: tuple[str, ...]
+    polyline: npt.NDArray[np.uint32]
+    backward: npt.NDArray[np.bool_]
+    polyline_first: npt.NDArray[np.uint32]
+    points: npt.NDArray[np.int32]
+    seconds_per_weight: float = 0.0
+    junction: npt.NDArray[np.uint32] | None = None
+    turn: npt.NDArray[np.uint32] | None = None
+    memory: npt.NDArray[np.uint32] | None = None
+    layer: npt.NDArray[np.uint8] | None = None
+    ref: npt.NDArray[np.uint32] | None = None
+    roundabout: npt.NDArray[np.bool_] | None = None
+    link: npt.NDArray[np.bool_] | None = None
+    snappable: npt.NDArray[np.bool_] | None = None
+
+    #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
+    PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
+    #: Further ones, and such with one entry per node, that may be missing.
+    PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link", "snappable")
+    PER_NODE_OR_NONE = ("junction", "memory", "layer")
+    #: Arrays that belong to the map as a whole.
+    SHARED = ("polyline_first", "points")
+    #: Types of all arrays; those that a graph does not have are None.
+    DTYPES: ClassVar[dict[str, type]] = {
+        "length": np.float32,
+        "way": np.int64,
+        "carried": np.bool_,
+        "name": np.uint32,
+        "polyline": np.uint32,
+        "backward": np.bool_,
+        "polyline_first": np.uint32,
+        "points": np.int32,
+        "junction": np.uint32,
+        "turn": np.uint32,
+        "memory": np.uint32,
+        "layer": np.uint8,
+        "ref": np.uint32,
+        "roundabout": np.bool_,
+        "link": np.bool_,
+        "snappable": np.bool_,
+    }
+
+    def __post_init__(self) -> None:
+        """Keep arrays as they are now."""
+        for name in self.DTYPES:
+            array: Any = getattr(self, name)
+            if isinstance(array, np.ndarray):
+                array = np.asarray(unmasked(array, f"streets.{name}", GraphError))
+                object.__setattr__(self, name, fixed(array))
+        if isinstance(self.names, list):
+            object.__setattr__(self, "names", tuple(self.names))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: with all checks."""
+        return _remade, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
+
+    @property
+    def turns(self) -> str:
+        """What the graph knows of turns: "none", "restrictions" or "costs"."""
+        return "none" if self.junction is None else "restrictions" if self.turn is None else "costs"
+
+    def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
+        """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs and `num_nodes` nodes."""
+        num_arcs = whole_number(num_arcs, "num_arcs", 0, 2**32 - 1, error=GraphError)
+        if num_nodes is not None:
+            num_nodes = whole_number(num_nodes, "num_nodes", 0, 2**32 - 2, error=GraphError)
+        optional = self.PER_ARC_OR_NONE + self.PER_NODE_OR_NONE
+        for name, dtype in self.DTYPES.items():
+            array: Any = getattr(self, name)
+            if array is None and name in optional:
+                continue
+            if not isinstance(array, np.ndarray):
+                raise GraphError(f"streets.{name} is {shown(array)}; give an array of dtype {np.dtype(dtype)}")
+            if array.dtype != dtype:
+                raise GraphError(f"streets.{name} has dtype {dtype_of(array)}; give {np.dtype(dtype)}")
+        if not isinstance(self.names, tuple) or not all(isinstance(name, str) for name in self.names):
+            raise GraphError(f"streets.names is {shown(self.names)}; give a tuple of texts")
+        arrays = {name: (num_arcs, "arc") for name in self.PER_ARC + self.PER_ARC_OR_NONE}
+        if num_nodes is not None:
+            arrays |= {name: (num_nodes, "node") for name in self.PER_NODE_OR_NONE}
+        for name, (size, what) in arrays.items():
+            array = getattr(self, name)
+            if array is None:
+                continue
+            if array.shape != (size,):
+                raise GraphError(f"streets.{name} has shape {array.shape}; give one entry per {what}, {size}")
+        first, points = self.polyline_first, self.points
+        if points.ndim != 2 or points.shape[1:] != (2,):
+            raise GraphError(f"streets.points has shape {points.shape}; give (number of points, 2)")
+        last = (LAST_LAT, LAST_LON)
+        if len(points) and not ((points.max(axis=0) <= last) & (points.min(axis=0) >= np.negative(last))).all():
+            raise GraphError("streets.points holds one that is not on the Earth; give 1e-7 degrees north and east")
+        if first.ndim != 1 or len(first) == 0 or first[0] != 0 or int(first[-1]) != len(points):
+            raise GraphError("streets.polyline_first must start at 0 and end at the number of points")
+        if np.any(np.diff(first.astype(np.int64)) < 2):
+            raise GraphError("streets.polyline_first gives a polyline fewer than two points")
+        if num_arcs and int(self.polyline.max()) >= len(first) - 1:
+            raise GraphError("streets.polyline names a polyline that does not exist")
+        for label, index in (("name", self.name), ("ref", self.ref)):
+            if index is not None and (not self.names or (num_arcs and int(index.max()) >= len(self.names))):
+                raise GraphError(f"streets.{label} holds an index outside streets.names")
+        if self.names and self.names[0]:
+            raise GraphError("streets.names begins with a name; its first entry is for streets without one, and empty")
+        seconds = number_of(self.seconds_per_weight)
+        if seconds is None or (seconds != 0 and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS):
+            given = shown(self.seconds_per_weight)
+            raise GraphError(
+                f"streets.seconds_per_weight is {given}; give {_LEAST_SECONDS:g} to {_MOST_SECONDS:g}, or 0 for none"
+            )
+        wrong = ~((self.length >= 0) & (self.length <= MOST_METRES))  # NaN is neither
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise GraphError(f"streets.length[{at}] is {self.length[at]:g}; give metres from 0 to {MOST_METRES:.0f}")
+        if self.layer is not None and num_nodes and int(self.layer.max()) >= _NUM_LAYERS:
+            at = int(np.argmax(self.layer))
+            raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
+
+    def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
+        """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc or node.
+        """
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        kinds: list[tuple[tuple[str, ...], Any, str]] = [(self.PER_ARC + self.PER_ARC_OR_NONE, arcs, "arc")]
+        if nodes is not None:
+            kinds.append((self.PER_NODE_OR_NONE, nodes, "node"))
+        for names, ids, kind in kinds:
+            known = [name for name in names if values[name] is not None]
+            if known:
+                index = ids_among(ids, f"{kind}s", kind, len(values[known[0]]))
+                values |= {name: own(values[name][index]) for name in known}
+        return Streets(**values)
+
+    def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights.
+
+        Raises
+        ------
+        GraphError
+            If they are no weights, not as many as arcs, or one is less than its turn takes.
+        """
+        weights = whole_numbers(weight, "weight", "weights", 2**32 - 1)
+        if len(weights) != len(self.length):
+            raise GraphError(f"weight has {len(weights)} entries; give one per arc, {len(self.length)}")
+        if self.turn is None:
+            return weights
+        if (weights < self.turn).any():
+            at = int(np.argmax(weights < self.turn))
+            raise GraphError(f"weight[{at}] is {weights[at]}, less than the {self.turn[at]} that the turn takes")
+        return weights - self.turn
+
+    @cached_property
+    def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The arcs in the order of their ways, and the way of each; made when first asked for."""
+        order = np.argsort(self.way, kind="stable")
+        return order, self.way[order]
+
+    def arcs_of_ways(self, ways: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the arcs that are parts of OSM ways.
+
+        Parameters
+        ----------
+        ways : array_like
+            OSM ids, integers, shape (k,).
+
+        Returns
+        -------
+        arcs : numpy.ndarray
+            Ids of the arcs of the first way, then of the second and so on, rising in each, int64; none for ways that
+            the graph does not have.
+        which : numpy.ndarray
+            For each of them the index of its way in `ways`, int64.
+
+        Raises
+        ------
+        GraphError
+            If they are no integers.
+        """
+        order, way = self._by_way
+        given = array_of(ways, "ways", "OSM way ids")
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise GraphError(f"ways has shape {given.shape} and dtype {dtype_of(given)}; give OSM way ids, integers")
+        wanted = given.astype(np.int64)
+        first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
+        count = end - first
+        return order[ranges(first, count)], np.repeat(np.arange(len(wanted)), count)
+
+    def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
+        """Return one polyline's points as latitude and longitude in degrees, shape (k, 2).
+
+        Raises
+        ------
+        GraphError
+            If there is no such polyline.
+        """
+        first = self.polyline_first
+        polyline = whole_number(polyline, "polyline", 0, len(first) - 2, error=GraphError)
+        return np.asarray(self.points[first[polyline] : first[polyline + 1]] * COORDINATE_SCALE, np.float64)
+
+    def points_along(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the points that arcs pass from the tail of the first to the head of the last, in degrees.
+
+        Parameters
+        ----------
+        arcs : numpy.ndarray
+            Arcs that follow each other, at least one, shape (k,), int64.
+
+        Returns
+        -------
+        numpy.ndarray
+            Latitude and longitude, shape (p, 2); the point that two arcs share is there once.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc.
+        """
+        ids = ids_among(arcs, "arcs", "arc", len(self.length))
+        line, backward = self.polyline[ids].astype(np.int64), self.backward[ids]
+        bounds = self.polyline_first.astype(np.int64)
+        first, end = bounds[line], bounds[line + 1]
+        step = np.where(backward, -1, 1)
+        begun = (np.arange(len(ids)) > 0).astype(np.int64)
+        count = end - first - begun
+        start = np.where(backward, end - 1, first) + step * begun
+        places = np.repeat(start, count) + np.repeat(step, count) * within(count)
+        return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
+
+    def arc_name(self, arc: int) -> str:
+        """Return the street name of an arc, empty where it has none; `GraphError` if there is no such arc."""
+        return self.names[int(self.name[self._arc(arc)])]
+
+    def arc_ref(self, arc: int) -> str:
+        """Return the number of an arc's road, empty where it has none, or none is known; `GraphError` likewise."""
+        arc = self._arc(arc)
+        return "" if self.ref is None else self.names[int(self.ref[arc])]
+
+    def _arc(self, arc: int) -> int:
+        return whole_number(arc, "arc", 0, len(self.length) - 1, error=GraphError)
+
+
+def _remade(kind: type[Streets], values: dict[str, Any]) -> Streets:
+    """Return attributes of the parts that a copy of some, or pickled ones, are made of."""
+    streets = kind(**values)
+    streets.check(np.size(streets.length))
+    return streets

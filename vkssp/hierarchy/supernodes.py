@@ -1,0 +1,48 @@
+"""Makes a hierarchy of an elimination: supernodes, their ancestors, and levels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vkssp.arrays import own
+from vkssp.graph.csr import rows_of
+from vkssp.graph.hierarchy import RELAX, Hierarchy, Indices
+from vkssp.hierarchy.edges import Int32s
+from vkssp.hierarchy.elimination import Elimination
+from vkssp.hierarchy.extra import kernels
+
+
+def build(elimination: Elimination) -> Hierarchy:
+    """Return the hierarchy of an elimination.
+
+    Supernodes are ways down the elimination tree (fundamental supernodes: J. W. H. Liu, E. G. Ng, B. W. Peyton, "On
+    finding supernodes for sparse matrix computations", 1993), relaxed by `RELAX` (C. Ashcraft and R. Grimes, "The
+    influence of relaxed supernode partitions on the multifrontal method", 1989). Lists of ancestors are made for
+    supernodes only, from those of the supernodes right below; their lengths are known before.
+    """
+    kernel = kernels()
+    n, parent = len(elimination.node), elimination.parent
+    group, inside, below, top, level = (np.empty(n, np.int32) for _ in range(5))
+    made = int(
+        kernel.make_supernodes(parent, elimination.count, elimination.height, RELAX, group, inside, below, top, level)
+    )
+    top, level = top[:made], level[:made]
+    num_levels = int(level.max(initial=-1)) + 1
+    first_of_level, by_level = rows_of(level.astype(np.uint32), num_levels)
+    number = np.empty(made, np.int64)
+    number[by_level] = np.arange(made)
+    first_node = _offsets(np.bincount(group, minlength=made)[by_level])
+    first_ancestor = _offsets(elimination.count[top[by_level]])
+    position = (first_node[number[group]] + inside).astype(np.int32)
+    ancestor = np.empty(int(first_ancestor[-1]), np.int32)
+    edges = elimination.first, elimination.upper
+    kernel.list_ancestors(*edges, parent, group, below, top, position, first_ancestor[number], ancestor)
+    node = np.empty(n, np.uint32)
+    node[position] = elimination.node
+    arrays = node, first_node, first_ancestor, ancestor, first_of_level
+    return Hierarchy(*(own(np.ascontiguousarray(array, np.uint32)) for array in arrays))
+
+
+def _offsets(count: Int32s | Indices) -> Indices:
+    """Return where lists of some lengths begin, and the end of the last."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(count, dtype=np.int64)])

@@ -1,0 +1,209 @@
+"""Exact reduction of a graph: dead ends are peeled, chains become single arcs, and searches go through the rest only.
+
+Most nodes of a street map have two neighbours at most, and a search goes through them one by one. What hangs off the
+rest, or lies between two nodes of it, is taken out beforehand; each node taken out has a record of how far it is from
+the one or two core nodes around it, from which its distance follows once theirs are known, for all nodes at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.arrays import own
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.csr import rows_of
+from vkssp.prepared.contraction import Removed, Rest
+from vkssp.prepared.renumbered import PreparedGraph
+
+REDUCTIONS = ("auto", "none", "full")
+#: A reduction pays in graphs of so many nodes,
+LEAST_NODES = 10_000
+#: if it leaves at most this part of them. Where a graph is small enough to leave most of a GPU idle the time is the
+#: number of steps, and half of the nodes less make a third of the steps less (NY, 54% left: 1.7 ms to 1.1 on an H200);
+#: larger ones gain nothing by that (a grid of 16.8 million nodes, 47% left: 10 ms to 16).
+MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
+#: and no more nodes than these together between core nodes, since the way out of them is searched on the host.
+LARGEST_COMPONENT = 1 << 16
+# Turns end when one takes out less than this part of the nodes that it leaves, or after so many: trees are done then,
+# but a long ladder would go rung by rung.
+_LEAST_GAIN, _MOST_TURNS = 1e-3, 32
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A graph's core, and what leads back from it to all nodes.
+
+    Attributes
+    ----------
+    core : Graph
+        The core, whose nodes are numbered in the same sequence as before.
+    records : numpy.ndarray
+        For each node two core nodes, each with the weight from there to it, shape (num_nodes, 4), uint32: (first,
+        from_first, second, from_second). From outside of its component a node is as far as the lesser of the distances
+        to the two and the weights from there; a weight is UNREACHABLE where no way leads from there, or its sum does
+        not fit. The record of a core node names the node itself with weight 0.
+    component : numpy.ndarray
+        Index of each removed node's component, which is what removed nodes connect; UNREACHABLE for core nodes; shape
+        (num_nodes,), uint32.
+    first_member : numpy.ndarray
+        Offset of each component's first node in `members`, shape (num_components + 1,), uint32.
+    members : numpy.ndarray
+        The removed nodes by component, rising in each, uint32.
+    saturated : bool
+        Whether some sum of weights does not fit into 32 bits.
+    """
+
+    core: Graph
+    records: npt.NDArray[np.uint32]
+    component: Uint32s
+    first_member: Uint32s
+    members: Uint32s
+    saturated: bool
+
+    @property
+    def largest_component(self) -> int:
+        """Number of nodes of the largest component of removed nodes."""
+        return int(np.diff(self.first_member).max(initial=0))
+
+    @property
+    def pays(self) -> bool:
+        """Whether the core is so much smaller, and its surroundings so small, that searches in a large graph gain."""
+        few_left = self.core.num_nodes <= most_left(len(self.component))
+        return few_left and self.largest_component <= LARGEST_COMPONENT
+
+
+def most_left(num_nodes: int) -> float:
+    """Return how many of a graph's nodes a reduction that pays leaves at most."""
+    return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
+
+
+def may_pay(prepared: PreparedGraph) -> bool:
+    """Return whether a reduction may pay, at a glance, so that dense graphs are spared the work of finding out.
+
+    At first only nodes with two neighbours at most can go. Others have to lose neighbours to dead ends before, and of
+    those there are no more than leaves. Nodes that go because two chains beside each other become one are not foreseen.
+    """
+    degree = np.maximum(np.diff(prepared.first_out), np.bincount(prepared.arcs[:, 0], minlength=prepared.num_nodes))
+    candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
+    num_nodes = prepared.num_nodes
+    return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))
+
+
+def reduction_for(prepared: PreparedGraph, wanted: str) -> Reduction | None:
+    """Return a graph's reduction, one of `REDUCTIONS`; None where none is wanted or, with ``"auto"``, none pays."""
+    if wanted == "none" or (wanted == "auto" and not may_pay(prepared)):
+        return None
+    reduction: Reduction = prepared.derived("reduction", lambda: reduce_graph(prepared))
+    return reduction if wanted == "full" or reduction.pays else None
+
+
+def reduce_graph(prepared: PreparedGraph) -> Reduction:
+    """Take dead ends and chains out of a graph, exactly.
+
+    Directions, one-way arcs, parallel arcs and loops are all minded: neighbours are those by any arc of either
+    direction, and an arc that stands for a chain exists where all arcs of the chain do.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph; it has no cycles of weight zero.
+    """
+    rest = Rest(prepared.first_out, prepared.arcs)
+    for _ in range(_MOST_TURNS):
+        if rest.shrink() <= _LEAST_GAIN * len(rest.name):
+            break
+    records, anchor = _records(rest, prepared.num_nodes)
+    component, first_member, members = _components(anchor)
+    low, high, up, down = rest.edges
+    weight = np.concatenate([up, down])
+    there = weight != UNREACHABLE
+    tail, head = (np.concatenate(pair)[there].astype(np.uint32) for pair in ((low, high), (high, low)))
+    first_out, by_tail = rows_of(tail, len(rest.name))
+    core = Graph(own(first_out), own(head[by_tail]), own(weight[there][by_tail]))
+    return Reduction(core, records, component, first_member, members, rest.saturated)
+
+
+def with_components(prepared: PreparedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
+    """Return the core together with the components, where ways lead from those to the core but not back.
+
+    A search from a removed node finds there what is near it, too, and records lead to all others from the core.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    reduction : Reduction
+        Its reduction.
+
+    Returns
+    -------
+    graph : Graph
+        Its first nodes are those of the core, the others `reduction.members`.
+    node : numpy.ndarray
+        The node there of each node of the graph, shape (num_nodes,), uint32.
+    """
+    core, members = reduction.core, reduction.members.astype(np.int64)
+    node = reduction.records[:, 0].copy()
+    node[members] = core.num_nodes + np.arange(len(members), dtype=np.uint32)
+    first = prepared.first_out[members].astype(np.int64)
+    degree = prepared.first_out[members + 1].astype(np.int64) - first
+    end = np.cumsum(degree)
+    arcs = prepared.arcs[np.repeat(first - (end - degree), degree) + np.arange(end[-1] if len(end) else 0)]
+    first_out = np.concatenate([core.first_out, (core.num_arcs + end).astype(np.uint32)])
+    head, weight = np.concatenate([core.head, node[arcs[:, 0]]]), np.concatenate([core.weight, arcs[:, 1]])
+    return Graph(own(first_out), own(head), own(weight)), node
+
+
+def _records(rest: Rest, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
+    """Return records, and one node of each removed node's component, which is the same for all of it.
+
+    They follow from the last nodes taken out, whose ends are core nodes, to the first.
+    """
+    number = np.full(num_nodes, UNREACHABLE, np.uint32)
+    number[rest.name] = np.arange(len(rest.name), dtype=np.uint32)
+    records = np.empty((num_nodes, 4), np.uint32)
+    records[:, 0] = records[:, 2] = number
+    records[:, 1], records[:, 3] = 0, UNREACHABLE
+    anchor = np.full(num_nodes, UNREACHABLE, np.uint32)
+    for batch in reversed(rest.removed):
+        records[batch.node] = _composed(rest, records, batch)
+        # Ends that were removed later lie in the same component.
+        around = np.minimum(anchor[batch.first], anchor[batch.second])
+        anchor[batch.node] = np.where(around != UNREACHABLE, around, batch.anchor.astype(np.uint32))
+    return records, anchor
+
+
+def _components(anchor: Uint32s) -> tuple[Uint32s, Uint32s, Uint32s]:
+    """Return the component of each node, and the nodes of each component, as `Reduction` has them."""
+    num_nodes = len(anchor)
+    removed = np.flatnonzero(anchor != UNREACHABLE).astype(np.uint32)
+    anchors = removed[anchor[removed] == removed]
+    number = np.full(num_nodes + 1, UNREACHABLE, np.uint32)
+    number[anchors] = np.arange(len(anchors), dtype=np.uint32)
+    component = number[np.minimum(anchor, num_nodes)]
+    first_member, by_component = rows_of(component[removed], len(anchors))
+    return component, first_member, removed[by_component]
+
+
+def _composed(rest: Rest, records: npt.NDArray[np.uint32], batch: Removed) -> npt.NDArray[np.uint32]:
+    """Return the records of some nodes from those of their ends.
+
+    What is taken out together has at most two neighbours left, so both ends' records name the same two at most.
+    """
+    ends = records[batch.first], records[batch.second]
+    cores = np.stack([end[:, column] for end in ends for column in (0, 2)])
+    weights = np.stack(
+        [
+            rest.add(end[:, column], weight)
+            for end, weight in zip(ends, (batch.from_first, batch.from_second), strict=True)
+            for column in (1, 3)
+        ]
+    )
+    first, second = cores.min(axis=0), cores.max(axis=0)
+    from_first = np.where(cores == first, weights, np.uint32(UNREACHABLE)).min(axis=0)
+    from_second = np.where(cores == second, weights, np.uint32(UNREACHABLE)).min(axis=0)
+    from_second[first == second] = UNREACHABLE
+    return np.stack([first, from_first, second, from_second], axis=1)

@@ -1,0 +1,364 @@
+"""A graph made ready for the device: numbered so that neighbours are close, and free of cycles of weight zero.
+
+Nodes on a cycle whose arcs all weigh nothing are equally far from everywhere; they become one node, so that a walk back
+along distances cannot go round in circles, and no solver has to know. Results are always in the caller's ids.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import choice, flag
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph, checked_graph
+from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
+from vkssp.graph.hierarchy import Hierarchy
+from vkssp.graph.landmarks import landmark_order, road_order
+from vkssp.graph.order import Order, z_order
+from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
+
+ORDERS = ("auto", "natural", "z", "landmarks", "hierarchy")
+
+
+class Spread(NamedTuple):
+    """What weights are like, as far as algorithms plan with it.
+
+    Attributes
+    ----------
+    mean : float
+        The mean weight of an arc; 1 where there is none.
+    heaviest : int
+        The largest weight.
+    """
+
+    mean: float
+    heaviest: int
+
+    def fits(self, planned: Spread) -> bool:
+        """Return whether what was made for other weights is right with these, and about as fast."""
+        return self.heaviest <= planned.heaviest and planned.mean <= 2 * self.mean <= 4 * planned.mean
+
+
+class PreparedGraph:
+    """The arrays that solvers upload, and the way back to the caller's ids.
+
+    Parameters
+    ----------
+    graph : Graph
+        The caller's graph.
+    order : str
+        ``"z"`` numbers nodes along the Z-order curve of their coordinates, ``"landmarks"`` by hops from landmarks (see
+        `vkssp.landmark_order`), ``"natural"`` keeps the caller's numbering. ``"auto"`` takes the first where
+        there are coordinates, and the second where there are none, the graph looks like a road network, and many fewer
+        arcs leave blocks of 1024 ids than before. The second takes about a second on the host for a million nodes,
+        also where it turns out not to be better. ``"hierarchy"`` numbers nodes by their positions in the graph's
+        hierarchy, which is made where it has none; see `vkssp.prepare`.
+    keep : bool
+        Whether what algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
+
+    Attributes
+    ----------
+    graph : Graph
+        The caller's graph.
+    order : str
+        What was asked for.
+    hierarchy : Hierarchy or None
+        The hierarchy, where it gives the order.
+    node : numpy.ndarray
+        Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
+    is_identity : bool
+        Whether nodes have the caller's ids.
+    arc : numpy.ndarray
+        The caller's id of each arc here, shape (num_arcs,), int64.
+    first_out : numpy.ndarray
+        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
+    arcs : numpy.ndarray
+        Head and weight of each arc, shape (num_arcs, 2), uint32.
+    """
+
+    def __init__(self, graph: Graph, order: str = "auto", *, keep: bool = False) -> None:
+        checked_graph(graph, QueryError)
+        choice(order, "order", ORDERS)
+        keep = flag(keep, "keep")
+        if order == "z" and graph.lat is None:
+            raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
+        self.graph, self.order = graph, order
+        self._kept: dict[str, Any] | None = {} if keep else None
+        self._making = threading.RLock()  # one makes what all solvers that begin at once wait for
+        self.hierarchy = _hierarchy(graph) if order == "hierarchy" else None
+        if self.hierarchy is not None:
+            self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.position
+        else:
+            numbering = _numbering(graph, order)
+            self._rank = None if numbering is None or numbering.is_identity else numbering.rank
+        self._contract()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: from the caller's graph, so that it takes as long as this one."""
+        return _remade, (self.graph, self.order, self.keeps)
+
+    def _contract(self) -> None:
+        """Make the arrays, by the numbering and without cycles of weight zero."""
+        graph, rank = self.graph, self._rank
+        group, between = zero_cycles(graph)
+        if group is not None:
+            # A cycle's nodes take the place of the first of them in the numbering.
+            place = np.arange(graph.num_nodes, dtype=np.uint32) if rank is None else rank
+            least = np.full(int(group.max()) + 1, graph.num_nodes, np.int64)
+            np.minimum.at(least, group, place)
+            new_id = np.empty(len(least), np.uint32)
+            new_id[np.argsort(least)] = np.arange(len(least), dtype=np.uint32)
+            rank = new_id[group]
+        self.contracted = group is not None
+        self.num_nodes = graph.num_nodes if group is None else int(group.max()) + 1
+        self.is_identity = rank is None
+        if rank is None:
+            self.node = np.arange(graph.num_nodes, dtype=np.uint32)
+            self.arc: npt.NDArray[np.int64] = np.arange(graph.num_arcs, dtype=np.int64)
+            self.first_out, heads, weights = graph.first_out, graph.head, graph.weight
+        else:
+            self.node = rank
+            kept = np.arange(graph.num_arcs, dtype=np.int64) if between is None else np.flatnonzero(between)
+            self.first_out, by_tail = rows_of(rank[graph.tail[kept]], self.num_nodes)
+            self.arc = kept[by_tail]
+            heads, weights = rank[graph.head[self.arc]], graph.weight[self.arc]
+        self.arcs = np.stack([heads, weights], axis=1)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.arcs)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what is derived from the arrays is kept."""
+        return self._kept is not None
+
+    @cached_property
+    def spread(self) -> Spread:
+        """What the weights are like."""
+        weights = self.arcs[:, 1]
+        return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(1.0, 0)
+
+    @cached_property
+    def _place(self) -> npt.NDArray[np.int64]:
+        return places_of(self.arc, self.graph.num_arcs)
+
+    def places(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the ids here of some of the caller's arcs, -1 for those in contracted cycles, shape (k,), int64."""
+        return arcs if self.is_identity else self._place[arcs]
+
+    def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> PreparedGraph:
+        """Return the caller's graph with other weights made ready, with the numbering that this one has.
+
+        Parameters
+        ----------
+        graph : Graph
+            The caller's graph with other weights; see `Graph.with_weights`.
+        changed : numpy.ndarray, optional
+            Ids of the arcs whose weights may be others, shape (k,), int64; by default all.
+
+        Returns
+        -------
+        PreparedGraph
+            It shares all it can with this one: `arc` itself, where nodes and arcs are the same, and only then.
+        """
+        place = None if changed is None else self.places(changed)  # first, so that the copy knows what that takes
+        other = object.__new__(PreparedGraph)
+        other.__dict__.update(self.__dict__)
+        other.graph, other._kept = graph, {} if self.keeps else None
+        for name in ("spread", "_zero_trees"):
+            other.__dict__.pop(name, None)
+        which = slice(None) if changed is None else changed
+        if not self._same_cycles(graph, which):
+            for name in ("_place", "has_arc_in"):
+                other.__dict__.pop(name, None)
+            other._contract()
+        elif changed is None or place is None:
+            weights = graph.weight if self.is_identity else graph.weight[self.arc]
+            other.arcs = np.stack([self.arcs[:, 0], weights], axis=1)
+        else:
+            here = place >= 0
+            other.arcs = self.arcs.copy()
+            other.arcs[place[here], 1] = graph.weight[changed[here]]
+        return other
+
+    def _same_cycles(self, graph: Graph, which: Any) -> bool:
+        """Return whether other weights, of some arcs, leave the cycles of weight zero as they are."""
+        before, after = self.graph.weight[which] == 0, graph.weight[which] == 0
+        if np.array_equal(before, after):
+            return True
+        return not self.contracted and (not (after & ~before).any() or zero_cycles(graph)[0] is None)
+
+    def derived(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` returns; if such things are kept, what it returned under this name before."""
+        if self._kept is None:
+            return make()
+        with self._making:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
+
+    def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+        """Return the arcs by head, those with the same head by the caller's ids, whatever the numbering of nodes is.
+
+        Returns
+        -------
+        first_in : numpy.ndarray
+            Offset of each node's first incoming arc, shape (num_nodes + 1,), uint32.
+        arcs_in : numpy.ndarray
+            Tail and weight of each, shape (num_arcs, 2), uint32.
+        arc_in : numpy.ndarray
+            The caller's id of each, shape (num_arcs,), int64.
+        """
+
+        def make() -> Any:
+            tails = tails_of(self.first_out)
+            place = self._place if not self.is_identity else np.arange(self.num_arcs)
+            by_id = place[place >= 0]
+            first_in, by_head = rows_of(self.arcs[by_id, 0], self.num_nodes)
+            by_head = by_id[by_head]
+            return first_in, np.stack([tails[by_head], self.arcs[by_head, 1]], axis=1), self.arc[by_head]
+
+        first_in, arcs_in, arc_in = self.derived("reverse", make)
+        return first_in, arcs_in, arc_in
+
+    def arcs_light_first(self) -> npt.NDArray[np.uint32]:
+        """Return head and weight of each arc, those of a node sorted by weight; shape (num_arcs, 2), uint32."""
+        arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sorted_rows(self.first_out, self.arcs))
+        return arcs
+
+    @cached_property
+    def has_arc_in(self) -> npt.NDArray[np.bool_]:
+        """Which nodes an arc leads to, shape (num_nodes,)."""
+        result = np.zeros(self.num_nodes, np.bool_)
+        result[self.arcs[:, 0]] = True
+        return result
+
+    def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the nodes of more than `limit` arcs, and in how many pieces of so many arcs each is cut."""
+        degree = self.first_out[1:] - self.first_out[:-1]
+        large = np.flatnonzero(degree > limit)
+        return large, -(-degree[large].astype(np.int64) // limit)
+
+    def arcs_to_pieces(self, limit: int) -> npt.NDArray[np.uint32]:
+        """Return the arcs that `split_rows` adds, without making the rows."""
+        count = int(self.large_nodes(limit)[1].sum())
+        return np.stack([self.num_nodes + np.arange(count), np.zeros(count, np.int64)], axis=1).astype(np.uint32)
+
+    def split_rows(self, limit: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """Return rows in which no node has many arcs, for searches that one large node would hold up.
+
+        A node of more than `limit` arcs is cut into pieces: further nodes of at most `limit` of its arcs each, and the
+        node itself has only arcs of weight zero to them. All arcs that there were stay where they are.
+
+        Returns
+        -------
+        rows : numpy.ndarray
+            First arc of each node and the end of its arcs, those of the pieces after all others, shape
+            (num_nodes + k, 2), uint32.
+        arcs : numpy.ndarray
+            Head and weight of the arcs to the pieces, to be put after all others, shape (k, 2), uint32.
+        """
+        first, end = self.first_out[:-1], self.first_out[1:]
+        large, count = self.large_nodes(limit)
+        offset = np.cumsum(count) - count
+        number = np.arange(int(count.sum()))
+        piece_first = np.repeat(first[large], count) + limit * (number - np.repeat(offset, count))
+        pieces = np.stack([piece_first, np.minimum(piece_first + limit, np.repeat(end[large], count))], axis=1)
+        rows = np.concatenate([np.stack([first, end], axis=1), pieces.astype(np.uint32)])
+        rows[large] = self.num_arcs + np.stack([offset, offset + count], axis=1)
+        return rows, self.arcs_to_pieces(limit)
+
+    def lightest_out(self) -> npt.NDArray[np.uint32]:
+        """Return the weight of each node's lightest outgoing arc, 2**32 - 1 where it has none; shape (num_nodes,)."""
+        lightest = np.full(self.num_nodes, UNREACHABLE, np.uint32)
+        has_arcs = self.first_out[1:] > self.first_out[:-1]
+        if has_arcs.any():
+            lightest[has_arcs] = np.minimum.reduceat(self.arcs[:, 1], self.first_out[:-1][has_arcs])
+        return lightest
+
+    def beyond(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Return the nodes that only paths whose sums do not fit into 32 bits reach.
+
+        Parameters
+        ----------
+        found : numpy.ndarray
+            Distances of a search that had such sums, shape (num_nodes,), uint32.
+        """
+        from scipy import sparse
+        from scipy.sparse import csgraph
+
+        tails, heads = tails_of(self.first_out), self.arcs[:, 0]
+        first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
+        beyond = np.zeros(len(found), np.bool_)
+        if len(first):
+            # From one more node, linked to all that such an arc leads to.
+            n = len(found)
+            ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
+            links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
+            beyond[csgraph.breadth_first_order(links, n, return_predecessors=False)[1:]] = True
+            beyond &= found == UNREACHABLE
+        return beyond
+
+    def complete(self, arcs: npt.NDArray[np.int64], source: int, target: int) -> npt.NDArray[np.int64]:
+        """Fill the gaps that contracted cycles leave in a path between two of the caller's nodes.
+
+        Parameters
+        ----------
+        arcs : numpy.ndarray
+            The caller's ids of the arcs between groups, in order, shape (k,), int64.
+        source, target : int
+            The caller's nodes that the path joins.
+
+        Returns
+        -------
+        numpy.ndarray
+            The caller's ids of all arcs of the path, int64.
+        """
+        if not self.contracted:
+            return arcs
+        graph, result, at = self.graph, [], source
+        for arc in arcs.tolist():
+            result += self._zero_trees.walk(at, int(graph.tail[arc]))
+            result.append(arc)
+            at = int(graph.head[arc])
+        result += self._zero_trees.walk(at, target)
+        return np.array(result, np.int64)
+
+    @cached_property
+    def _zero_trees(self) -> ZeroTrees:
+        return ZeroTrees(self.graph, self.node)
+
+
+def _remade(graph: Graph, order: str, keep: bool) -> PreparedGraph:
+    return PreparedGraph(graph, order, keep=keep)
+
+
+def _hierarchy(graph: Graph) -> Hierarchy:
+    """Return the hierarchy of a graph, made where it carries none."""
+    if graph.hierarchy is not None:
+        return graph.hierarchy
+    # Which takes long, and needs compiled code.
+    from vkssp.hierarchy.prepare import prepare
+
+    made = prepare(graph).hierarchy
+    assert made is not None
+    return made
+
+
+def _numbering(graph: Graph, order: str) -> Order | None:
+    """Return the numbering that is asked for; None for the graph's own."""
+    if order == "landmarks":
+        return landmark_order(graph.first_out, graph.head)
+    if order == "natural":
+        return None
+    if graph.lat is not None and graph.lon is not None:
+        return z_order(graph.lat, graph.lon)
+    return road_order(graph)

@@ -1,0 +1,112 @@
+"""Groups of seeds, one for each of many searches, in arrays: a loop over thousands of them would be felt."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, Terminal
+from vkssp.checks import listed
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.csr import ranges, within
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.terminals import terminals
+
+
+class Groups:
+    """Nodes from which searches begin, each with the weight between it and the place that is meant.
+
+    Parameters
+    ----------
+    first : numpy.ndarray
+        Offset of each group's first seed, shape (groups + 1,), int64.
+    node, offset : numpy.ndarray
+        The seeds, group by group, shape (seeds,), uint32.
+    """
+
+    def __init__(self, first: npt.NDArray[np.int64], node: Uint32s, offset: Uint32s) -> None:
+        self.first, self.node, self.offset = first, node, offset
+
+    @classmethod
+    def of_nodes(cls, nodes: Uint32s) -> Groups:
+        """Return a group for each of some nodes."""
+        return cls(np.arange(len(nodes) + 1), nodes, np.zeros(len(nodes), np.uint32))
+
+    def __len__(self) -> int:
+        """Return how many groups there are."""
+        return len(self.first) - 1
+
+    def __getitem__(self, number: int) -> list[Terminal]:
+        """Return the seeds of a group."""
+        here = slice(int(self.first[number]), int(self.first[number + 1]))
+        return list(zip(self.node[here].tolist(), self.offset[here].tolist(), strict=True))
+
+    def since(self, number: int) -> Groups:
+        """Return the groups from one on."""
+        return self.between(number, len(self))
+
+    def between(self, begin: int, end: int) -> Groups:
+        """Return some of the groups."""
+        return Groups(self.first[begin : end + 1], self.node, self.offset)
+
+    def moved(self, node: Uint32s) -> Groups:
+        """Return the same for a graph where nodes are others, `node` of each."""
+        return Groups(self.first, node[self.node], self.offset)
+
+    def put(self, begin: int, end: int, places: npt.NDArray[np.uint32]) -> None:
+        """Write groups into a ring: UNREACHABLE where there are no more seeds.
+
+        Parameters
+        ----------
+        begin, end : int
+            Which groups.
+        places : numpy.ndarray
+            The ring, shape (places, most seeds, 2), uint32.
+        """
+        groups = np.arange(begin, end)
+        first, count = self.first[begin:end], self.first[begin + 1 : end + 1] - self.first[begin:end]
+        here = groups % len(places)
+        places[here, :, 0] = UNREACHABLE
+        seed, at = ranges(first, count), (np.repeat(here, count), within(count))
+        places[(*at, 0)], places[(*at, 1)] = self.node[seed], self.offset[seed]
+
+
+def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
+    """Return groups of seeds by the caller's ids; one may be empty.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    seeds : Groups or sequence of sequences of (int, int)
+        By the caller's ids; nodes of `Groups` are there for certain.
+
+    Raises
+    ------
+    QueryError
+        As `terminals` does.
+    """
+    if isinstance(seeds, Groups):
+        return seeds
+    pairs = "pairs of a node id and a weight"
+    seeds = [listed(group, "a group of seeds", pairs) for group in listed(seeds, "seeds", f"lists of {pairs}")]
+    count = np.fromiter(map(len, seeds), np.int64, len(seeds))
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
+    try:
+        flat = np.array([seed for group in seeds for seed in group] or np.empty((0, 2), np.int64))
+    except ValueError:
+        flat = np.empty(0)  # nothing that has two columns
+    most = (prepared.graph.num_nodes, UNREACHABLE)
+    is_good = flat.shape == (first[-1], 2) and flat.dtype.kind in "iu" and int(count.max(initial=0)) <= MAX_TERMINALS
+    if is_good and bool(((flat >= 0) & (flat < most)).all()):
+        node, offset = flat.T.astype(np.uint32)
+        return Groups(first, node, offset)
+    for group in seeds:
+        if len(group):
+            terminals(prepared, group, "source")  # the first that is wrong says so
+    found = [(operator.index(node), operator.index(offset)) for group in seeds for node, offset in group]
+    node, offset = np.array(found, np.int64).reshape(-1, 2).T.astype(np.uint32)
+    return Groups(first, node, offset)

@@ -1,0 +1,115 @@
+"""Seeds and targets as callers give them, checked and in the numbering of the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import MAX_TERMINALS, Terminal
+from vkssp.checks import ids_among, index_of, listed, shown, whole_number
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
+from vkssp.prepared.renumbered import PreparedGraph
+
+
+def terminals(
+    prepared: PreparedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
+) -> list[Terminal]:
+    """Return places by the ids of a prepared graph.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph.
+    places : sequence of (int, int)
+        Nodes, by the caller's ids, each with a weight.
+    name : str
+        What they are, ``"source"``, of which there has to be one, or ``"target"``.
+    most : int, optional
+        How many there may be; None for any number.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node, a weight is out of range, or there are too many places, or no source.
+    """
+    places = pairs_of(places, name)
+    if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
+        wanted = "at least 1" if most is None else f"1 to {most}"
+        raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
+    result, num_nodes = [], prepared.graph.num_nodes
+    for place in places:
+        try:
+            node, offset = place
+        except (TypeError, ValueError):
+            raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
+        weight, index = index_of(offset), index_of(node)
+        if weight is None or not 0 <= weight < UNREACHABLE:
+            raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
+        if index is None or not 0 <= index < num_nodes:
+            raise _no_node(node, name, num_nodes)
+        result.append((int(prepared.node[index]), weight))
+    return result
+
+
+def pairs_of(places: Sequence[Terminal], name: str) -> list[Terminal]:
+    """Return seeds, which are named ``"source"``, or targets as a list, or raise `QueryError` if they are none."""
+    return listed(places, "seeds" if name == "source" else "targets", "pairs of a node id and a weight")
+
+
+def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return, for each node that is there, by rising nodes, the index of its least offset, the first of equal ones."""
+    order = np.lexsort((offsets, nodes))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = np.diff(nodes[order].astype(np.int64)) > 0
+    return order[first]
+
+
+def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
+    """Return many nodes of a graph as an array, shape (k,), uint32; `name` is what they are called.
+
+    Raises
+    ------
+    QueryError
+        If there are none, or one is no node of the graph.
+    """
+    found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
+    if len(found) == 0:
+        raise QueryError(f"there are no {name}; give at least one")
+    return found
+
+
+def checked_columns(graph: Graph, nodes: npt.ArrayLike, limit: int) -> tuple[Uint32s, int]:
+    """Return the nodes whose distances are wanted, perhaps none, and the limit of these.
+
+    Raises
+    ------
+    QueryError
+        If there is no such graph, node or distance.
+    """
+    most = whole_number(limit, "limit", 0, UNREACHABLE)
+    return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
+
+
+def checked_limit(limit: int | None) -> int:
+    """Return the distance beyond which nodes count as unreachable, `UNREACHABLE` for none.
+
+    Raises
+    ------
+    QueryError
+        If it is no distance.
+    """
+    if limit is None:
+        return UNREACHABLE
+    most = UNREACHABLE - 1
+    return whole_number(limit, "limit", 0, most, f"give a weight, 0 to {most}, or leave it out")
+
+
+def _no_node(node: Any, name: str, num_nodes: int) -> QueryError:
+    if index_of(node) is None:
+        return QueryError(f"{name} is {shown(node)}; give a node id, an integer")
+    there = f"; node ids of this graph go from 0 to {num_nodes - 1}" if num_nodes else ", but this graph has no nodes"
+    return QueryError(f"{name} is {shown(node)}{there}")

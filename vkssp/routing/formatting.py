@@ -1,0 +1,91 @@
+"""Figures and instructions as people say them."""
+
+from __future__ import annotations
+
+_COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+_ADVERBS = {"slight": "slightly", "sharp": "sharply"}
+
+
+def format_distance(metres: float) -> str:
+    """Return a distance as people say it: "640 m", "27.4 km"."""
+    if metres < 999.5:
+        return f"{metres:.0f} m"
+    return f"{metres / 1000:.1f} km" if metres < 99_950 else f"{metres / 1000:,.0f} km"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration as people say it: "35 s", "43 min", "1 h 23 min"."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def format_query(milliseconds: float) -> str:
+    """Return how long a query took: "0.84 ms", "120 ms", "1.20 s"."""
+    if milliseconds >= 999.5:
+        return f"{milliseconds / 1000:.2f} s"
+    return f"{milliseconds:.0f} ms" if milliseconds >= 99.5 else f"{milliseconds:.2g} ms"
+
+
+def compass(degrees: float) -> str:
+    """Return the point of the compass nearest to a direction in degrees from north."""
+    return _COMPASS[round(degrees / 45.0) % 8]
+
+
+def street_label(name: str, ref: str) -> str:
+    """Return what a street is called: its name, its number, or both."""
+    ref = "/".join(part.strip() for part in ref.split(";") if part.strip())
+    if not ref or name in (ref, ""):
+        return name or ref
+    # Where a way has no name its number stands for it, written as in the map.
+    return ref if name.replace(";", "/").replace(" ", "") == ref.replace(" ", "") else f"{name} ({ref})"
+
+
+def instruction(kind: str, modifier: str, street: str, exit: int | None = None) -> str:
+    """Return an instruction in English.
+
+    Parameters
+    ----------
+    kind, modifier : str
+        As those of `vkssp.route.Step`; the modifier of a departure is a point of the compass.
+    street : str
+        What the street is called that one is on from there, empty where it has no name.
+    exit : int, optional
+        Which exit of a roundabout to take.
+    """
+    onto, on, stay = (f" {word} {street}" if street else "" for word in ("onto", "on", "to stay on"))
+    degree, _, side = modifier.rpartition(" ")
+    turn = f"{_ADVERBS[degree]} {side}" if degree in _ADVERBS else modifier
+    if kind == "depart":
+        return f"Head {modifier}{on}"
+    if kind == "roundabout":
+        return "Enter the roundabout" + ("" if exit is None else f" and take the {_ordinal(exit)} exit{onto}")
+    if kind == "fork":
+        return f"Keep {'straight on' if modifier == 'straight' else side}{onto}"
+    if kind == "ramp":
+        return "Take the ramp" + ("" if modifier == "straight" else f" on the {side}") + onto
+    if modifier == "uturn":
+        return f"Make a U-turn{stay if kind == 'continue' else onto}"
+    if kind in ("turn", "continue"):
+        where = stay if kind == "continue" else onto
+        return f"Go straight on{onto}" if modifier == "straight" else f"Turn {turn}{where}"
+    fixed = {
+        "new name": f"Continue{onto}",
+        "merge": f"Merge{onto}",
+        "exit roundabout": f"Leave the roundabout{onto}",
+        "board": f"Board {street or 'the ferry or train'}",
+        "disembark": f"Disembark and continue{on}",
+    }
+    return fixed[kind]
+
+
+def arrival(number: int, is_last: bool, side: str) -> str:
+    """Return what is said at the end of a leg, the place being on a side of the street, ``"straight"`` on neither."""
+    place = "your destination" if is_last else f"via point {number}"
+    return f"Arrive at {place}" + ("" if side == "straight" else f", on the {side}")
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"

@@ -1,0 +1,69 @@
+"""Routes put together from the ways between their places."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from vkssp.graph import Graph
+from vkssp.graph.metric import duration
+from vkssp.route import Leg, Route
+from vkssp.routing.leg_geometry import course_of
+from vkssp.routing.legs import Way
+from vkssp.routing.lines import Snap
+from vkssp.routing.places import LatLon, place_of
+from vkssp.routing.snap import StreetIndex
+from vkssp.routing.steps import steps_of
+from vkssp.solver.pool import SolverPool
+from vkssp.solver.solver import Solver
+
+
+def leg_of(
+    index: StreetIndex,
+    graph: Graph,
+    begin: tuple[LatLon, Snap],
+    end: tuple[LatLon, Snap],
+    way: Way,
+    told: tuple[int, bool] | None,
+) -> Leg:
+    """Return the leg along a way between two places, each with the point that it was snapped to.
+
+    `told` is its number and whether it is the last one, where its steps are to be told.
+    """
+    course = course_of(index, graph, way, begin[1], end[1])
+    destination = place_of(index, *end)
+    return Leg(
+        nodes=course.nodes,
+        arcs=course.arcs,
+        parts=course.parts,
+        weight=way.weight,
+        points=course.points,
+        distance_m=float(course.metres.sum()),
+        duration_s=duration(graph, int(course.weights.sum())),
+        origin=place_of(index, *begin),
+        destination=destination,
+        steps=() if told is None else steps_of(index, graph, course, destination, *told),
+    )
+
+
+def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
+    """Return the route of some legs, each of which begins where the one before ends; the query began at some time."""
+    durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
+    points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
+    return Route(
+        nodes=np.concatenate([leg.nodes for leg in legs]),
+        arcs=np.concatenate([leg.arcs for leg in legs]),
+        weight=sum(leg.weight for leg in legs),
+        points=np.concatenate(points),
+        distance_m=sum(leg.distance_m for leg in legs),
+        duration_s=sum(durations) if len(durations) == len(legs) else None,
+        origin=legs[0].origin,
+        destination=legs[-1].destination,
+        device=solver.device.info.name,
+        algorithm=solver.algorithm,
+        query_ms=1e3 * (time.perf_counter() - began),
+        parts=np.concatenate([leg.parts for leg in legs]),
+        legs=tuple(legs),
+    )

@@ -1,0 +1,255 @@
+"""Which of some places serves each part of each street: a network's Voronoi diagram along its streets.
+
+One gets to a point on a street from either end of it, later the farther in it lies, or from a place on the street
+itself. Of these ways the earliest counts; where they are of two places, the street is divided where both take as long.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import UNREACHABLE
+from vkssp.graph.geo import between, haversine
+from vkssp.routing.snap import StreetIndex
+from vkssp.routing.street_reach import NEVER, Begun, entered_at, open_parts
+from vkssp.solver.nearest import NearestSources
+
+# Parts of a street that are narrower come of rounding.
+_NARROW = 1e-9
+Floats = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+
+
+class Served(NamedTuple):
+    """Parts of streets, by polylines and along them; none overlap.
+
+    `low` and `high` are the parts of the polyline between which one runs, `source` is the place that serves it, and
+    `weight` is that of the way from there to the nearest point of it.
+    """
+
+    polyline: npt.NDArray[Any]
+    low: npt.NDArray[Any]
+    high: npt.NDArray[Any]
+    source: npt.NDArray[Any]
+    weight: npt.NDArray[Any]
+
+
+class _Way(NamedTuple):
+    """A way along a part of a polyline: the weights up to its two ends, and the place that it comes from."""
+
+    low: float
+    high: float
+    at_low: float
+    at_high: float
+    source: int
+
+    def at(self, x: float) -> float:
+        """Return the weight up to a point within."""
+        share = (x - self.low) / (self.high - self.low)
+        return self.at_low + share * (self.at_high - self.at_low)
+
+    def within(self, most: float) -> _Way | None:
+        """Return the part of it that is no farther than a weight."""
+        if max(self.at_low, self.at_high) <= most:
+            return self
+        if min(self.at_low, self.at_high) > most:
+            return None
+        x = self.low + (self.high - self.low) * (most - self.at_low) / (self.at_high - self.at_low)
+        part = self._replace(high=x, at_high=most) if self.at_low <= most else self._replace(low=x, at_low=most)
+        return part if part.low < part.high else None
+
+
+#: A part of a polyline, from `low` to `high`, and a way along it.
+_Part = tuple[float, float, _Way]
+
+
+def served_streets(
+    index: StreetIndex, nodes: NearestSources, begun: Sequence[tuple[int, Begun]], limit: int = UNREACHABLE
+) -> Served:
+    """Return which place serves each part of each street.
+
+    Parameters
+    ----------
+    index : StreetIndex
+        The streets.
+    nodes : NearestSources
+        Which place each node is nearest to.
+    begun : sequence of (int, Begun)
+        The streets that each place lies on, as the ways from it begin there.
+    limit : int
+        Parts that are farther away are left out; UNREACHABLE for none.
+    """
+    most = NEVER - 1 if limit == UNREACHABLE else limit
+    arcs = _entered_arcs(index, nodes, most)
+    alone = _alone(index, arcs, begun)
+    is_alone = alone[arcs.side // 2]
+    ways = _ways(index, arcs.taken(is_alone), begun)
+    rows = [(line, *part) for line, some in ways.items() for part in _earliest(some, most)]
+    compared = _ends_compared(index.num_polylines, arcs.taken(~is_alone), most)
+    one_by_one = [np.array(column) for column in zip(*rows, strict=True)] if rows else [each[:0] for each in compared]
+    joined = Served(*map(np.concatenate, zip(compared, one_by_one, strict=True)))
+    order = np.lexsort((joined.low, joined.polyline))
+    return Served(*(column[order] for column in joined))
+
+
+class _Arcs(NamedTuple):
+    """Arcs that one gets to, by their sides of polylines (twice the polyline, and one more backward), the best first.
+
+    `entered` and `weight` are what `entered_at` says of them, `source` is the place nearest to their tails.
+    """
+
+    arc: Int64s
+    side: Int64s
+    entered: Int64s
+    weight: Int64s
+    source: Int64s
+
+    def taken(self, which: npt.NDArray[np.bool_]) -> _Arcs:
+        """Return some of them."""
+        return _Arcs(*(column[which] for column in self))
+
+    @property
+    def is_first(self) -> npt.NDArray[np.bool_]:
+        """Which of them are the best of their sides."""
+        first = np.ones(len(self.side), np.bool_)
+        first[1:] = self.side[1:] != self.side[:-1]
+        return first
+
+
+def _entered_arcs(index: StreetIndex, nodes: NearestSources, most: int) -> _Arcs:
+    """Return the arcs that are entered within a weight."""
+    entered, weight = entered_at(index, nodes.distance)
+    arcs = np.flatnonzero(entered <= most)
+    side = 2 * index.polyline_of[arcs].astype(np.int64) + index.backward[arcs]
+    source = nodes.source[index.graph.tail[arcs]].astype(np.int64)
+    found = _Arcs(arcs, side, entered[arcs], weight[arcs].astype(np.int64), source)
+    order = np.lexsort((found.source, found.entered, side))
+    return _Arcs(*(column[order] for column in found))
+
+
+def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> npt.NDArray[np.bool_]:
+    """Return the polylines with more than two ways to compare, or an area in the way: each is looked at alone."""
+    alone = np.zeros(index.num_polylines, np.bool_)
+    alone[np.array([one.polyline for _, one in begun], np.int64)] = True
+    if index.avoided is not None:
+        alone |= index.avoided.touched
+    first = arcs.is_first
+    of_first = arcs.weight[first][np.cumsum(first) - 1]
+    alone[arcs.side[arcs.weight != of_first] // 2] = True
+    return alone
+
+
+def _ways(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[_Way]]:
+    """Return the ways along some polylines."""
+    opened = None if index.avoided is None else open_parts(index)
+    ways: dict[int, list[_Way]] = defaultdict(list)
+    for arc, side, entered, weight, source in zip(*(column.tolist() for column in arcs), strict=True):
+        part = 1.0 if opened is None else float(opened[arc])
+        till = entered + part * weight
+        way = _Way(1.0 - part, 1.0, till, entered, source) if side % 2 else _Way(0.0, part, entered, till, source)
+        ways[side // 2].append(way)
+    for place, one in begun:
+        ends = (0.0, float(one.weight)) if one.rises else (float(one.weight), 0.0)
+        ways[one.polyline].append(_Way(one.low, one.high, *ends, place))
+    return ways
+
+
+def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
+    """Return who serves streets on which only the best ways from their two ends have to be compared."""
+    best = arcs.taken(arcs.is_first)
+    begins, takes = np.full((count, 2), NEVER, np.int64), np.zeros((count, 2), np.int64)
+    of = np.full((count, 2), -1, np.int64)
+    for values, known in ((begins, best.entered), (takes, best.weight), (of, best.source)):
+        values.reshape(-1)[best.side] = known
+    there = begins <= most
+    left = np.where(there, most - begins, 0)
+    reach = np.where(there & (takes <= left), 1.0, left / np.maximum(takes, 1))
+    # Where the two ways meet; with no weight between the ends the whole street belongs to one of them.
+    between = takes.sum(axis=1)
+    ahead = (begins[:, 0] < begins[:, 1]) | ((begins[:, 0] == begins[:, 1]) & (of[:, 0] <= of[:, 1]))
+    meet = np.where(ahead, 1.0, 0.0)
+    both = there.all(axis=1)
+    cross = both & (between > 0)
+    along = begins[cross, 1] + takes[cross, 1] - begins[cross, 0]
+    meet[cross] = np.clip(along / between[cross], 0.0, 1.0)
+    up, down = np.minimum(reach[:, 0], meet), np.maximum(1.0 - reach[:, 1], meet)
+    whole = both & (of[:, 0] == of[:, 1]) & (up >= down)
+    ups, downs = np.flatnonzero(~whole & (up > 0.0)), np.flatnonzero(~whole & (down < 1.0))
+    wholes = np.flatnonzero(whole)
+    low = [np.zeros(len(wholes) + len(ups)), down[downs]]
+    high = [np.ones(len(wholes)), up[ups], np.ones(len(downs))]
+    return Served(
+        np.concatenate([wholes, ups, downs]),
+        np.concatenate(low),
+        np.concatenate(high),
+        np.concatenate([of[wholes, 0], of[ups, 0], of[downs, 1]]),
+        np.concatenate([begins[wholes].min(axis=1), begins[ups, 0], begins[downs, 1]]),
+    )
+
+
+def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, int, int]]:
+    """Yield the parts of a polyline by the ways that are earliest there: low, high, source and weight of each."""
+    cut = [way for each in ways if each.high > each.low and (way := each.within(most)) is not None]
+    last: tuple[float, float, int, float] | None = None
+    for low, high, way in _lowest(cut):
+        if high - low <= _NARROW:
+            continue
+        nearest = min(way.at(low), way.at(high))
+        if last is not None and low - last[1] <= _NARROW and last[2] == way.source:
+            last = last[0], high, way.source, min(last[3], nearest)
+            continue
+        if last is not None:
+            yield *last[:3], round(last[3])
+        last = low, high, way.source, nearest
+    if last is not None:
+        yield *last[:3], round(last[3])
+
+
+def _lowest(ways: Sequence[_Way]) -> list[_Part]:
+    """Return the parts along a polyline, in their order, with the way that is earliest on each."""
+    if len(ways) < 2:
+        return [(way.low, way.high, way) for way in ways]
+    # Halved and joined, the parts are never many more than the ways; ways may cross each other in many more points.
+    half = len(ways) // 2
+    one, other = _lowest(ways[:half]), _lowest(ways[half:])
+    points = sorted({x for low, high, _ in (*one, *other) for x in (low, high)})
+    found: list[_Part] = []
+    at, at_other = 0, 0
+    for low, high in pairwise(points):
+        while at < len(one) and one[at][1] <= low:
+            at += 1
+        while at_other < len(other) and other[at_other][1] <= low:
+            at_other += 1
+        there = [part[2] for part in (*one[at : at + 1], *other[at_other : at_other + 1]) if part[0] <= low]
+        if not there:
+            continue
+        cuts = [low, high]
+        before, after = (there[0].at(x) - there[-1].at(x) for x in cuts)
+        if before * after < 0:
+            cuts.insert(1, low + (high - low) * before / (before - after))
+        for begin, end in pairwise(cuts):
+            middle = (begin + end) / 2
+            way = min(there, key=lambda way: (way.at(middle), way.source, way))
+            if found and found[-1][1] == begin and found[-1][2] is way:
+                begin = found.pop()[0]
+            found.append((begin, end, way))
+    return found
+
+
+def part_of_line(points: Floats, low: float, high: float) -> Floats:
+    """Return a line, of points in degrees, between two parts of its length."""
+    if low <= 0.0 and high >= 1.0:
+        return points
+    passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
+    ends = np.array([low, high]) * passed[-1]
+    inner = (passed > ends[0]) & (passed < ends[1])
+    piece = np.clip(np.searchsorted(passed, ends, side="right") - 1, 0, len(points) - 2)
+    step = passed[piece + 1] - passed[piece]
+    cut = between(points[piece], points[piece + 1], (ends - passed[piece]) / np.where(step > 0, step, 1.0))
+    return np.concatenate([cut[:1], points[inner], cut[1:]])

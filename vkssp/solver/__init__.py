@@ -1,0 +1,1 @@
+"""Solvers and pools: distances, paths and tables for the ids of nodes."""

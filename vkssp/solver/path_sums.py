@@ -1,0 +1,168 @@
+"""Metres and durations along shortest paths from one search: summed up over the tree that its distances make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.metric import arc_lengths
+from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
+from vkssp.solver.phantom_node import PhantomNode
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure of arcs that is summed up along paths.
+
+    Attributes
+    ----------
+    whole : numpy.ndarray
+        The figure of each arc, shape (num_arcs,), float64.
+    turn : numpy.ndarray or None
+        What the turn into each arc adds to that, shape (num_arcs,), float64; None where that is nothing.
+    decimals : int or None
+        Decimals that the figure of a part of an arc is rounded to; None where it is not.
+    """
+
+    whole: Floats
+    turn: Floats | None = None
+    decimals: int | None = None
+
+    def begun(self, arc: int, part: float) -> float:
+        """Return the figure of a part of an arc that a path begins on; none where there is no arc."""
+        if arc < 0:
+            return 0.0
+        value = part * (float(self.whole[arc]) - self._turn(arc))
+        return value if self.decimals is None else round(value, self.decimals)
+
+    def ended(self, arc: int, part: float) -> float:
+        """Return the figure of a part of an arc that a path ends on, with the turn into it."""
+        return 0.0 if arc < 0 else self.begun(arc, part) + self._turn(arc)
+
+    def _turn(self, arc: int) -> float:
+        return 0.0 if self.turn is None else float(self.turn[arc])
+
+
+def metres_of(graph: Graph) -> Figure:
+    """Return the lengths of arcs in metres.
+
+    Raises
+    ------
+    QueryError
+        If the graph has no coordinates.
+    """
+    return Figure(arc_lengths(graph))
+
+
+def weights_of(graph: Graph) -> Figure:
+    """Return the weights of arcs, rounded in parts as those of routes are."""
+    turn = None if graph.streets is None else graph.streets.turn
+    return Figure(graph.weight.astype(np.float64), None if turn is None else turn.astype(np.float64), decimals=0)
+
+
+class Tree:
+    """Sums up figures of arcs along shortest paths.
+
+    Of several shortest paths it follows that of a route: back from a node, each time along the first arc that fits.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph, with the weights that it is searched with.
+    figures : sequence of Figure
+        The figures.
+    arc_ids : numpy.ndarray, optional
+        For each arc of the graph the id that it has in the figures, shape (num_arcs,), int64; by default its own.
+    """
+
+    def __init__(self, graph: Graph, figures: Sequence[Figure], arc_ids: npt.NDArray[np.int64] | None = None) -> None:
+        # A route enters a cycle without weight by a single arc, and reaches its nodes from there within the cycle.
+        group, _ = zero_cycles(graph)
+        self._group = np.arange(graph.num_nodes) if group is None else group
+        self._inside = None if group is None else ZeroTrees(graph, group).arcs()
+        self._entering = np.flatnonzero(self._group[graph.tail] != self._group[graph.head])
+        self._from, self._to, self._weight = (
+            values[self._entering] for values in (graph.tail, graph.head, graph.weight)
+        )
+        self._into = self._group[self._to]
+        self._graph, self._figures = graph, figures
+        ids = np.arange(graph.num_arcs) if arc_ids is None else arc_ids
+        self._values = np.stack([figure.whole[ids] for figure in figures])
+
+    def along(self, distances: Uint32s, starts: Sequence[PhantomNode]) -> Floats:
+        """Return the figures of a shortest path to each node; those of nodes that are not reached mean nothing.
+
+        Each node but the first of a path has an arc into it along which its distance was found. The sums over the tree
+        of these arcs are made by pointer jumping (J. C. Wyllie, 1979): in each step the way that a node knows becomes
+        twice as long.
+
+        Parameters
+        ----------
+        distances : numpy.ndarray
+            Distance of each node, shape (num_nodes,), uint32.
+        starts : sequence of End
+            What they are distances from.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (number of figures, num_nodes), float64.
+        """
+        first = np.zeros((len(self._figures), len(distances)))
+        begun: dict[int, int] = {}
+        for start in sorted(starts, key=lambda start: start.weight):
+            group = int(self._group[start.node])
+            if group not in begun and int(distances[start.node]) == start.weight:
+                begun[group] = start.node
+                first[:, start.node] = [figure.begun(start.arc, 1.0 - start.at) for figure in self._figures]
+        arc = self._arcs_into(distances, begun)
+        has = np.flatnonzero(arc >= 0)
+        parent = np.arange(len(distances), dtype=np.int64)
+        parent[has] = self._graph.tail[arc[has]]
+        sums = np.zeros_like(first)
+        sums[:, has] = self._values[:, arc[has]]
+        while True:
+            farther = parent[parent]
+            if np.array_equal(farther, parent):
+                total: Floats = sums + first[:, parent]
+                return total
+            sums += sums[:, parent]
+            parent = farther
+
+    def _arcs_into(self, distances: Uint32s, begun: Mapping[int, int]) -> npt.NDArray[np.int64]:
+        """Return for each node the arc by which a shortest path gets there, -1 where one begins and where none does.
+
+        Parameters
+        ----------
+        distances : numpy.ndarray
+            Distance of each node, shape (num_nodes,), uint32.
+        begun : mapping of int to int
+            The groups of nodes in which paths begin, and the node where they do.
+        """
+        # Where the tail is farther the difference wraps round.
+        here, before = distances[self._to], distances[self._from]
+        fits = (here - before == self._weight) & (before <= here) & (here != UNREACHABLE)
+        tight = np.flatnonzero(fits)[::-1]  # reversed: of several arcs into a group the first is written last
+        entered = np.full(len(distances), -1, np.int64)
+        entered[self._into[tight]] = tight
+        entered[list(begun)] = -1
+        entered = entered[entered >= 0]
+        first = self._to[entered]
+        arc = np.full(len(distances), -1, np.int64)
+        if self._inside is not None:
+            into, out = self._inside
+            arc[:] = into
+            # From its entry into a cycle a path goes towards the root, and branches off anywhere on that way.
+            at = np.concatenate([first, np.array(list(begun.values()), first.dtype)])
+            while len(at := at[out[at] >= 0]):
+                arc[self._graph.head[out[at]]] = out[at]
+                at = self._graph.head[out[at]]
+        arc[first] = self._entering[entered]
+        arc[list(begun.values())] = -1
+        return arc

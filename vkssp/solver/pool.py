@@ -1,0 +1,356 @@
+"""Several devices: a solver on each of them, over one graph, and tables whose rows are dealt out to all."""
+
+from __future__ import annotations
+
+import logging
+import math
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from vkssp import memory as room
+from vkssp.algorithm import AUTO, Terminal
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.checks import flag, number_of, shown
+from vkssp.errors import DeviceError, QueryError
+from vkssp.gpu.device import Device
+from vkssp.gpu.several import Devices, are_several, chosen
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.traffic import changed_weights
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.seed_groups import Groups, checked_groups
+from vkssp.prepared.terminals import checked_columns
+from vkssp.resource import Resource
+from vkssp.route import Route
+from vkssp.solver.nearest import NearestSources
+from vkssp.solver.row_maker import RowBlock
+from vkssp.solver.shared_graph import SharedWeights, WeightsChange, prepared_for
+from vkssp.solver.solver import Solver
+from vkssp.solver.tables import Tables
+from vkssp.solver.work_sharing import Dealing, Hand
+from vkssp.terminal import printable
+
+# Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
+_FEW_ROWS = 16
+# Of the memory that is free the part that finished rows may take, and bytes where nobody knows what is free.
+_WAITING_PART, _WAITING_BYTES = 8, 1 << 30
+
+_log = logging.getLogger("vkssp")
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(eq=False)
+class _Member:
+    solver: Solver
+    device: Device
+    users: set[object] = field(default_factory=set)
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Count as a user of the device."""
+        user = object()
+        try:
+            self.users.add(user)
+            yield
+        finally:
+            self.users.discard(user)
+
+    def __str__(self) -> str:
+        return f"{self.device.info.name} (device {self.device.info.index})"
+
+
+class SolverPool(Resource, Tables):
+    """Shortest paths on one graph and several devices of one machine.
+
+    The graph is prepared once, and uploaded to each device. The rows of tables are dealt out to all devices, to each as
+    many as it manages, once the first of them are asked for. They go on ahead of whoever takes the rows, by a bounded
+    number of them, until the iterator is closed or forgotten. Other questions go to the device with the least to do, so
+    that several threads may ask at the same time. Answers are those of `Solver`, bit for bit.
+
+    A device that is lost, or does not answer for ten minutes, leaves the pool, which logs that as a warning of the
+    logger ``vkssp``; what it was at goes to the others. Only when none is left there is an error.
+
+    Parameters
+    ----------
+    graph : Graph or PreparedGraph
+        The graph; see `Solver`. A prepared one that does not keep what is derived from it takes longer.
+    algorithm : str
+        Name of an algorithm, see `Solver`; with ``"auto"`` each device has the one that should be fastest there.
+    devices : Device, int, str, or sequence of them, optional
+        Open devices, indices or parts of names; ``"all"``, or ``"0,2"``. By default what the environment variable
+        VKSSP_DEVICE says, or else all: every device but software ones, or those where there is nothing else.
+    order, reduction : str, optional
+        See `Solver`.
+    waiting_bytes : int, optional
+        How much memory rows may take that are finished before it is their turn. By default an eighth of what is free.
+    **parameters : int
+        Parameters of the algorithm.
+
+    Raises
+    ------
+    QueryError
+        If the algorithm, a parameter or the order is not known or out of range, or the algorithm runs on the CPU.
+    DeviceError
+        If there is no such device, or the graph does not fit on it. Where all are meant, those that cannot be used are
+        left out, with a warning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vkssp import Graph, SolverPool
+    >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> with SolverPool(graph) as pool:
+    ...     np.concatenate(list(pool.table([0, 1], [1, 2]))).tolist()
+    [[4, 7], [0, 3]]
+    """
+
+    def __init__(
+        self,
+        graph: Graph | PreparedGraph,
+        algorithm: str = DEFAULT_ALGORITHM,
+        devices: Devices | None = None,
+        *,
+        order: str = "auto",
+        reduction: str | None = None,
+        waiting_bytes: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        checked(algorithm, parameters)
+        if runs_on(algorithm) == "host":
+            raise QueryError(
+                f"{algorithm} runs on the CPU, and not on devices; choose another algorithm, or name no devices"
+            )
+        if waiting_bytes is not None:
+            most = number_of(waiting_bytes)
+            if most is None or not 1 <= most < math.inf:
+                raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
+            waiting_bytes = int(most)
+        selected, are_meant = chosen(devices)
+        self._waiting_bytes = waiting_bytes
+        self._members: list[_Member] = []
+        self._lost: dict[_Member, object] = {}  # by claims, the first of which tells of the loss
+        self._dealings: weakref.WeakSet[Dealing] = weakref.WeakSet()
+        super().__init__()
+        try:
+            # Kept are a reduction and the like: what is made for one device serves all.
+            wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
+            prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
+            self._weights = SharedWeights(prepared)
+            trouble: DeviceError | None = None
+            for device in selected:
+                try:
+                    solver = Solver(prepared, algorithm, device, order=order, reduction=reduction, **parameters)
+                except DeviceError as error:
+                    if are_meant:
+                        raise
+                    trouble = error
+                    _log.warning("device %s is left out: %s", printable(device), printable(error))
+                    continue
+                solver.share_weights(self._weights)
+                assert isinstance(solver.device, Device)
+                self._members.append(_Member(solver, solver.device))
+            if trouble is not None and not self._members:
+                raise trouble
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+        return self._weights.prepared.graph
+
+    @property
+    def devices(self) -> list[Device]:
+        """The devices that are left."""
+        return [member.device for member in self._left()]
+
+    @property
+    def device(self) -> Device:
+        """The first of them."""
+        return self._left()[0].device
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, also where it was chosen; several, joined by commas, where devices have others."""
+        return ", ".join(dict.fromkeys(member.solver.algorithm for member in self._left()))
+
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        return self._left()[0].solver.core_nodes
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep the weights as they are for several questions; may be nested."""
+        self._check_open()  # of what a fork has inherited, locks may be held for ever
+        with self._weights.lock.reading():
+            self._left()
+            yield
+
+    def row_blocks(
+        self,
+        graph: Graph,
+        seeds: Groups | Sequence[Sequence[Terminal]],
+        nodes: Uint32s,
+        *,
+        whole: bool = False,
+        limit: int = UNREACHABLE,
+    ) -> Generator[RowBlock, None, None]:
+        """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Tables`."""
+        nodes, limit = checked_columns(graph, nodes, limit)
+        whole = flag(whole, "whole")
+        with self.holding():
+            groups = checked_groups(self._weights.prepared, seeds)
+        return self._blocks(graph, groups, nodes, whole, limit)
+
+    def _blocks(
+        self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int
+    ) -> Generator[RowBlock, None, None]:
+        wanted = graph.num_nodes if whole else len(nodes)
+
+        def hand(member: _Member) -> Hand:
+            with member.solver.holding():
+                at_once = member.solver.rows_at_once(len(seeds), wanted)
+                maker = member.solver.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
+
+            def make(first: int, end: int) -> Generator[RowBlock, None, None]:
+                with member.used():
+                    yield from maker.rows(seeds.between(first, end))
+
+            batch = at_once if at_once > 1 else _FEW_ROWS
+            return Hand(batch, make, lambda error: self._is_lost(member, error), maker.close)
+
+        free = room.free_bytes()
+        waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
+        dealing = Dealing(list(map(hand, self._left())), len(seeds), waiting // (4 * max(1, wanted)))
+        self._dealings.add(dealing)
+        yield from dealing.blocks(self._waiting)
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        self._check_open()
+        with self._weights.lock.helped():
+            yield
+
+    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
+        """Return the distance from the best of some nodes to every node; see `Solver.distances_from`."""
+        return self._ask(lambda solver: solver.distances_from(seeds, limit=limit))
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the distance from one node to another, 2**32 - 1 where there is no path; see `Solver.distance`."""
+        return self._ask(lambda solver: solver.distance(source, target))
+
+    def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        return self._ask(lambda solver: solver.pairs(sources, targets))
+
+    def route(self, source: int, target: int) -> Route:
+        """Return a shortest path from one node to another; see `Solver.route`."""
+        return self._ask(lambda solver: solver.route(source, target))
+
+    def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
+        """Find the shortest way from any of some seeds to any of some targets; see `Solver.search_path`."""
+        return self._ask(lambda solver: solver.search_path(seeds, targets))
+
+    def nearest_sources(
+        self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
+    ) -> NearestSources:
+        """Return the nearest of many sources to every node, from one device; see `Solver.nearest_sources`."""
+        return self._ask(lambda solver: solver.nearest_sources(sources, offsets, limit))
+
+    def prepare_routes(self) -> None:
+        """Upload what routes need beside distances to all devices; otherwise the first route on each does it."""
+        for member in self._left():
+            try:
+                member.solver.prepare_routes()
+            except DeviceError as error:
+                if not self._is_lost(member, error):
+                    raise
+        self._left()
+
+    def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
+        """Change the weights of all arcs, or of some, on all devices or, after an error, on none.
+
+        They change as soon as no device searches; see `Solver.set_weights`.
+        """
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+
+    def change_weights(self, change: WeightsChange) -> None:
+        """Change weights by a function, as soon as nobody searches; see `Session.change_weights`."""
+        self._check_open()
+        weights = self._weights
+        with weights.lock.writing():
+            prepared, changed = weights.changed(change)
+            for member in self._left():
+                try:
+                    member.solver.copy_weights(prepared, changed)
+                except DeviceError as error:
+                    if not self._is_lost(member, error):
+                        raise
+            self._left()
+            weights.prepared = prepared
+
+    def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
+        """Ask the device that has the least to do, and another one if that is lost."""
+        while True:
+            member = min(self._left(), key=lambda one: len(one.users))
+            try:
+                with member.used():
+                    return question(member.solver)
+            except DeviceError as error:
+                if not self._is_lost(member, error):
+                    raise
+
+    def _is_lost(self, member: _Member, error: DeviceError) -> bool:
+        """Return whether an error means that a device has left the pool, which it has then."""
+        if member in self._lost:
+            return True  # whatever comes from it now
+        if not error.is_lost:
+            return False
+        # It is closed with the pool: others may be using it, and would take that for an error of theirs.
+        claim = object()
+        if self._lost.setdefault(member, claim) is claim:
+            left, told = len(self._members) - len(self._lost), (printable(member), printable(error))
+            _log.warning("%s is lost, and left out from now on: %s; devices left: %d", *told, left)
+        return True
+
+    def _left(self) -> list[_Member]:
+        self._check_open()
+        left = [member for member in self._members if member not in self._lost]
+        if not left:
+            error = DeviceError(f"all devices of this pool are lost: {', '.join(map(str, self._lost))}; make another")
+            error.is_lost = True
+            raise error
+        return left
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise QueryError("this pool has been closed; make another")
+        for member in self._members:
+            if member not in self._lost:
+                _ = member.device.handle  # an error if it has been closed, or belongs to another process
+
+    def _release(self) -> None:
+        with ExitStack() as stack:  # all of it, also where something fails
+            for member in self._members:
+                stack.callback(self._close, member)
+            for dealing in self._dealings:
+                stack.callback(dealing.stop)
+
+    def _close(self, member: _Member) -> None:
+        with suppress(*[DeviceError] * (member in self._lost)):
+            member.solver.close()
+
+
+def solver_on(
+    graph: Graph | PreparedGraph, algorithm: str, device: Devices | None, **parameters: Any
+) -> Solver | SolverPool:
+    """Return a solver, or a pool of them where several devices are meant."""
+    if are_several(device):
+        return SolverPool(graph, algorithm, device, **parameters)
+    one: Any = device
+    return Solver(graph, algorithm, one, **parameters)

@@ -1,0 +1,228 @@
+"""Rows of distances to the same nodes, some at a time: many searches at once where the algorithm has them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import Reader, Terminal
+from vkssp.algorithms.phast import Phast
+from vkssp.batch.rows import Batch
+from vkssp.batch.sweeps import Sweeps
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.prepared.seed_groups import Groups
+
+if TYPE_CHECKING:
+    from vkssp.solver.session import Session
+
+OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
+# Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
+_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows of distances, and which of them do not fit into 32 bits.
+
+    Attributes
+    ----------
+    distances : numpy.ndarray
+        Distances to k nodes, or to all of the graph, 2**32 - 1 where there is none that fits; shape (rows, k) or
+        (rows, num_nodes), uint32.
+    overflowed : numpy.ndarray or None
+        Where paths lead to the k nodes, but none whose weight fits, shape (rows, k), bool; None for nowhere.
+    """
+
+    distances: Uint32s
+    overflowed: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.distances)
+
+    def overflowed_or_not(self, count: int) -> npt.NDArray[np.bool_]:
+        """Return `overflowed` for so many nodes, also where that is nowhere."""
+        return np.zeros((len(self), count), np.bool_) if self.overflowed is None else self.overflowed
+
+
+def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None, None]:
+    """Yield the distances of blocks of rows, all of which are asked for.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If one does not fit into 32 bits, after the rows before it.
+    """
+    with closing(blocks):
+        for block in blocks:
+            bad = np.zeros(0, np.int64) if block.overflowed is None else np.flatnonzero(block.overflowed.any(axis=1))
+            if len(bad):
+                if bad[0]:
+                    yield block.distances[: bad[0]]
+                raise DistanceOverflowError(OVERFLOW)
+            yield block.distances
+
+
+class RowMaker:
+    """Makes rows of distances from groups of seeds to some nodes, as often as it is asked.
+
+    What it needs on the device it makes when it is first asked, and keeps until it is closed: pipelines and buffers of
+    many searches take longer than a thousand rows.
+
+    Parameters
+    ----------
+    session : Session
+        What answers.
+    graph : Graph
+        The session's graph, with the weights that are meant.
+    nodes : numpy.ndarray
+        The nodes whose distances are wanted, shape (k,), uint32.
+    total : int
+        How many rows there are to be in all.
+    whole : bool
+        Whether rows are to hold the distances of all nodes of the graph.
+    limit : int
+        Distances beyond it count as unreachable, and are not looked for.
+    """
+
+    def __init__(self, session: Session, graph: Graph, nodes: Uint32s, total: int, whole: bool, limit: int) -> None:
+        self._session, self._graph, self._total, self._limit = session, graph, total, limit
+        with session.holding():
+            self._node = session._prepared.node
+        self._checked = self._node[nodes]
+        self._wanted = self._node if whole else self._checked
+        self._reader: Reader | None = None
+        self._batch: Batch | Sweeps | None = None
+        self._copy: object = None  # of the graph, on which the two above are
+
+    def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+        """Make the rows of some groups of seeds, and close this; see `rows`."""
+        with closing(self), closing(self.rows(seeds)) as blocks:
+            yield from blocks
+
+    def rows(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+        """Make the rows of some groups of seeds, by the graph's ids.
+
+        Yields
+        ------
+        RowBlock
+            Blocks of rows, see `Session.row_blocks`.
+        """
+        # What is still with the device ends before its buffers go, whatever happens on the way.
+        with ExitStack() as on_error:
+            on_error.callback(self._discard)
+            moved = seeds.moved(self._node)
+            while len(moved):
+                done = 0
+                for block in self._blocks(moved):
+                    done += len(block)
+                    yield block
+                moved = moved.since(done)  # some are left where the graph was copied to the device once more
+            on_error.pop_all()
+
+    def _blocks(self, seeds: Groups) -> Generator[RowBlock, None, None]:
+        """Make rows, as long as the same copy of the graph is on the device."""
+        wanted, limit = self._wanted, self._limit
+        with self._holding():
+            if self._batch is None:
+                self._batch = self._many_at_once()
+            batch, copy = self._batch, self._copy
+        if batch is None:
+            size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
+            for first in range(0, len(seeds), size):
+                yield self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
+            return
+        with closing(batch.rows(seeds)) as made:
+            done = 0
+            while True:
+                with self._holding():
+                    if self._copy is not copy:
+                        return
+                    finished = next(made, None)
+                    if finished is None:
+                        return
+                    found = finished.read()
+                block = RowBlock(found)
+                # Whether a sum that does not fit matters only a search of its own finds out.
+                again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
+                if len(again):
+                    overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
+                    for row in again:
+                        one = self._one_by_one([seeds[done + int(row)]])
+                        found[row] = one.distances[0]
+                        if one.overflowed is not None:
+                            overflowed[row] = one.overflowed[0]
+                    block = RowBlock(found, overflowed)
+                done += len(block)
+                yield block
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Hold the session, with the weights that are meant, and let go of what an older copy of the graph has."""
+        with self._session.holding():
+            if self._session.graph is not self._graph:
+                raise QueryError("weights changed while a table was made; ask for it again")
+            if self._copy is not self._session.copy:
+                self._discard()
+                self._copy = self._session.copy
+            yield
+
+    def _many_at_once(self) -> Batch | Sweeps | None:
+        """Return what makes many rows at once, None where the algorithm makes one after the other."""
+        session, wanted = self._session, self._wanted
+        graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
+        if searches < 2 or not isinstance(graph, DeviceGraph):
+            return None
+        kept = session.take_kept()
+        if kept is not None:
+            if kept.suits(wanted, searches, self._limit):
+                return kept
+            kept.close()
+            searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
+        if session.algorithm == Phast.NAME:
+            return Sweeps(graph, wanted, searches, self._limit)
+        return Batch(graph, wanted, searches, self._limit, session._parameters)
+
+    def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
+        """Return rows, each from a search of its own."""
+        session, limit = self._session, self._limit
+        found = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
+        overflowed = None
+        for row, group in enumerate(groups):
+            with self._holding():
+                if not group or not len(self._wanted):
+                    continue
+                outcome = session._run(group, [])
+                if self._reader is None or self._reader.closed:
+                    self._reader = session._algorithm().reader(self._wanted)
+                found[row] = self._reader.read()
+                if limit != UNREACHABLE:
+                    found[row, found[row] > limit] = UNREACHABLE
+                elif outcome.overflow:
+                    beyond = session._prepared.beyond(session._algorithm().read())[self._checked]
+                    if beyond.any():
+                        overflowed = (
+                            np.zeros((len(groups), len(beyond)), np.bool_) if overflowed is None else overflowed
+                        )
+                        overflowed[row] = beyond
+        return RowBlock(found, overflowed)
+
+    def close(self) -> None:
+        """Give back what this has on the device, or leave it to those who ask for the same nodes next."""
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            self._session.keep(batch, self._copy)
+        self._discard()
+
+    def _discard(self) -> None:
+        batch, reader, self._batch, self._reader = self._batch, self._reader, None, None
+        for part in (batch, reader):
+            if part is not None:
+                part.close()

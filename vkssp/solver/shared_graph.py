@@ -1,0 +1,277 @@
+"""A graph where an algorithm takes it, shared by a solver and its clones, and where the time of a solver goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import AUTO, Algorithm
+from vkssp.algorithms.phast import Phast
+from vkssp.cch.customized import unfit
+from vkssp.checks import choice
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.reduced import ReducedGraph, ReducedSearch
+from vkssp.errors import QueryError
+from vkssp.gpu.device import Device
+from vkssp.gpu.instance import require_no_fork
+from vkssp.graph import Graph, checked_graph
+from vkssp.locks import ReadersWriterLock, ReentrantLock
+from vkssp.prepared.reduction import REDUCTIONS, reduction_for
+from vkssp.prepared.renumbered import ORDERS, PreparedGraph
+from vkssp.resource import Resource
+
+if TYPE_CHECKING:
+    from vkssp.cpu import Host, HostGraph
+
+#: A function that returns a graph with other weights for the one that there is, and the ids of the arcs whose weights
+#: differ, or None for all.
+WeightsChange = Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Where the time of a solver went, in milliseconds.
+
+    Attributes
+    ----------
+    setup_ms : float
+        Numbering the graph, opening the device, making buffers and pipelines.
+    upload_ms : float
+        Copying the graph to the device.
+    device_ms : float or None
+        The last search, by the device's clock; None before the first.
+    download_ms : float or None
+        Copying the last distances back; None before the first were asked for.
+    """
+
+    setup_ms: float
+    upload_ms: float
+    device_ms: float | None
+    download_ms: float | None
+
+
+class SharedWeights:
+    """The weights that all copies of a graph search with, and the lock between searches and changes.
+
+    Attributes
+    ----------
+    prepared : PreparedGraph
+        The graph with the weights that hold. The assignment of this attribute is what changes them: a copy on a device
+        may have others before it, or after an interrupt, and is brought to these before the next search.
+    lock : ReadersWriterLock
+        Searches read, changes write.
+    """
+
+    def __init__(self, prepared: PreparedGraph) -> None:
+        self.prepared, self.lock = prepared, ReadersWriterLock()
+
+    def changed(self, change: WeightsChange) -> tuple[PreparedGraph, npt.NDArray[np.int64] | None]:
+        """Return the graph that a change makes of this one, and the ids of the arcs whose weights differ."""
+        graph, arcs = change(self.prepared.graph)
+        return self.prepared.reweighted(graph, arcs), arcs
+
+
+class SharedGraph:
+    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go.
+
+    Its weights may change, while nobody searches. Those who search do so in `SharedWeights.lock`, and `mend` it first.
+
+    Parameters
+    ----------
+    prepared : PreparedGraph
+        The graph on the host.
+    device : Device or Host
+        Where it goes.
+    is_owner : bool
+        Whether the device is closed after the graph.
+    make : callable
+        Returns a prepared graph on the device, perhaps reduced, owned by a resource.
+    sweeps : bool
+        Whether it is there for sweeps over its hierarchy.
+
+    Attributes
+    ----------
+    graph : DeviceGraph or HostGraph
+        The graph; another one after weights have changed in a way that asks for it.
+    weights : SharedWeights
+        The weights that hold. Copies that are to change together are given one object, before anybody uses them.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedGraph,
+        device: Device | Host,
+        is_owner: bool,
+        make: Callable[[PreparedGraph, Resource], DeviceGraph | HostGraph],
+        sweeps: bool = False,
+    ) -> None:
+        self.sweeps = sweeps
+        self.weights, self.device, self._is_owner, self._make = SharedWeights(prepared), device, is_owner, make
+        # Owns the graph; and for the time of a change, or after an interrupted one, the graph before or after it.
+        self._copies = Resource(device)
+        try:
+            self.graph = make(prepared, self._copies)
+        except BaseException:
+            self._copies.close()
+            raise
+        # Taken again where a clone that was forgotten lets go while memory is collected, out of `mend`.
+        self._lock = ReentrantLock()
+        self._holders: set[object] = set()
+
+    @property
+    def prepared(self) -> PreparedGraph:
+        """The graph on the host, with the weights that hold."""
+        return self.weights.prepared
+
+    def set_weights(self, change: WeightsChange) -> None:
+        """Change weights as soon as nobody searches, all at once or, after an error, not at all.
+
+        Parameters
+        ----------
+        change : callable
+            Returns a graph with other weights for the one that there is, and the ids of the arcs whose weights are
+            others, or None for all.
+
+        Raises
+        ------
+        QueryError
+            If this thread keeps the weights as they are.
+        """
+        with self.weights.lock.writing():
+            prepared, changed = self.weights.changed(change)
+            self.put(prepared, changed)
+            self.weights.prepared = prepared
+            self.close_others()
+
+    def put(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
+        """Bring this copy to other weights, in place where that is possible; they hold once `weights` has them."""
+        graph = self.graph
+        if graph.has_weights_of is not self.weights.prepared:
+            changed = None  # what has changed since then is not known
+        if isinstance(graph, DeviceGraph) and graph.reweight(prepared, changed):
+            return
+        if graph.has_weights_of is None:
+            graph.close()  # nobody can search it any more
+        # Beside the old one, which is searched again should the change end here.
+        self.graph = self._make(prepared, self._copies)
+
+    def mend(self) -> None:
+        """Bring this copy to the weights that hold, where an interrupted change left others; before each search."""
+        if self.graph.has_weights_of is self.weights.prepared and len(self._copies.owned) == 1:
+            return
+        with self._lock.held():
+            if self.graph.has_weights_of is not self.weights.prepared:
+                self.put(self.weights.prepared, None)
+            self.close_others()
+
+    def close_others(self) -> None:
+        """Close the copies that are not searched any more, and with them all algorithms on these."""
+        for other in self._copies.owned:
+            if other is not self.graph:
+                other.close()
+
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched where a reduction left fewer, else None."""
+        return self.graph.core.num_nodes if isinstance(self.graph, ReducedGraph) else None
+
+    @property
+    def largest_buffer(self) -> int:
+        """Bytes of the largest buffer of the device; as good as none on the CPU."""
+        return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
+
+    def algorithm(self, kind: Any, counting: int, parameters: dict[str, int | None]) -> Algorithm:
+        """Return an algorithm with its buffers, on the core where the graph is reduced."""
+        if isinstance(self.graph, ReducedGraph):
+            return ReducedSearch(self.graph, kind, counting=counting, **parameters)
+        made: Algorithm = kind(self.graph, counting=counting, **parameters)
+        return made
+
+    def hold(self, holder: object) -> None:
+        """Keep the graph until this holder lets go."""
+        self._holders.add(holder)
+
+    def release(self, holder: object) -> None:
+        """Let a holder go; the graph is closed with the last one. For one that is gone nothing happens."""
+        self._holders.discard(holder)
+        if not self._holders:
+            try:
+                self._copies.close()
+            finally:
+                if self._is_owner:
+                    self.device.close()
+
+
+def share(
+    graph: Graph | PreparedGraph,
+    algorithm: str,
+    order: str,
+    runs_on: str,
+    device: Device | int | str | None,
+    reduction: str,
+    is_traced: bool,
+) -> SharedGraph:
+    """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
+    choice(reduction, "reduction", REDUCTIONS)
+    if runs_on == "device" and not isinstance(device, Device):
+        require_no_fork()  # before time is spent on the graph
+    prepared, sweeps = prepared_for(graph, algorithm, order, reduction, is_traced)
+    if runs_on == "host":
+        if reduction == "full":
+            raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
+        # Only those who use it pay for the import of its compiler.
+        from vkssp.cpu import Host, HostGraph
+
+        host = Host()
+        return SharedGraph(prepared, host, True, lambda graph, owner: HostGraph(graph, host, owner))
+    opened = device if isinstance(device, Device) else Device(device)
+    _ = opened.handle  # an error if it has been closed
+    if sweeps and algorithm == AUTO and prepared.hierarchy is not None and unfit(opened, prepared.hierarchy):
+        sweeps = False
+        if isinstance(graph, Graph):
+            prepared = PreparedGraph(graph, order)
+
+    def make(graph: PreparedGraph, owner: Resource) -> DeviceGraph:
+        if sweeps:
+            return DeviceGraph(opened, graph, owner)
+        # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
+        reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
+        # Where nobody asked for it, what has no room on the device is no reduction that pays.
+        if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
+            reduced = None
+        return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
+
+    try:
+        return SharedGraph(prepared, opened, opened is not device, make, sweeps)
+    except BaseException:
+        if opened is not device:
+            opened.close()
+        raise
+
+
+def prepared_for(
+    graph: Graph | PreparedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
+) -> tuple[PreparedGraph, bool]:
+    """Return a graph prepared in an order, for sweeps always in that of its hierarchy, and whether it is for these."""
+    choice(order, "order", ORDERS)
+    if not isinstance(graph, PreparedGraph):
+        checked_graph(graph, QueryError)
+    # Somebody prepared the graph for sweeps, and nothing is asked for that they do not have.
+    whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
+    is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced
+    sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and {*orders} <= {"auto", "hierarchy"})
+    if sweeps and reduction == "full":
+        raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
+    if isinstance(graph, Graph):
+        return PreparedGraph(graph, "hierarchy" if sweeps else order, keep=keep), sweeps
+    if not sweeps and order not in ("auto", graph.order):
+        raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
+    if sweeps and graph.hierarchy is None:
+        keeps = graph.keeps
+        other: PreparedGraph = graph.derived("for sweeps", lambda: PreparedGraph(whole, "hierarchy", keep=keeps))
+        return other, sweeps
+    return graph, sweeps

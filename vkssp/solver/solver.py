@@ -1,0 +1,338 @@
+"""The solver: a graph on a device, ready to be asked for distances and routes any number of times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal, Walker
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.checks import choice
+from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
+from vkssp.gpu.device import Device
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.metric import duration
+from vkssp.graph.traffic import changed_weights
+from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.terminals import checked_limit, pairs_of, terminals
+from vkssp.route import Route, along
+from vkssp.solver.nearest import Nearest
+from vkssp.solver.row_maker import OVERFLOW
+from vkssp.solver.shared_graph import Timings, share
+from vkssp.solver.tables import Tables
+
+
+class Solver(Nearest, Tables):
+    """Single-source shortest paths on one graph and one device.
+
+    Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
+    then take turns; `clone` gives each its own buffers over one copy of the graph. Solvers are neither copied nor
+    pickled; another process makes its own. Where a device is open, processes are started by ``"spawn"`` or
+    ``"forkserver"``: in one that is forked only algorithms that run on the CPU work.
+
+    Parameters
+    ----------
+    graph : Graph or PreparedGraph
+        The graph; it is uploaded once. One that was prepared before, by `PreparedGraph`, spares
+        the next solvers the time for it, and has an order already.
+    algorithm : str
+        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that should be fastest for all distances
+        in this graph, by its degrees and its numbering. It takes no parameters.
+    device : Device, int or str, optional
+        An open device, or the index or a part of the name of one to open; by default what the environment variable
+        VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
+    order : str
+        How nodes are numbered on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by
+        hops from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes the
+        first where there are coordinates, the second where it makes a road network's neighbours much closer (finding
+        that out takes about a second for a million nodes), or else the last. ``"hierarchy"`` numbers them by their
+        hierarchy, as ``phast`` always does. Results are in the graph's ids either way.
+    reduction : str, optional
+        ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
+        what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of
+        routes, are the same; counters and traces are those of what is left. The default is ``"auto"`` where the
+        algorithm is chosen, too, and else ``"none"``.
+    counters : str
+        What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
+        a row for each iteration, see `trace`.
+    **parameters : int
+        Parameters of the algorithm; ``vkssp algorithms`` lists them.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph, with the weights that it has now.
+    device : Device or Host
+        The device; a stand-in for it where the algorithm runs on the CPU.
+    algorithm : str
+        Name of the algorithm, also where it was chosen.
+    core_nodes : int or None
+        Number of nodes that are searched, where a reduction left fewer; None where there is no reduction.
+    last : Outcome or None
+        How the last search went: time on the device and counters.
+
+    Raises
+    ------
+    QueryError
+        If it is no graph, or the algorithm, a parameter or the order is not known or out of range.
+    DeviceError
+        If there is no such device, the graph does not fit on it, or the process was forked while a device was open.
+
+    Examples
+    --------
+    >>> from vkssp import Graph, Solver
+    >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> with Solver(graph) as solver:
+    ...     solver.distances(0).tolist()
+    [0, 4, 7]
+    """
+
+    def __init__(
+        self,
+        graph: Graph | PreparedGraph,
+        algorithm: str = DEFAULT_ALGORITHM,
+        device: Device | int | str | None = None,
+        *,
+        order: str = "auto",
+        reduction: str | None = None,
+        counters: str = "iterations",
+        **parameters: Any,
+    ) -> None:
+        self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
+        choice(counters, "counters", COUNTING)
+        if where == "host" and device is not None:
+            raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
+        self._counting = COUNTING.index(counters)
+        began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
+        if reduction is None:
+            reduction = "auto" if algorithm == AUTO else "none"
+        shared = share(graph, algorithm, order, where, device, reduction, counters == "trace")
+        self._begin(algorithm, shared, began, uploaded_s)
+
+    def clone(self) -> Solver:
+        """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
+        self._check_open()
+        solver = object.__new__(Solver)
+        solver._parameters, solver._counting = self._parameters, self._counting
+        solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
+        return solver
+
+    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
+        """Return the distance from the best of some nodes to every node.
+
+        Parameters
+        ----------
+        seeds : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant; it counts. Any number of them;
+            `nearest_sources` also tells which one is the best.
+        limit : int, optional
+            A distance beyond which nodes count as unreachable.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or no seed, or the limit is no distance.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits, and there is no limit.
+        """
+        most = checked_limit(limit)
+        with self.holding():
+            prepared = self._prepared
+            outcome = self._run(terminals(prepared, seeds, "source", None), [])
+            began = time.perf_counter()
+            found = self._algorithm().read()
+            self._download_s = time.perf_counter() - began
+        if limit is not None:
+            found[found > most] = UNREACHABLE
+        elif outcome.overflow and prepared.beyond(found).any():
+            raise DistanceOverflowError(OVERFLOW)
+        return found if prepared.is_identity else found[prepared.node]
+
+    def distance(self, source: int, target: int) -> int:
+        """Return the distance from one node to another, ending the search early; 2**32 - 1 where there is no path.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        with self.holding():
+            return self._best(*self._terminals([(source, 0)], [(target, 0)]))
+
+    def route(self, source: int, target: int) -> Route:
+        """Return a shortest path from one node to another, and what the graph knows of it.
+
+        Where several are shortest, every device returns the same one.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        NoRouteError
+            If no path leads there.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        began = time.perf_counter()
+        found, graph = self.search_path([(source, 0)], [(target, 0)]), self.graph
+        if found is None:
+            raise NoRouteError(f"no path leads from node {source} to node {target}")
+        weight, _, _, arcs = found
+        nodes = np.concatenate([np.array([source], np.uint32), graph.head[arcs]])
+        streets = graph.streets
+        return Route(
+            nodes=nodes,
+            arcs=arcs,
+            weight=weight,
+            points=along(graph, nodes, arcs),
+            distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
+            duration_s=duration(graph, weight),
+            origin=None,
+            destination=None,
+            device=self.device.info.name,
+            algorithm=self.algorithm,
+            query_ms=1e3 * (time.perf_counter() - began),
+        )
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Run a search and leave its distances on the device, as those who measure want it.
+
+        Parameters
+        ----------
+        seeds, targets : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant. With targets the search ends as soon as
+            the best of them is known; without, there may be any number of seeds.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no seed, or too many of either.
+        """
+        with self.holding():
+            return self._run(*self._terminals(seeds, targets))
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return what each iteration of the last search did.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each iteration, of dtype `vkssp.algorithm.TRACE`: its number and phase; the distances (low up
+            to high) and the range of what it worked on, of node ids or, where an algorithm has a list of nodes or
+            blocks, of places in it, both ends included; the nodes that it looked at, those of them that relaxed arcs
+            (the frontier), the arcs relaxed, and those that improved a distance; microseconds on the device.
+
+        Raises
+        ------
+        QueryError
+            If the solver was not made with ``counters="trace"``, or nothing was searched yet.
+        """
+        with self.holding():
+            if COUNTING[self._counting] != "trace":
+                raise QueryError("this solver keeps no trace; make it with counters='trace'")
+            algorithm = self._algorithm()
+            if self.last is None:
+                raise QueryError("there is no trace before the first search; ask for distances first")
+            return algorithm.trace()
+
+    def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
+        """Change the weights of all arcs, or of some, from the next search on.
+
+        They hold for all clones of this solver, too, and change as soon as none of them searches. On the device only
+        what has changed is written, where that is possible: not where the graph is reduced (``reduction="none"`` keeps
+        it whole), for what chains become follows from weights; not where weights of zero appear or vanish in cycles;
+        and not for ``bellman_ford_edge`` and ``crauser``. There what follows from weights is made anew, which takes
+        about as long as the making of the solver without its numbering, and room for both.
+
+        Parameters
+        ----------
+        weights : array_like
+            Whole numbers from 0 to 2**32 - 2, one for each arc that is meant. Where turns take time an arc's weight
+            holds that of the turn into it, see `Streets.turn`.
+        arcs : array_like, optional
+            Ids of the arcs that are meant, by their places in `graph`; by default all. One may be named again with the
+            same weight, not with another.
+
+        Raises
+        ------
+        GraphError
+            If there is no such arc or weight, or there are not as many weights as arcs.
+        QueryError
+            If an arc has two weights.
+        """
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+
+    @property
+    def timings(self) -> Timings:
+        """Where the time went, from the making of the solver to the last download."""
+        return Timings(
+            setup_ms=1e3 * self._setup_s,
+            upload_ms=1e3 * self._upload_s,
+            device_ms=None if self.last is None else self.last.device_ms,
+            download_ms=None if self._download_s is None else 1e3 * self._download_s,
+        )
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the graph and of the buffers of all solvers over this copy of it, where the searches run."""
+        self._check_open()
+        return self._shared.graph.memory_bytes
+
+    def prepare_routes(self) -> None:
+        """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
+        with self.holding():
+            self._walker()
+
+    def _walker(self) -> Walker:
+        work = self._work()
+        if work.walker is None:
+            work.walker = work.algorithm.walker()
+        return work.walker
+
+    def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
+        """Find the shortest way from any of some seeds to any of some targets.
+
+        Parameters
+        ----------
+        seeds, targets : sequence of (int, int)
+            Nodes, each with the weight between it and the place that is meant; both weights count.
+
+        Returns
+        -------
+        tuple of (int, int, int, numpy.ndarray) or None
+            The way's weight, the indices of the seed and the target that it joins, and the ids of its arcs, int64;
+            None where there is no way.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node.
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
+        with self.holding():
+            here_seeds, here_targets = self._terminals(seeds, targets)
+            if len(targets) == 0:
+                raise QueryError("there is no target; give at least one")
+            best = self._best(here_seeds, here_targets)
+            if best == UNREACHABLE:
+                return None
+            walker = self._walker()
+            try:
+                seed, target, arcs = walker.walk(len(seeds), len(targets))
+            except BaseException:
+                self._discard()
+                raise
+            return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])

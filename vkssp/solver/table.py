@@ -1,0 +1,87 @@
+"""Tables: what is asked of many pairs, as blocks of rows that are made when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from vkssp.checks import items_of, shown
+from vkssp.errors import QueryError
+from vkssp.graph import Graph
+from vkssp.graph.metric import duration
+from vkssp.solver.table_file import DTYPES, Block, write_table
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table whose rows are made when they are asked for: iterate over it, once or again, for blocks of rows.
+
+    A block is a dict of an array for each metric, of shape (rows, targets). The weights of the graph may not change
+    while it is made.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+        Numbers of sources and targets.
+    metrics : tuple of str
+        What it holds, see `DTYPES`.
+    """
+
+    shape: tuple[int, int]
+    metrics: tuple[str, ...]
+    _blocks: Callable[[], Iterator[Block]]
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise QueryError("a Table is made by its solver, and neither copied nor pickled; take what its read returns")
+
+    def __iter__(self) -> Iterator[Block]:
+        """Return an iterator over blocks of rows, from the first on."""
+        return self._blocks()
+
+    def read(self) -> Block:
+        """Return all of it, an array of shape `shape` for each metric."""
+        whole: Block = {name: np.empty(self.shape, DTYPES[name]) for name in self.metrics}
+        at = 0
+        for block in self:
+            for name, values in block.items():
+                whole[name][at : at + len(values)] = values
+            at += len(values)
+        return whole
+
+    def write(
+        self,
+        path: str | Path,
+        sources: Sequence[int] | Sequence[str] | None = None,
+        targets: Sequence[int] | Sequence[str] | None = None,
+        *,
+        progress: bool = False,
+    ) -> int:
+        """Write all of it to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
+        return write_table(path, self, sources, targets, progress=progress)
+
+
+def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:
+    """Return what a table of a graph is to hold.
+
+    By default that is what is made least: durations, or weights where those are none, or distances.
+
+    Raises
+    ------
+    QueryError
+        If one is not known, named twice, or means nothing in the graph.
+    """
+    timed = duration(graph, 1) is not None
+    if metrics is None:
+        return (least,) if timed or least != "duration" else ("weight",)
+    given = items_of(metrics) or []
+    wanted = tuple(str(name) for name in given if isinstance(name, str) and name in DTYPES)
+    if not wanted or len(set(wanted)) < len(given):
+        raise QueryError(f"metrics is {shown(metrics)}; give some of {', '.join(DTYPES)}, each once")
+    if "duration" in wanted and not timed:
+        raise QueryError("the weights of this graph are no durations; ask for the metric weight instead")
+    return wanted

@@ -1,0 +1,346 @@
+"""Tables in files, written row by row as they are made."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import flag, named, path_of, shown
+from vkssp.errors import FormatError, QueryError
+from vkssp.files import ZARR, ZARR_MARKS, atomic_folder, atomic_write
+from vkssp.terminal import progress_bar
+
+if TYPE_CHECKING:
+    from vkssp.solver.table import Table
+
+#: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
+DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
+#: Some rows of a table: an array for each metric.
+Block = dict[str, npt.NDArray[Any]]
+#: Endings of files that tables can be written to.
+ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
+#: Bytes of a chunk of rows in a .zarr folder.
+_CHUNK_BYTES = 16 << 20
+# Blocks that are there beside the one that is written.
+_WAITING_BLOCKS = 1
+#: Columns of a table in a file.
+COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
+
+
+def check_ending(path: str | Path) -> None:
+    """Raise an error unless a table can be written to a file of this name.
+
+    Raises
+    ------
+    FormatError
+        If its ending says no format that is known.
+    QueryError
+        If a library that writes the format is not installed.
+    """
+    suffix = path_of(path).suffix.lower()
+    if suffix not in ENDINGS:
+        raise FormatError(f"cannot write a table to {path}: its name must end in one of {', '.join(ENDINGS)}")
+    if suffix == ".parquet":
+        _pyarrow()
+    if suffix == ZARR:
+        _import_zarr()
+
+
+def _import_zarr() -> Any:
+    try:
+        import zarr
+    except ImportError as error:
+        raise QueryError(
+            "Zarr arrays need zarr, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
+        ) from error
+    return zarr
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise QueryError(
+            "Parquet files need pyarrow, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
+        ) from error
+    return pyarrow
+
+
+def write_table(
+    path: str | Path,
+    table: Table,
+    sources: Sequence[int] | Sequence[str] | None = None,
+    targets: Sequence[int] | Sequence[str] | None = None,
+    *,
+    progress: bool = False,
+) -> int:
+    """Write a table to a file, row by row, so that it need not fit into memory.
+
+    The file appears only when it is complete. Rows are written while the next ones are made, but for those that go
+    into a pipe.
+
+    Parameters
+    ----------
+    path : str or Path
+        A name that ends in .npy: an array of shape (sources, targets), of the metric's type, or where there are
+        several of a structured type with a field for each. In .zarr: a folder with an array of that shape for each
+        metric, in chunks of rows, beside arrays ``source`` and ``target`` of what they are called. In .csv or
+        .parquet: a line for each source and target, with columns ``source``, ``target``, ``duration_s``,
+        ``distance_m`` and ``weight``, as far as asked for; empty, or null, where no way leads. Parquet has a row group
+        for each block of rows.
+    table : Table
+        The table.
+    sources, targets : sequence of int or str, optional
+        What they are called; their numbers by default. NumPy arrays know no names.
+    progress : bool
+        Whether to show a progress bar on stderr once it takes over a second.
+
+    Returns
+    -------
+    int
+        Number of pairs that a way leads between.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or its ending is not known.
+    QueryError, DistanceOverflowError
+        What the making of the table raises.
+    """
+    check_ending(path)
+    if not hasattr(table, "metrics"):
+        raise QueryError(f"table is {shown(table)}; give a Table, such as Router.table returns")
+    rows, columns = (
+        range(count) if ids is None else named(ids, name)
+        for count, ids, name in zip(table.shape, (sources, targets), ("sources", "targets"), strict=True)
+    )
+    progress = flag(progress, "progress")
+    if (len(rows), len(columns)) != table.shape:
+        raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
+    writers: dict[str, Any] = {".npy": _npy, ZARR: _zarr, ".csv": _csv, ".parquet": _parquet}
+    suffix, reached = Path(path).suffix.lower(), 0
+    place: Any = atomic_folder(path, ZARR_MARKS) if suffix == ZARR else atomic_write(path)
+    with (
+        place as opened,
+        writers[suffix](opened, table, rows, columns) as write,
+        progress_bar(shown=progress, total=len(rows), unit=" rows") as bar,
+        closing(_written(table, write, beside=suffix == ZARR or _is_file(opened))) as written,
+    ):
+        for count, found in written:
+            reached += found
+            bar.update(count)
+    return reached
+
+
+def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Generator[tuple[int, int], None, None]:
+    """Write the blocks of a table; yield rows and pairs of each. While one is written others are made beside it."""
+    name = table.metrics[0]
+
+    def take(block: Block) -> tuple[int, int]:
+        write(block)
+        return len(block[name]), int(np.count_nonzero(~_missing(name, block[name])))
+
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        waiting: deque[Future[tuple[int, int]]] = deque()
+        try:
+            for block in table:
+                if beside:
+                    try:
+                        waiting.append(thread.submit(take, block))
+                    except RuntimeError:  # the program is about to end, or may have no more threads
+                        beside = False
+                while len(waiting) > (_WAITING_BLOCKS if beside else 0):
+                    yield waiting.popleft().result()
+                if not beside:
+                    yield take(block)
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
+
+
+def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where no way leads."""
+    missing: npt.NDArray[np.bool_] = np.isnan(values) if DTYPES[name].kind == "f" else values == 2**32 - 1
+    return missing
+
+
+@contextmanager
+def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+    fields = [(COLUMNS[name], DTYPES[name]) for name in table.metrics]
+    dtype = np.dtype(fields) if len(fields) > 1 else fields[0][1]
+    descr = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": table.shape}
+    np.lib.format.write_array_header_1_0(stream, header)
+    with _on_its_way(stream) as hurry:
+
+        def write(block: Block) -> None:
+            if len(fields) == 1:
+                stream.write(np.ascontiguousarray(block[table.metrics[0]]).data)
+            else:
+                packed: npt.NDArray[Any] = np.empty(block[table.metrics[0]].shape, dtype)
+                for name, values in block.items():
+                    packed[COLUMNS[name]] = values
+                stream.write(packed.tobytes())
+            hurry()
+
+        yield write
+
+
+def _is_file(stream: IO[bytes]) -> bool:
+    """Return whether something is a file. Pipes may take no more for ever, and Ctrl-C must not wait for them."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
+    """Yield what has the disk take what has been written so far, while more is; else all of it waits for the end."""
+    if not _is_file(stream):
+        yield lambda: None
+        return
+    number, synchronize = stream.fileno(), getattr(os, "fdatasync", os.fsync)
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        running: Future[None] | None = None
+
+        def hurry() -> None:
+            nonlocal running
+            if running is not None and not running.done():
+                return
+            if running is not None:
+                running.result()  # what a disk complains of once it does not say again
+            stream.flush()
+            with contextlib.suppress(RuntimeError):  # without a thread the disk takes it at the end
+                running = thread.submit(synchronize, number)
+
+        yield hurry
+        if running is not None:
+            running.result()
+
+
+@contextmanager
+def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+    each = max(1, min(len(rows), _CHUNK_BYTES // (4 * len(columns))))
+
+    def make() -> dict[str, Any]:
+        group = _import_zarr().open_group(folder, mode="w")
+        for name, ids in (("source", rows), ("target", columns)):
+            values = np.asarray(ids)
+            is_number = values.dtype.kind in "iu"
+            group.create_array(name, data=values if is_number else values.astype(np.dtypes.StringDType()))
+        return {
+            name: group.create_array(
+                COLUMNS[name],
+                shape=table.shape,
+                chunks=(each, len(columns)),
+                dtype=DTYPES[name],
+                fill_value=np.nan if DTYPES[name].kind == "f" else 2**32 - 1,
+                dimension_names=("source", "target"),
+            )
+            for name in table.metrics
+        }
+
+    # In another thread, as later the chunks: zarr goes on in threads of its own when Ctrl-C ends its call, and would
+    # make files in a folder that is being removed.
+    with ThreadPoolExecutor(1, "vkssp-table") as thread:
+        try:
+            making = thread.submit(make)
+        except RuntimeError:  # the program is about to end, or may have no more threads
+            arrays = make()
+        else:
+            arrays = making.result()
+    # A chunk is compressed whole, so it is written once, when all of its rows are there.
+    waiting = {name: np.empty((each, len(columns)), DTYPES[name]) for name in table.metrics}
+    at = 0
+
+    def write(block: Block) -> None:
+        nonlocal at
+        count = len(block[table.metrics[0]])
+        first = 0
+        while first < count:
+            place = at % each
+            size = min(each - place, count - first)
+            for name, values in block.items():
+                waiting[name][place : place + size] = values[first : first + size]
+            first, at = first + size, at + size
+            if at % each == 0 or at == len(rows):
+                begin = at - (at - 1) % each - 1
+                for name, array in arrays.items():
+                    array[begin:at] = waiting[name][: at - begin]
+
+    yield write
+
+
+@contextmanager
+def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+    import io
+
+    text = io.TextIOWrapper(stream, "utf-8", newline="")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["source", "target", *(COLUMNS[name] for name in table.metrics)])
+    at = iter(rows)
+
+    def cells(name: str, values: npt.NDArray[Any]) -> list[Any]:
+        # Single precision has seven digits; what more a double shows of it is noise.
+        plain = values.astype(np.float64).round(3).astype(object) if values.dtype.kind == "f" else values.astype(object)
+        plain[_missing(name, values)] = ""
+        listed: list[Any] = plain.tolist()
+        return listed
+
+    def write(block: Block) -> None:
+        for row in range(len(block[table.metrics[0]])):
+            source = next(at)
+            parts = [cells(name, block[name][row]) for name in table.metrics]
+            lines.writerows(zip([source] * len(columns), columns, *parts, strict=True))
+
+    try:
+        yield write
+        text.flush()
+    finally:
+        text.detach()
+
+
+@contextmanager
+def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+    pyarrow = _pyarrow()
+    types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
+    sources, targets = pyarrow.array(rows), pyarrow.array(columns)
+    schema = pyarrow.schema(
+        [
+            ("source", sources.type),
+            ("target", targets.type),
+            *((COLUMNS[name], types[name]) for name in table.metrics),
+        ]
+    )
+    at = 0
+
+    def write(block: Block) -> None:
+        nonlocal at
+        count = len(block[table.metrics[0]])
+        arrays = [
+            sources.take(pyarrow.array(np.repeat(np.arange(at, at + count), len(columns)))),
+            pyarrow.concat_arrays([targets] * count),
+            *(
+                pyarrow.array(block[name].reshape(-1), types[name], mask=_missing(name, block[name]).reshape(-1))
+                for name in table.metrics
+            ),
+        ]
+        writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+        at += count
+
+    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
+        yield write
