@@ -57,10 +57,10 @@ CHECKED = 8
 
 def many(solver: Solver, nodes: np.ndarray, searches: int) -> Batch | Sweeps:
     """Return what makes rows of the distances of some nodes of a graph."""
-    graph: Any = solver._shared.graph
+    graph: Any = solver.session.shared.graph
     if solver.algorithm == Phast.NAME:
         return Sweeps(graph, nodes, searches, UNREACHABLE)
-    return Batch(graph, nodes, searches, UNREACHABLE, solver._parameters)
+    return Batch(graph, nodes, searches, UNREACHABLE, solver.session.parameters)
 
 
 class Measured:
@@ -71,7 +71,7 @@ class Measured:
 
     def run(self, sources: np.ndarray, targets: np.ndarray | None, at_once: int, download: bool) -> dict[str, Any]:
         """Time rows from some sources; medians of the repetitions, as the caller and the device see it."""
-        solver, node = self.solver, self.solver._prepared.node
+        solver, node = self.solver, self.solver.session.prepared.node
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
         with many(solver, node[columns], min(at_once, len(sources))) as batch:
             groups = Groups.of_nodes(node[sources])
@@ -118,7 +118,7 @@ class Measured:
 def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dict[str, Any]:
     """Return what only graphs that are prepared have: sizes, and the times of new weights and of pairs."""
     graph, rng = solver.graph, np.random.default_rng(seed)
-    customized = hierarchy_of(solver._shared.graph)  # type: ignore[arg-type]
+    customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
     hierarchy, rows = customized.hierarchy, customized.down()[0]
     some = np.sort(rng.choice(graph.num_arcs, min(graph.num_arcs, 10_000), replace=False))
     pairs = rng.integers(0, graph.num_nodes, (2, 10_000))
@@ -168,7 +168,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
         one_core = 1e3 * (time.perf_counter() - began) / len(checked)
     rows: list[dict[str, Any]] = []
     with Solver(prepared, args.algorithm, args.device, reduction=args.reduction) as solver:
-        fits = solver.rows_at_once(2**31, graph.num_nodes)
+        fits = solver.session.rows_at_once(2**31, graph.num_nodes)
         measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()
         while time.perf_counter() - began < args.warm_up:

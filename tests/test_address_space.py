@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vkssp import MemoryShortageError, QueryError, read_graph
-from vkssp import memory as room
+from vkssp import MemoryShortageError, QueryError, memory, read_graph
 from vkssp.cli import main
 
 resource = pytest.importorskip("resource")
@@ -96,9 +95,9 @@ def test_much_address_space_is_no_limit(andorra: Path) -> None:
 def test_little_is_reserved_only_where_little_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     path = list(sys.meta_path)
-    room.save_addresses()
-    room.guard_imports()
-    room.require_addresses(2**62, "a planet")
+    memory.save_addresses()
+    memory.guard_imports()
+    memory.require_addresses(2**62, "a planet")
     assert "OPENBLAS_NUM_THREADS" not in os.environ and sys.meta_path == path
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -106,13 +105,13 @@ def test_little_is_reserved_only_where_little_is_there(monkeypatch: pytest.Monke
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
     monkeypatch.setattr(sys, "meta_path", path)
     monkeypatch.setitem(sys.modules, "ctypes", None)  # or this process would be another from now on
-    room.save_addresses()
+    memory.save_addresses()
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
-    room.require_addresses(100 * MIB, "a village")
+    memory.require_addresses(100 * MIB, "a village")
     with pytest.raises(MemoryShortageError, match=r"not enough memory: a town takes about 400 MiB .*ulimit -v"):
-        room.require_addresses(400 * MIB, "a town")
-    room.guard_imports()
-    monkeypatch.setattr(room, "_LIBRARIES", {"antigravity": 400, "this": 1})
+        memory.require_addresses(400 * MIB, "a town")
+    memory.guard_imports()
+    monkeypatch.setattr(memory, "_LIBRARIES", {"antigravity": 400, "this": 1})
     with pytest.raises(MemoryShortageError, match="the library antigravity takes about 400 MiB"):
         importlib.import_module("antigravity")
     assert importlib.util.find_spec("this") is not None
@@ -155,8 +154,8 @@ NO_THREAD = RuntimeError("can't start new thread")
 def test_errors_for_lack_of_memory_are_known(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, is_limited: bool, expected: bool
 ) -> None:
-    monkeypatch.setattr(room, "_address_limit", lambda: 2**62 if is_limited else None)
-    assert room.is_shortage(error) == expected
+    monkeypatch.setattr(memory, "_address_limit", lambda: 2**62 if is_limited else None)
+    assert memory.is_shortage(error) == expected
 
 
 def test_what_fails_for_lack_of_memory_says_so(

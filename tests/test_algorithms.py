@@ -184,9 +184,9 @@ def test_traces_fit_the_totals_and_what_was_reached(device: Device, algorithm: s
         for _ in range(2):
             counters = counted(solver, source)
             check_counters(solver)
-            prepared = solver._prepared
+            prepared = solver.session.prepared
             tail = np.repeat(np.arange(prepared.num_nodes), np.diff(prepared.first_out.astype(np.int64)))
-            reached = solver._algorithm().read() != UNREACHABLE
+            reached = solver.session.algorithm().read() != UNREACHABLE
             arcs = int((reached[tail] & (tail != prepared.arcs[:, 0])).sum())
             assert counters["improved"] >= reached.sum() - 1
             if "predecessors" not in algorithm and algorithm != "phast":  # whose arcs are others

@@ -27,11 +27,11 @@ from vkssp import (
     Streets,
     VksspError,
     landmark_order,
+    memory,
     prepare,
     read_graph,
     z_order,
 )
-from vkssp import memory as room
 from vkssp.formats import read_file
 from vkssp.generate import barabasi_albert, from_expression, gnm, martin, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
@@ -315,7 +315,7 @@ def test_rows_that_are_none_do_not_reach_compiled_code() -> None:
 
 
 def test_ids_that_need_more_nodes_than_there_is_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "free_bytes", lambda: 2**30)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2**30)
     huge = sparse.coo_array(([1], ([0], [0])), shape=(4_000_000_001, 4_000_000_001))
     for make in (
         lambda: Graph.from_edges([4_000_000_000], [1], [1]),

@@ -24,6 +24,7 @@ from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
 from vkssp.prepared.seed_groups import Groups
+from vkssp.solver.tables import rows as rows_of_source
 
 
 def table(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -50,7 +51,7 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
         patch.setattr(batch_module, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
         patch.setattr(many, "_FEW_TARGETS", data.draw(st.sampled_from([0, 64])))  # 0: all searches may end early
         groups = [[(source, 0)] for source in sources.tolist()]
-        found = np.concatenate(list(solver.rows(graph, groups, targets, limit=limit)))
+        found = np.concatenate(list(rows_of_source(solver, graph, groups, targets, limit=limit)))
         assert np.array_equal(found, everything[:, targets])
         found = np.concatenate(
             [block.distances for block in solver.row_blocks(graph, groups, targets, whole=True, limit=limit)]
@@ -99,7 +100,7 @@ def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: 
         return row
 
     with Solver(graph, "block_resident", device, reduction=reduction, order="natural", block=32) as solver:
-        seed, on_device, parameters = source, solver._shared.graph, {**solver._parameters, "delta": 50}
+        seed, on_device, parameters = source, solver.session.shared.graph, {**solver.session.parameters, "delta": 50}
         with Batch(on_device, nodes, 1, UNREACHABLE, parameters) as batch:
             assert np.array_equal(run("whole", batch), expected)
         with Batch(on_device, near, 1, UNREACHABLE, parameters) as batch:
@@ -146,13 +147,15 @@ def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
     ]
     for reduction in ("none", "full"):
         with Solver(graph, "block_resident", device, reduction=reduction) as solver:
-            found = np.concatenate(list(solver.rows(graph, groups, nodes)))
+            found = np.concatenate(list(rows_of_source(solver, graph, groups, nodes)))
             assert np.array_equal(found, expected)
-            kept = list(solver._shared.graph._owned.values())
+            kept = list(solver.session.shared.graph._owned.values())
             assert sum(isinstance(part, Batch) for part in kept) == 1
-            again = np.concatenate(list(solver.rows(graph, groups, nodes)))  # by what the first table has left
+            again = np.concatenate(
+                list(rows_of_source(solver, graph, groups, nodes))
+            )  # by what the first table has left
             assert np.array_equal(again, expected)
-            assert {*solver._shared.graph._owned.values()} == {*kept}
+            assert {*solver.session.shared.graph._owned.values()} == {*kept}
 
 
 def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Device) -> None:
@@ -247,7 +250,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
             next(rows)
         monkeypatch.undo()
         assert late and not any(late)
-        assert not any(isinstance(part, Batch | ManySearches) for part in solver._shared.graph._owned.values())
+        assert not any(isinstance(part, Batch | ManySearches) for part in solver.session.shared.graph._owned.values())
         assert np.array_equal(next(solver.table(nodes[:2], nodes)), expected_of(graph, nodes[:2]))
 
 

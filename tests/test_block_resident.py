@@ -28,7 +28,7 @@ def solve(graph: Graph, device: Device, **options: Any) -> Solver:
 
 def blocks(solver: Solver) -> tuple[int, int]:
     """Return how many blocks there are, and how many nodes each has."""
-    search = solver._algorithm()
+    search = solver.session.algorithm()
     assert isinstance(search, BlockResident)
     return search._num_blocks, search._block
 
@@ -58,8 +58,8 @@ def check_search(solver: Solver, source: int, expected: np.ndarray) -> None:
 
 
 def rounds_of(solver: Solver) -> int:
-    rounds = solver._parameters["rounds"] or block_resident.default_rounds(blocks(solver)[1])
-    at_once = min(rounds, solver._parameters["rounds_at_once"] or 4)
+    rounds = solver.session.parameters["rounds"] or block_resident.default_rounds(blocks(solver)[1])
+    at_once = min(rounds, solver.session.parameters["rounds_at_once"] or 4)
     return -(-rounds // at_once) * at_once
 
 
@@ -203,7 +203,7 @@ def test_a_search_for_a_target_ends_where_it_is_decided(device: Device) -> None:
             # It works on no bucket beyond the target's.
             assert (rows["low"] <= expected[target]).all()
             assert len(rows) < whole or target == 1599
-            found = solver._algorithm().read()[solver._prepared.node]
+            found = solver.session.algorithm().read()[solver.session.prepared.node]
             final = expected < rows["high"].max()
             assert np.array_equal(found[final], expected[final]) and (found >= expected).all()
 
@@ -332,6 +332,6 @@ def test_defaults_follow_the_largest_workgroup(
     with solve(graph, device) as solver:
         assert blocks(solver) == (2, block)
         assert np.array_equal(solver.distances(8), heap_dijkstra(graph, 8))
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         kernel = search._parts[-2]  # type: ignore[attr-defined]
         assert kernel.workgroup_size == size

@@ -59,7 +59,7 @@ def test_what_is_forgotten_at_work_is_collected_while_something_is_submitted(
     solver.distances(0)
     forgotten = Solver(graph, "phast", own)
     forgotten.distances(1)
-    forgotten._algorithm()._recording.submit()  # type: ignore[attr-defined]
+    forgotten.session.algorithm()._recording.submit()  # type: ignore[attr-defined]
     gc.disable()
     try:
         cycle: list[Any] = [forgotten]
@@ -118,7 +118,7 @@ def test_what_an_interrupt_kept_from_being_waited_for_ends_before_the_rest_goes(
 ) -> None:
     solver = Solver(prepare(grid(12)), device=own)
     solver.distances(3)
-    recording = solver._algorithm()._recording  # type: ignore[attr-defined]
+    recording = solver.session.algorithm()._recording  # type: ignore[attr-defined]
     recording.submit()
     events: list[str] = []
     wait_idle, release = Device.wait_idle, Buffer._release
@@ -191,7 +191,7 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own:
     """Both ask for the graph that they share."""
     graph = grid(5)
     solver = Solver(graph, "near_far", own)
-    shared, found = solver._shared, []
+    shared, found = solver.session.shared, []
     make = shared._make
 
     def collecting(*arguments: Any) -> Any:

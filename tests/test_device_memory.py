@@ -116,7 +116,7 @@ def test_a_bound_that_is_found_at_once_refuses_nothing(device: Device, monkeypat
     needs = record_needs(monkeypatch)
     for algorithm in ("block_resident", "bellman_ford_edge"):
         with make_solver(GRAPHS["road"], algorithm, device) as solver:
-            search = solver._algorithm()
+            search = solver.session.algorithm()
             assert isinstance(search, DeviceAlgorithm)
             search._graph._things.clear()
             assert search._graph_bytes(at_most=True) > 1.3 * search._graph_bytes(at_most=False)

@@ -20,10 +20,9 @@ from vkssp.generate import (
     martin,
     rmat,
     road_grid,
-    rows,
     uniform_random,
 )
-from vkssp.graph import Graph
+from vkssp.graph import Graph, large
 
 
 def same(one: Graph, other: Graph) -> bool:
@@ -153,10 +152,10 @@ def test_streets_are_split_evenly() -> None:
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("block", [1, 50, 1 << 22])
 def test_long_lists_of_arcs_become_the_same_rows(block: int, both_ways: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BLOCK", block)
+    monkeypatch.setattr(large, "BLOCK", block)
     rng = np.random.default_rng(5)
     tail, head, weight = (rng.integers(0, 20, 500, np.uint32) for _ in range(3))
-    found = rows.graph_from_arcs(22, tail, head, weight, both_ways=both_ways)
+    found = large.graph_from_arcs(22, tail, head, weight, both_ways=both_ways)
     if both_ways:
         tail, head, weight = (np.concatenate(pair) for pair in ((tail, head), (head, tail), (weight, weight)))
     assert same(found, Graph.from_edges(tail, head, weight, num_nodes=22))
@@ -164,7 +163,7 @@ def test_long_lists_of_arcs_become_the_same_rows(block: int, both_ways: bool, mo
 
 def test_rows_of_no_arcs() -> None:
     nothing = np.zeros(0, np.uint32)
-    graph = rows.graph_from_arcs(3, nothing, nothing, nothing, both_ways=True)
+    graph = large.graph_from_arcs(3, nothing, nothing, nothing, both_ways=True)
     assert graph.first_out.tolist() == [0, 0, 0, 0] and graph.num_arcs == 0
 
 

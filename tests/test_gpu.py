@@ -249,7 +249,7 @@ def test_a_solver_closes_when_the_other_thread_is_done() -> None:
     thread = threading.Thread(target=lambda: results.append(solver.distances(0)))
     thread.start()
     while thread.is_alive():
-        with solver._lock.held_if_free() as is_free:
+        with solver.session._lock.held_if_free() as is_free:
             if not is_free:
                 break  # the search has begun
     solver.close()
@@ -362,7 +362,7 @@ with Solver(graph) as solver, SolverPool(graph, devices=[0]) as pool, Router(gra
     rows, pool_rows = solver.table([0, 1]), pool.table([0, 1])
     forked(1)
     # Held by a thread that the child has not.
-    with solver._lock.held(), solver.weights.lock.writing(), pool._weights.lock.writing():
+    with solver.session._lock.held(), solver.session.weights.lock.writing(), pool._weights.lock.writing():
         thread = threading.Thread(target=forked, args=(2,))
         thread.start()
         thread.join()

@@ -52,7 +52,7 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
     source = graph.num_nodes - 1  # in another block where blocks become larger
     expected = scipy_dijkstra(graph, source)
     with Solver(graph, algorithm, device, counters="trace") as solver:
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         assert isinstance(search, DeviceAlgorithm)
         spread, cut = search._make_loop, [True, True]
 
@@ -81,7 +81,7 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
 
 def test_workgroups_that_were_asked_for_are_kept(device: Device) -> None:
     with Solver(grid(5), "bellman_ford", device, workgroups=2) as solver:
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         assert isinstance(search, DeviceAlgorithm)
         with pytest.raises(DeviceError, match="set more workgroups, or choose another device"):
             search._spread()
@@ -91,5 +91,5 @@ def test_workgroups_that_were_asked_for_are_kept(device: Device) -> None:
 def test_default_routes_on_a_real_graph_need_no_repetition(device: Device) -> None:
     with Solver(read_graph(DATA / "andorra.osm.pbf"), device=device) as solver:
         solver.distances(3)
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         assert isinstance(search, DeviceAlgorithm) and search._more_groups == 1

@@ -31,7 +31,7 @@ def test_batches_are_as_long_as_their_time_allows(
 
     monkeypatch.setattr(Recording, "dispatch", dispatch)
     with make_solver(PATH, "delta_step_array", device, delta=1, counters="trace") as solver:
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         for source in (0, 700, 0):
             found = solver.distances(source)
             expected = 3 * np.arange(NODES - source)
@@ -53,7 +53,7 @@ def test_nobody_waits_for_what_is_submitted_in_vain(device: Device, algorithm: s
         with make_solver(PATH, algorithm, device) as solver:
             for source in (NODES - 2, 5, NODES - 1):
                 assert solver.distance(source, NODES - 1) == 3 * (NODES - 1 - source)
-            batches = solver._algorithm()._loop._batches  # type: ignore[attr-defined]
+            batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
             assert any(batch.pending for batch in batches)
         assert all(batch.closed for batch in batches)
 
@@ -63,7 +63,7 @@ def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, mon
     with Device() as device:
         solver = make_solver(PATH, algorithm, device)
         solver.distance(NODES - 3, NODES - 1)
-        batches = solver._algorithm()._loop._batches  # type: ignore[attr-defined]
+        batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
         release, freed = Buffer._release, []
 
         def checked(self: Buffer) -> None:

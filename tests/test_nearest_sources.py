@@ -18,6 +18,7 @@ from vkssp.engine.device_graph import PIECE
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
+from vkssp.solver.session import Session
 
 FAR = np.uint64(2**63)
 
@@ -118,7 +119,7 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
         with Solver(graph, "near_far", device, reduction="none") as solver:
             solver.nearest_sources(corners)  # so that all is there
             solver.search([(corners[0], 0), (corners[1], 0)])
-            cells: Any = solver._work().labels
+            cells: Any = solver.session.work().labels
             with monkeypatch.context() as patch:
                 patch.setattr(Recording, "submit", submit)
                 submitted.clear()
@@ -189,7 +190,7 @@ def test_memory_is_asked_for_before_it_is_taken(device: Device, monkeypatch: pyt
         before, searches = solver.memory_bytes, []
         with monkeypatch.context() as patch:
             patch.setattr(Device, "free_bytes", lambda device: 10 * graph.num_nodes)
-            patch.setattr(Solver, "_run", lambda *_: searches.append(1))
+            patch.setattr(Session, "run", lambda *_: searches.append(1))
             with pytest.raises(DeviceError, match=r"finding nearest sources in this graph needs .* GiB"):
                 solver.nearest_sources([1])
         assert not searches and solver.memory_bytes == before
@@ -211,7 +212,7 @@ def test_a_driver_that_fails_leaves_nothing_behind(device: Device, monkeypatch: 
 
         def ask() -> None:
             # As each failure does, this takes the algorithm's buffers with it, so that all of them are made anew.
-            solver._algorithm().close()
+            solver.session.algorithm().close()
             check(solver.nearest_sources(sources), expected)
 
         assert fail_each_call(device, monkeypatch, ask) > 50

@@ -14,8 +14,7 @@ from tests.fuzz_corpus import town, write_extracts
 from tests.mutations import blobs_damaged, blobs_of, bytes_damaged, fields_of, message_of, packed_blob, varint
 from tests.osm_maps import LINE, RESIDENTIAL, ROAD, arcs, import_plain, osm_xml, streets_of, trip, write_osm
 from tests.turn_maps import CROSS, ROADS, imported, restriction
-from vkssp import FormatError, MemoryShortageError, read_graph
-from vkssp import memory as room
+from vkssp import FormatError, MemoryShortageError, memory, read_graph
 from vkssp.osm import import_extract, is_extract
 from vkssp.osm.pbf import has_zeros
 
@@ -188,13 +187,13 @@ def test_changes_by_what_they_hold(tmp_path: Path) -> None:
 
 def test_too_little_memory_is_said_before_it_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_extracts(tmp_path)[-1]
-    monkeypatch.setattr(room, "free_bytes", lambda: 10_000)
-    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 10_000)
+    monkeypatch.setattr(memory, "SMALL", 0)
     for turns in ("none", "costs"):
         with pytest.raises(MemoryShortageError, match="GiB of memory") as caught:
             import_extract(path, turns=turns)
         assert str(path) in str(caught.value)
-    monkeypatch.setattr(room, "free_bytes", lambda: None)
+    monkeypatch.setattr(memory, "free_bytes", lambda: None)
     assert import_extract(path)[0].num_nodes
 
 

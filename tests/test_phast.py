@@ -30,6 +30,7 @@ from vkssp.batch.sweeps import Sweeps, needed_positions
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.gpu.device import Device
 from vkssp.prepared.seed_groups import Groups
+from vkssp.solver.tables import rows as rows_of_source
 
 
 @cache
@@ -93,7 +94,7 @@ def test_whole_tiles_fit_into_a_buffer(device: Device, monkeypatch: pytest.Monke
         limits = replace(device.limits, allocation=4 * fitting * graph.num_nodes + 3)
         monkeypatch.setattr(device, "limits", limits)
         for rows in (2, 5, 33, 130, 1000):
-            searches = solver.rows_at_once(rows, graph.num_nodes)
+            searches = solver.session.rows_at_once(rows, graph.num_nodes)
             assert searches <= rows
             if searches:
                 tile = sweeps.tile_of(searches)
@@ -107,7 +108,7 @@ def test_groups_of_seeds_and_limits(device: Device) -> None:
     nodes = np.arange(0, graph.num_nodes, 7, dtype=np.uint32)
     with Solver(graph, device=device) as solver, Solver(graph, "dijkstra") as reference:
         for limit in (UNREACHABLE, 20_000):
-            rows = all_rows(solver.rows(solver.graph, groups, nodes, limit=limit))
+            rows = all_rows(rows_of_source(solver, solver.graph, groups, nodes, limit=limit))
             for group, row in zip(groups, rows, strict=True):
                 exact = reference.distances_from(group)[nodes] if group else np.full(len(nodes), UNREACHABLE)
                 assert np.array_equal(row, np.where(exact > limit, UNREACHABLE, exact))
@@ -136,7 +137,7 @@ def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
             todo += hierarchy.ancestor[hierarchy.first_ancestor[group] : hierarchy.first_ancestor[group + 1]].tolist()
     assert needed.tolist() == sorted(above)
     with Solver(graph, device=device) as solver:
-        made = Sweeps(solver._shared.graph, solver._prepared.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
+        made = Sweeps(solver.session.shared.graph, solver.session.prepared.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
         assert made.num_swept == len(needed) < graph.num_nodes / 10
         next(made.rows(Groups.of_nodes(np.zeros(1, np.uint32)))).read()
         levels = np.searchsorted(hierarchy.first_node[hierarchy.first_of_level], sorted(above), "right")
@@ -148,7 +149,7 @@ def test_customization_is_perfect(device: Device) -> None:
     """Each arc of the hierarchy weighs what the shortest way between its ends does."""
     graph = prepare(grid(9, high=40))
     with Solver(graph, device=device) as solver:
-        customized = hierarchy_of(solver._shared.graph)  # type: ignore[arg-type]
+        customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
         hierarchy, weights = customized.hierarchy, customized.weights.read().reshape(-1, 2)
         exact = exact_rows(graph, hierarchy.node)[:, hierarchy.node]
         low, high = np.tril_indices(graph.num_nodes, -1)
@@ -242,7 +243,7 @@ def test_what_phast_does_not_have(device: Device) -> None:
 def test_loops_that_are_cut_short_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = prepare(grid(5))
     with Solver(graph, device=device) as solver:
-        search = solver._algorithm()
+        search = solver.session.algorithm()
         assert isinstance(search, Phast)
         solver.distances(0)
         view = search._mapped.view()

@@ -30,7 +30,7 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
     nodes = np.arange(graph.num_nodes, dtype=np.uint32)
     exact = np.stack([heap_dijkstra(graph, source) for source in range(7)])
     with Solver(graph, device=device) as solver:
-        shared: Any = solver._shared.graph
+        shared: Any = solver.session.shared.graph
         before = device.limits
         seen = set()
         for room in (1, 2, 3, 4, 7, 31, 33, 100, 127, 128, 160, 255, 300):
@@ -130,11 +130,11 @@ def test_interrupted_while_the_device_is_at_work(
                 closed.append(self)
             releases[type(self)](self)
 
-        shared: Any = solver._shared.graph
+        shared: Any = solver.session.shared.graph
         if question == "distances_between":
-            running = [solver._algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
+            running = [solver.session.algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
         elif question == "route":
-            running = [solver._work().walker._unpacker._recording]  # type: ignore[union-attr]
+            running = [solver.session.work().walker._unpacker._recording]  # type: ignore[union-attr]
         else:
             solver.set_weights(graph.weight)
             running = [shared._reweigher._recording]

@@ -54,7 +54,7 @@ def test_a_large_node_is_cut_and_a_common_one_is_not(device: Device) -> None:
         heads = np.arange(1, leaves + 1)
         with Solver(Graph.from_edges(np.zeros(leaves, int), heads, heads), "near_far", device) as solver:
             assert np.array_equal(solver.distances(0), np.arange(leaves + 1))
-            counted: int = solver._shared.graph.num_pieces  # type: ignore[union-attr]
+            counted: int = solver.session.shared.graph.num_pieces  # type: ignore[union-attr]
             return counted
 
     assert pieces(device_graph.PIECE) == 0

@@ -33,6 +33,7 @@ from vkssp.gpu.several import chosen
 from vkssp.prepared.reduction import reduce_graph
 from vkssp.solver import row_maker
 from vkssp.solver.shared_graph import SharedGraph
+from vkssp.solver.tables import rows as rows_of_source
 
 GRAPH = grid(20, seed=3)
 SOURCES = np.random.default_rng(1).integers(0, 400, 60)
@@ -62,7 +63,7 @@ def test_answers_are_those_of_one_solver(device: Device, second: Device, algorit
         groups = [[(7, 5), (300, 0)], [], [(0, 1)]]
         nodes = np.array([1, 2], np.uint32)
         with Solver(GRAPH, algorithm, device) as solver:
-            found, expected = (all_rows(one.rows(GRAPH, groups, nodes, limit=50)) for one in (pool, solver))
+            found, expected = (all_rows(rows_of_source(one, GRAPH, groups, nodes, limit=50)) for one in (pool, solver))
             assert np.array_equal(found, expected)
 
 
@@ -94,7 +95,9 @@ def test_errors_come_in_order(device: Device, second: Device, algorithm: str) ->
     graph = Graph.from_edges(chain[:-1], chain[1:], weights)
     good = np.arange(29, 10, -1)
     with SolverPool(graph, algorithm, [device, second]) as pool:
-        rows = pool.rows(graph, [[(node, 0)] for node in [*np.tile(good, 4).tolist(), 5]], np.array([29], np.uint32))
+        rows = rows_of_source(
+            pool, graph, [[(node, 0)] for node in [*np.tile(good, 4).tolist(), 5]], np.array([29], np.uint32)
+        )
         found = []
         with pytest.raises(DistanceOverflowError):
             for block in rows:
@@ -265,7 +268,7 @@ def test_what_is_no_pool(device: Device) -> None:
             (lambda: pool.table([400]), r"sources\[0\] is 400"),
             (lambda: pool.distances([]), "no sources"),
             (lambda: pool.distances(400), "source is 400"),
-            (lambda: pool.rows(GRAPH, [[(0, -1)]], TARGETS), "the weight to a source is -1"),
+            (lambda: rows_of_source(pool, GRAPH, [[(0, -1)]], TARGETS), "the weight to a source is -1"),
         ):
             with pytest.raises(QueryError, match=message):
                 ask()

@@ -85,7 +85,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
     def waiting(self: Any, seeds: Any) -> Iterator[np.ndarray]:
         for block in rows(self, seeds):
             # The other device, without which nothing would ever be lost.
-            assert self._session.device is not device or happened.wait(60)
+            assert self.session.device is not device or happened.wait(60)
             yield block
 
     with SolverPool(GRAPH, algorithm, [device, second], reduction="full") as pool, monkeypatch.context() as patch:

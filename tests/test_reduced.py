@@ -146,7 +146,7 @@ def test_more_core_nodes_than_a_search_takes_end_no_search_early(
         Solver(graph, "near_far", device, reduction="none") as whole,
         Solver(graph, "near_far", device, reduction="full") as reduced,
     ):
-        inner = np.flatnonzero(reduced._shared.graph.reduction.component != UNREACHABLE)  # type: ignore[union-attr]
+        inner = np.flatnonzero(reduced.session.shared.graph.reduction.component != UNREACHABLE)  # type: ignore[union-attr]
 
         def draw(count: int) -> Terminals:
             nodes, weights = rng.choice(inner, count, replace=False), rng.integers(0, 2000, count)

@@ -118,7 +118,7 @@ def test_only_what_changed_is_written(device: Device, monkeypatch: pytest.Monkey
     graph = grid(40, seed=2, low=10)
     with Solver(graph, "near_far", device) as solver:
         check(solver, graph.weight, 3)
-        on_device, search, uploaded = solver._shared.graph, solver._algorithm(), []
+        on_device, search, uploaded = solver.session.shared.graph, solver.session.algorithm(), []
         monkeypatch.setattr(Buffer, "write", count_bytes(uploaded))
         arcs = np.arange(0, graph.num_arcs, 50)
         weight = graph.weight.copy()
@@ -126,12 +126,12 @@ def test_only_what_changed_is_written(device: Device, monkeypatch: pytest.Monkey
         solver.set_weights(weight[arcs], arcs)
         assert sum(uploaded) == 2 * 8 * len(arcs), "the arcs by tail, and by head, which the route needs"
         check(solver, weight, 3)
-        assert solver._shared.graph is on_device and solver._algorithm() is search
+        assert solver.session.shared.graph is on_device and solver.session.algorithm() is search
         uploaded.clear()
         solver.set_weights(graph.weight)
         assert sum(uploaded) == 2 * 4 * graph.num_arcs
         check(solver, graph.weight, 3)
-        assert solver._shared.graph is on_device and solver._algorithm() is search
+        assert solver.session.shared.graph is on_device and solver.session.algorithm() is search
 
 
 @settings(max_examples=max(3, EXAMPLES // 10))
@@ -143,19 +143,19 @@ def test_arcs_in_blocks_are_written_where_they_are(device: Device, graph: Graph,
     with Solver(light, "block_resident", device, block=1024, reduction="none", order="natural") as solver:
         weight = light.weight.copy()
         solver.distances(0)
-        there = solver._shared.graph
+        there = solver.session.shared.graph
         for few in (True, False, True):
             arcs = np.flatnonzero(rng.random(len(weight)) < 0.3) if few else None
             values = rng.integers(1, 2000, len(weight) if arcs is None else len(arcs)).astype(np.uint32)
             solver.set_weights(values, arcs)
             weight[slice(None) if arcs is None else arcs] = values
             check(solver, weight, int(rng.integers(graph.num_nodes)))
-            assert solver._shared.graph is there
+            assert solver.session.shared.graph is there
         kept = np.flatnonzero(graph.tail != graph.head)[:1]
         solver.set_weights(np.full(len(kept), 2**22, np.uint32), kept)
         weight[kept] = 2**22
         check(solver, weight, 0)
-        assert (solver._shared.graph is there) == (len(kept) == 0)
+        assert (solver.session.shared.graph is there) == (len(kept) == 0)
 
 
 def count_bytes(uploaded: list[int]) -> Any:
@@ -239,7 +239,7 @@ def test_a_thread_may_use_several_clones_while_another_waits(device: Device) -> 
         with solver.holding():
             changing = threading.Thread(target=lambda: clone.set_weights(graph.weight + np.uint32(1)), daemon=True)
             changing.start()
-            while not solver.weights.lock.has_writers:
+            while not solver.session.weights.lock.has_writers:
                 changing.join(0.01)
             with solver.clone() as third:
                 for each in (third, clone):

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import formats
-from vkssp import FormatError, MemoryShortageError, read_graph
-from vkssp import memory as room
+from vkssp import FormatError, MemoryShortageError, memory, read_graph
 from vkssp.cli import main
 from vkssp.formats import stream
 
@@ -21,11 +20,11 @@ linux = pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="needs Lin
 def test_memory_is_free() -> None:
     total = next(line.split() for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
     swap = next(line.split() for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("SwapTotal"))
-    free = room.free_bytes()
+    free = memory.free_bytes()
     assert free is not None and 0 < free <= (int(total[1]) + int(swap[1])) * 1024
-    room.require(1, "a byte")
+    memory.require(1, "a byte")
     with pytest.raises(MemoryShortageError, match=r"a planet: that takes about 1073741824\.0 GiB of memory"):
-        room.require(2**60, "a planet")
+        memory.require(2**60, "a planet")
 
 
 @linux
@@ -33,7 +32,7 @@ def test_a_limit_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + (100 << 20)
     monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
-    free = room.free_bytes()
+    free = memory.free_bytes()
     assert free is not None and free < 200 << 20
 
 
@@ -42,18 +41,18 @@ def test_a_limit_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_of_a_control_group_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str, free: int | None
 ) -> None:
-    monkeypatch.setattr(room, "_GROUPS", tmp_path)
-    before = room.free_bytes()
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    before = memory.free_bytes()
     assert before is not None and before > 300_000_000
     (tmp_path / "memory.max").write_text(most + "\n")
     (tmp_path / "memory.current").write_text("900000000\n")
     (tmp_path / "memory.stat").write_text("anon 700000000\ninactive_file 200000000\n")
-    assert (room.free_bytes() == free) == (free is not None)
+    assert (memory.free_bytes() == free) == (free is not None)
 
 
 def test_where_the_system_does_not_tell_all_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_limits", lambda: iter(()))
-    room.require(2**60, "a planet")
+    monkeypatch.setattr(memory, "_limits", lambda: iter(()))
+    memory.require(2**60, "a planet")
 
 
 @linux
@@ -69,7 +68,7 @@ def test_where_the_system_does_not_tell_all_is_tried(monkeypatch: pytest.MonkeyP
 def test_a_header_that_claims_too_much_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, text: str, line: int
 ) -> None:
-    monkeypatch.setattr(room, "free_bytes", lambda: 8 << 30)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 8 << 30)
     path = formats.written(tmp_path, name, text)
     assert main(["info", str(path)]) == 2
     error = capsys.readouterr().err
@@ -87,8 +86,8 @@ def test_a_header_that_no_graph_can_have_is_refused(tmp_path: Path, header: str)
 def test_a_file_that_unpacks_to_more_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = formats.written(tmp_path, "g.txt.gz", gzip.compress(b"1 2\n" * 10**6))
     assert path.stat().st_size < 20_000
-    monkeypatch.setattr(room, "SMALL", 0)
-    monkeypatch.setattr(room, "free_bytes", lambda: 5 << 20)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 5 << 20)
     with pytest.raises(MemoryShortageError, match=r"g\.txt\.gz: a table of more than \d+ lines"):
         read_graph(path)
 

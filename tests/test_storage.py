@@ -23,8 +23,7 @@ import pytest
 from hypothesis import given
 
 from tests.graphs import grid, random_graphs
-from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets
-from vkssp import memory as room
+from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets, memory
 from vkssp.bench.result import save_csv, save_result
 from vkssp.files import atomic_folder, atomic_write, check_writable
 from vkssp.graph import storage
@@ -363,8 +362,8 @@ def test_a_graph_that_there_is_no_memory_for_is_not_called_damaged(
         patch.setattr(storage, "read_npy", lambda *_: bytearray(2**60))
         with pytest.raises(MemoryError):
             Graph.load(path)
-    monkeypatch.setattr(room, "SMALL", 0)
-    monkeypatch.setattr(room, "free_bytes", lambda: 100)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 100)
     with pytest.raises(MemoryShortageError, match=r"g: a graph of 0\.0 GiB"):
         Graph.load(path)
 

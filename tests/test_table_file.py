@@ -414,6 +414,7 @@ def test_ctrl_c_while_nobody_reads_from_a_pipe(tmp_path: Path, ending: str) -> N
 _ZARR = """
 import os, signal, sys, threading, time
 from vkssp.solver import table_file
+from vkssp.solver.table import Table
 
 class Zarr:
     def open_group(folder, mode):
@@ -430,7 +431,7 @@ def make(folder):
 made = threading.Event()
 table_file._import_zarr = lambda: Zarr
 try:
-    table_file.write_table(sys.argv[1], table_file.Table((1, 1), ("weight",), lambda: iter([])))
+    table_file.write_table(sys.argv[1], Table((1, 1), ("weight",), lambda: iter([])))
 except KeyboardInterrupt:
     made.wait()
     sys.exit(130)

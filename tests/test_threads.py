@@ -140,11 +140,11 @@ def test_nobody_keeps_a_solver_while_waiting_for_weights_to_change(device: Devic
         asking = threading.Thread(target=lambda: solver.distance(0, 1), daemon=True)
         with clone.holding():
             changing.start()
-            while not solver.weights.lock.has_writers:
+            while not solver.session.weights.lock.has_writers:
                 changing.join(0.01)
             asking.start()
             asking.join(0.1)
-            with solver._lock.held_if_free() as is_free:
+            with solver.session._lock.held_if_free() as is_free:
                 assert is_free, "it belongs to the thread that waits for this one"
             assert np.array_equal(solver.distances(0), scipy_dijkstra(graph, 0))
         for thread in (changing, asking):

@@ -45,7 +45,7 @@ def ask(solver: Solver, source: int = 5) -> None:
 
 
 def topology_of(solver: Solver) -> Topology:
-    topology = hierarchy_of(solver._shared.graph)._topology  # type: ignore[arg-type]
+    topology = hierarchy_of(solver.session.shared.graph)._topology  # type: ignore[arg-type]
     assert topology is not None
     return topology
 

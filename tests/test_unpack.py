@@ -143,7 +143,7 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
     wait, closings = Recording.wait, list[str]()
     with Solver(grid(9), "phast", device) as solver:
         expected = solver.route(0, 80).weight
-        search, walker = solver._algorithm(), solver._work().walker
+        search, walker = solver.session.algorithm(), solver.session.work().walker
         assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker._walker is not None
         recording, distances = walker._walker._recording, search.distances
 
@@ -212,7 +212,7 @@ def test_what_lies_below() -> None:
 def test_ways_in_circles_are_an_error(device: Device) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
         solver.route(0, 15)
-        unpacker: Any = solver._work().walker._unpacker  # type: ignore[union-attr]
+        unpacker: Any = solver.session.work().walker._unpacker  # type: ignore[union-attr]
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
             unpacker._follow(nodes, 7)

@@ -18,11 +18,11 @@ from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import begun_streets
-from vkssp.solver.tables import Tables
+from vkssp.solver.tables import RowSource, rows
 
 
 def isochrones_around(
-    solver: Tables,
+    solver: RowSource,
     index: StreetIndex,
     metric: str,
     origins: Sequence[LatLon],
@@ -69,12 +69,12 @@ def isochrones_around(
 
 
 def _distances(
-    solver: Tables, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
+    solver: RowSource, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
 ) -> Iterator[Uint32s]:
     """Return the distances of all nodes from each of some groups of seeds."""
     num_nodes = index.graph.num_nodes
     if len(seeds) > 1:
-        for block in solver.rows(index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
+        for block in rows(solver, index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
             yield from block
         return
     # Without any seeds where areas to avoid shut one in.

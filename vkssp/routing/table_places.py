@@ -22,7 +22,7 @@ from vkssp.solver.path_sums import Figure, Floats
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import NEVER, WAYS, Found, Goals, Maker, Rows, nodes_for
-from vkssp.solver.tables import Tables
+from vkssp.solver.tables import RowSource
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
@@ -163,7 +163,7 @@ class _Places:
 
 
 def table_of_places(
-    solver: Tables,
+    solver: RowSource,
     index: StreetIndex,
     graph: Graph,
     metrics: tuple[str, ...],

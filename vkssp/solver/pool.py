@@ -8,14 +8,16 @@ import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
-from vkssp import memory as room
+from vkssp import memory
 from vkssp.algorithm import AUTO, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
-from vkssp.checks import flag, number_of, shown
+from vkssp.checks import flag, is_many, number_of, shown
 from vkssp.errors import DeviceError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.several import Devices, are_several, chosen
@@ -30,7 +32,8 @@ from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.shared_graph import SharedWeights, WeightsChange, prepared_for
 from vkssp.solver.solver import Solver
-from vkssp.solver.tables import Tables
+from vkssp.solver.table_maker import write_weights
+from vkssp.solver.tables import distances_between, table
 from vkssp.solver.work_sharing import Dealing, Hand
 from vkssp.terminal import printable
 
@@ -63,7 +66,7 @@ class _Member:
         return f"{self.device.info.name} (device {self.device.info.index})"
 
 
-class SolverPool(Resource, Tables):
+class SolverPool(Resource):
     """Shortest paths on one graph and several devices of one machine.
 
     The graph is prepared once, and uploaded to each device. The rows of tables are dealt out to all devices, to each as
@@ -150,7 +153,7 @@ class SolverPool(Resource, Tables):
                     trouble = error
                     _log.warning("device %s is left out: %s", printable(device), printable(error))
                     continue
-                solver.share_weights(self._weights)
+                solver.session.share_weights(self._weights)
                 assert isinstance(solver.device, Device)
                 self._members.append(_Member(solver, solver.device))
             if trouble is not None and not self._members:
@@ -201,7 +204,7 @@ class SolverPool(Resource, Tables):
         whole: bool = False,
         limit: int = UNREACHABLE,
     ) -> Generator[RowBlock, None, None]:
-        """Return distances from seeds to nodes, a row for each group of seeds, by all devices; see `Tables`."""
+        """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
@@ -215,8 +218,8 @@ class SolverPool(Resource, Tables):
 
         def hand(member: _Member) -> Hand:
             with member.solver.holding():
-                at_once = member.solver.rows_at_once(len(seeds), wanted)
-                maker = member.solver.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
+                at_once = member.solver.session.rows_at_once(len(seeds), wanted)
+                maker = member.solver.session.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
 
             def make(first: int, end: int) -> Generator[RowBlock, None, None]:
                 with member.used():
@@ -225,7 +228,7 @@ class SolverPool(Resource, Tables):
             batch = at_once if at_once > 1 else _FEW_ROWS
             return Hand(batch, make, lambda error: self._is_lost(member, error), maker.close)
 
-        free = room.free_bytes()
+        free = memory.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
         dealing = Dealing(list(map(hand, self._left())), len(seeds), waiting // (4 * max(1, wanted)))
         self._dealings.add(dealing)
@@ -245,7 +248,42 @@ class SolverPool(Resource, Tables):
         """Return the distance from one node to another, 2**32 - 1 where there is no path; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
-    def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+    @overload
+    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
+
+    @overload
+    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
+
+    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
+        """Return the distance from a node to every node, or from each of many nodes; see `Solver.distances`."""
+        if not is_many(source):
+            return self.distances_from([(source, 0)], limit=limit)
+        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
+
+    def table(
+        self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None
+    ) -> Iterator[Uint32s]:
+        """Return the distances from each of some nodes to each of others, by all devices; see `Solver.table`."""
+        return table(self, sources, targets, limit)
+
+    def distances_between(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+        """Return the distances of many pairs of nodes, from one device; see `Solver.distances_between`."""
+        return distances_between(self, sources, targets)
+
+    def write_table(
+        self,
+        path: str | Path,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        progress: bool = False,
+    ) -> int:
+        """Write what `table` returns to a file, row by row; see `Solver.write_table`."""
+        return write_weights(self, path, sources, targets, limit, progress)
+
+    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return distances of pairs of nodes, None where the algorithm has nothing better for them than rows."""
         return self._ask(lambda solver: solver.pairs(sources, targets))
 
     def route(self, source: int, target: int) -> Route:
@@ -287,7 +325,7 @@ class SolverPool(Resource, Tables):
             prepared, changed = weights.changed(change)
             for member in self._left():
                 try:
-                    member.solver.copy_weights(prepared, changed)
+                    member.solver.session.copy_weights(prepared, changed)
                 except DeviceError as error:
                     if not self._is_lost(member, error):
                         raise

@@ -93,9 +93,9 @@ class RowMaker:
     """
 
     def __init__(self, session: Session, graph: Graph, nodes: Uint32s, total: int, whole: bool, limit: int) -> None:
-        self._session, self._graph, self._total, self._limit = session, graph, total, limit
+        self.session, self._graph, self._total, self._limit = session, graph, total, limit
         with session.holding():
-            self._node = session._prepared.node
+            self._node = session.prepared.node
         self._checked = self._node[nodes]
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
@@ -166,17 +166,17 @@ class RowMaker:
     @contextmanager
     def _holding(self) -> Iterator[None]:
         """Hold the session, with the weights that are meant, and let go of what an older copy of the graph has."""
-        with self._session.holding():
-            if self._session.graph is not self._graph:
+        with self.session.holding():
+            if self.session.graph is not self._graph:
                 raise QueryError("weights changed while a table was made; ask for it again")
-            if self._copy is not self._session.copy:
+            if self._copy is not self.session.copy:
                 self._discard()
-                self._copy = self._session.copy
+                self._copy = self.session.copy
             yield
 
     def _many_at_once(self) -> Batch | Sweeps | None:
         """Return what makes many rows at once, None where the algorithm makes one after the other."""
-        session, wanted = self._session, self._wanted
+        session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
             return None
@@ -186,27 +186,27 @@ class RowMaker:
                 return kept
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
-        if session.algorithm == Phast.NAME:
+        if session.name == Phast.NAME:
             return Sweeps(graph, wanted, searches, self._limit)
-        return Batch(graph, wanted, searches, self._limit, session._parameters)
+        return Batch(graph, wanted, searches, self._limit, session.parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
         """Return rows, each from a search of its own."""
-        session, limit = self._session, self._limit
+        session, limit = self.session, self._limit
         found = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
         overflowed = None
         for row, group in enumerate(groups):
             with self._holding():
                 if not group or not len(self._wanted):
                     continue
-                outcome = session._run(group, [])
+                outcome = session.run(group, [])
                 if self._reader is None or self._reader.closed:
-                    self._reader = session._algorithm().reader(self._wanted)
+                    self._reader = session.algorithm().reader(self._wanted)
                 found[row] = self._reader.read()
                 if limit != UNREACHABLE:
                     found[row, found[row] > limit] = UNREACHABLE
                 elif outcome.overflow:
-                    beyond = session._prepared.beyond(session._algorithm().read())[self._checked]
+                    beyond = session.prepared.beyond(session.algorithm().read())[self._checked]
                     if beyond.any():
                         overflowed = (
                             np.zeros((len(groups), len(beyond)), np.bool_) if overflowed is None else overflowed
@@ -218,7 +218,7 @@ class RowMaker:
         """Give back what this has on the device, or leave it to those who ask for the same nodes next."""
         batch, self._batch = self._batch, None
         if batch is not None:
-            self._session.keep(batch, self._copy)
+            self.session.keep(batch, self._copy)
         self._discard()
 
     def _discard(self) -> None:

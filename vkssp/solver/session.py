@@ -1,4 +1,4 @@
-"""A session: an algorithm over a shared graph, made when it is needed, given back after failures."""
+"""Session of a solver: the algorithm on one copy of a graph, made when it is needed and given back after failures."""
 
 from __future__ import annotations
 
@@ -68,77 +68,102 @@ class Workspace:
 
 
 class Session(Resource):
-    """What a solver does its searches with; see `Solver`, which has the questions that can be asked."""
+    """Owner of the buffers of one solver's searches; one thread at a time has access to them.
 
-    _counting: int
-    _parameters: dict[str, int | None]
+    Parameters
+    ----------
+    shared : SharedGraph
+        The graph, which other sessions may search, too.
+    name : str
+        Name of the algorithm, or ``"auto"``.
+    parameters : dict of str to int
+        Parameters of the algorithm; none where the session chooses it.
+    counting : int
+        What searches count, an index into `vkssp.algorithm.COUNTING`.
+    owner : Resource, optional
+        Closes the session.
 
-    def _begin(self, algorithm: str, shared: SharedGraph, began: float, uploaded_s: float) -> None:
-        self._shared, self._hold = shared, object()
-        self.device = shared.device
+    Attributes
+    ----------
+    name : str
+        Name of the algorithm, also where the session has chosen it.
+    last : Outcome or None
+        How the last search went.
+    download_s : float or None
+        Seconds that the last download of all distances took.
+    """
+
+    def __init__(
+        self,
+        shared: SharedGraph,
+        name: str,
+        parameters: dict[str, int | None],
+        counting: int,
+        owner: Resource | None = None,
+    ) -> None:
+        self.shared, self.device, self.counting = shared, shared.device, counting
         self.last: Outcome | None = None
-        self._download_s: float | None = None
+        self.download_s: float | None = None
+        self._hold = object()
         self._lock = ReentrantLock()
         self._workspace: Workspace | None = None
         self._kept: tuple[Batch | Sweeps, object] | None = None
-        super().__init__()
+        super().__init__(owner)
         try:
             shared.hold(self._hold)
             with self.holding():
                 # In the whole graph, of which a core has the numbering, but not the degrees.
-                self.algorithm = algorithm
-                if algorithm == AUTO:
-                    sweeps = shared.sweeps
-                    self.algorithm = Phast.NAME if sweeps else choose(self._prepared, shared.largest_buffer)
-                self._parameters = self._parameters or checked(self.algorithm, {})
-                self._algorithm()
+                self.name = name
+                if name == AUTO:
+                    self.name = Phast.NAME if shared.sweeps else choose(self.prepared, shared.largest_buffer)
+                self.parameters = parameters or checked(self.name, {})
+                self.algorithm()
         except BaseException:
             self.close()
             raise
-        self._upload_s = self.device.upload_s - uploaded_s
-        self._setup_s = time.perf_counter() - began - self._upload_s
 
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self._prepared.graph
+        return self.prepared.graph
 
     @property
     def core_nodes(self) -> int | None:
         """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
-        return self._shared.core_nodes
+        return self.shared.core_nodes
 
     @property
-    def _prepared(self) -> PreparedGraph:
-        return self._shared.prepared
+    def prepared(self) -> PreparedGraph:
+        """The graph as it is searched, with the weights that hold."""
+        return self.shared.prepared
 
     @property
     def weights(self) -> SharedWeights:
         """The weights that searches have, shared with all clones."""
-        return self._shared.weights
+        return self.shared.weights
 
     def share_weights(self, weights: SharedWeights) -> None:
         """Have the weights of other copies of the graph from now on; before the solver is used by anybody else."""
-        self._shared.weights = weights
+        self.shared.weights = weights
 
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
-        self._check_open()  # of what a fork has inherited, locks may be held for ever
+        self.check_open()  # of what a fork has inherited, locks may be held for ever
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
-        with self._shared.weights.lock.reading(), self._lock.held():
-            self._check_open()
-            self._shared.mend()
+        with self.shared.weights.lock.reading(), self._lock.held():
+            self.check_open()
+            self.shared.mend()
             yield
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
-        self._check_open()
-        shared, hold = self._shared, object()
+        self.check_open()
+        shared, hold = self.shared, object()
         try:
             try:
                 with self._lock.held():
-                    self._check_open()
+                    self.check_open()
                     shared.hold(hold)
                 # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
                 shared.set_weights(change)
@@ -149,24 +174,24 @@ class Session(Resource):
 
     def copy_weights(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Write weights that are to hold, while nobody searches; see `SharedGraph.put`."""
-        self._shared.put(prepared, changed)
+        self.shared.put(prepared, changed)
 
-    def _algorithm(self) -> Algorithm:
+    def algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""
-        return self._work().algorithm
+        return self.work().algorithm
 
-    def _work(self) -> Workspace:
+    def work(self) -> Workspace:
         """Return the workspace on the copy of the graph that has the weights that hold."""
-        graph, work = self._shared.graph, self._workspace
+        graph, work = self.shared.graph, self._workspace
         if work is not None and not (work.graph is graph and work.algorithm.is_current):
-            self._discard()
+            self.discard()
             self.last = work = None  # its trace is gone
         if work is None:
-            algorithm = self._shared.algorithm(ALGORITHMS[self.algorithm], self._counting, self._parameters)
+            algorithm = self.shared.algorithm(ALGORITHMS[self.name], self.counting, self.parameters)
             work = self._workspace = Workspace(graph, algorithm)
         return work
 
-    def _discard(self) -> None:
+    def discard(self) -> None:
         """Give back the algorithm's buffers; the next search makes new ones.
 
         After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
@@ -177,8 +202,31 @@ class Session(Resource):
             finally:
                 self._workspace = None
 
+    def read(self) -> Uint32s:
+        """Return the distances of the last search, by the numbers that nodes have in the prepared graph."""
+        began = time.perf_counter()
+        found = self.algorithm().read()
+        self.download_s = time.perf_counter() - began
+        return found
+
+    def walker(self) -> Walker:
+        """Return what reads paths off the distances of the algorithm; made when it is first asked for."""
+        work = self.work()
+        if work.walker is None:
+            work.walker = work.algorithm.walker()
+        return work.walker
+
+    def labels(self, num_seeds: int) -> Labels:
+        """Return what finds labels by the distances of the algorithm; made when there is none, or none large enough."""
+        work = self.work()
+        if work.labels is not None and work.labels.most_seeds < num_seeds:
+            work.labels.close()
+        if work.labels is None or work.labels.closed:
+            work.labels = work.algorithm.cells(1 << (num_seeds - 1).bit_length())
+        return work.labels
+
     def close(self) -> None:
-        """Give back what this solver holds, once no other thread is using it; later calls do nothing."""
+        """Give back what this session holds, once no other thread is using it; later calls do nothing."""
         if not self.inherited:
             with self._lock.held():
                 super().close()
@@ -186,7 +234,7 @@ class Session(Resource):
     @property
     def copy(self) -> DeviceGraph | HostGraph:
         """The copy of the graph that is searched; another one where it had to be made anew."""
-        return self._shared.graph
+        return self.shared.graph
 
     def row_blocks(
         self,
@@ -197,11 +245,11 @@ class Session(Resource):
         whole: bool = False,
         limit: int = UNREACHABLE,
     ) -> Generator[RowBlock, None, None]:
-        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `Tables`."""
+        """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
-            groups = checked_groups(self._prepared, seeds)
+            groups = checked_groups(self.prepared, seeds)
         return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
 
     def row_maker(
@@ -236,56 +284,61 @@ class Session(Resource):
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self.copy
-        if self.algorithm == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
+        if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted)
-        if self.algorithm != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
+        if self.name != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
-        return most_searches(graph, rows, wanted, self._parameters)
+        return most_searches(graph, rows, wanted, self.parameters)
 
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return the distances of pairs of nodes, None where rows are as good; see `Tables.distances_between`."""
+        """Return the distances of pairs of nodes, None where rows are as good; see `Solver.distances_between`."""
         with self.holding():
-            return self._between(sources, targets)
+            algorithm, node = self.algorithm(), self.prepared.node
+            if not isinstance(algorithm, Phast):
+                return None
+            try:
+                found, overflow = algorithm.between(node[sources], node[targets])
+            except BaseException:
+                self.discard()
+                raise
+            for pair in np.flatnonzero(overflow & (found == UNREACHABLE)):
+                self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
+            return found
 
-    def _between(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        algorithm, node = self._algorithm(), self._prepared.node
-        if not isinstance(algorithm, Phast):
-            return None
-        try:
-            found, overflow = algorithm.between(node[sources], node[targets])
-        except BaseException:
-            self._discard()
-            raise
-        for pair in np.flatnonzero(overflow & (found == UNREACHABLE)):
-            self._best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
-        return found
+    def best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
+        """Search for targets, and return the distance to the best of them, 2**32 - 1 where no path leads to any.
 
-    def _best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
-        outcome = self._run(seeds, targets)
+        Raises
+        ------
+        DistanceOverflowError
+            If the distance does not fit into 32 bits.
+        """
+        outcome = self.run(seeds, targets)
         if outcome.best == UNREACHABLE and outcome.overflow:
-            found = self._algorithm().read()
-            beyond = self._prepared.beyond(found)
+            found = self.algorithm().read()
+            beyond = self.prepared.beyond(found)
             if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
                 raise DistanceOverflowError(OVERFLOW)
         return outcome.best
 
-    def _run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
+    def run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
+        """Search from seeds, by the numbers that nodes have in the prepared graph."""
         self.last = None  # what fails has no outcome
         try:
-            self.last = self._algorithm().search(seeds, targets)
+            self.last = self.algorithm().search(seeds, targets)
         except BaseException:
-            self._discard()
+            self.discard()
             raise
         return self.last
 
-    def _terminals(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal]
-    ) -> tuple[list[Terminal], list[Terminal]]:
-        # Who looks for no target may have any number of seeds.
-        ends = terminals(self._prepared, targets, "target")
-        return terminals(self._prepared, seeds, "source", MAX_TERMINALS if ends else None), ends
+    def ends(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[list[Terminal], list[Terminal]]:
+        """Return checked seeds and targets, by the numbers that nodes have in the prepared graph."""
+        # A search without targets may have any number of seeds.
+        ends = terminals(self.prepared, targets, "target")
+        return terminals(self.prepared, seeds, "source", MAX_TERMINALS if ends else None), ends
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise an error if the session or its device has been closed, or belongs to another process."""
         if self.closed:
             raise QueryError("this solver has been closed; make another")
         _ = self.device.handle  # an error if the device has been closed, or belongs to another process
@@ -293,7 +346,7 @@ class Session(Resource):
     def _release(self) -> None:
         kept, self._kept = self._kept, None
         with contextlib.ExitStack() as stack:
-            stack.callback(self._shared.release, self._hold)
-            stack.callback(self._discard)
+            stack.callback(self.shared.release, self._hold)
+            stack.callback(self.discard)
             if kept is not None:
                 stack.callback(kept[0].close)

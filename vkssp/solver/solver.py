@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal, Walker
+from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
-from vkssp.checks import choice
+from vkssp.checks import choice, is_many
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
 from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, pairs_of, terminals
+from vkssp.resource import Resource
 from vkssp.route import Route, along
-from vkssp.solver.nearest import Nearest
-from vkssp.solver.row_maker import OVERFLOW
-from vkssp.solver.shared_graph import Timings, share
-from vkssp.solver.tables import Tables
+from vkssp.solver.nearest import NearestSources, nearest_sources
+from vkssp.solver.row_maker import OVERFLOW, RowBlock
+from vkssp.solver.session import Session
+from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
+from vkssp.solver.table_maker import write_weights
+from vkssp.solver.tables import distances_between, table
 
 
-class Solver(Nearest, Tables):
+class Solver(Resource):
     """Single-source shortest paths on one graph and one device.
 
     Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
@@ -93,7 +99,7 @@ class Solver(Nearest, Tables):
 
     def __init__(
         self,
-        graph: Graph | PreparedGraph,
+        graph: Graph | PreparedGraph | SharedGraph,
         algorithm: str = DEFAULT_ALGORITHM,
         device: Device | int | str | None = None,
         *,
@@ -102,24 +108,232 @@ class Solver(Nearest, Tables):
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        self._parameters, where = checked(algorithm, parameters), runs_on(algorithm)
+        values, where = checked(algorithm, parameters), runs_on(algorithm)
         choice(counters, "counters", COUNTING)
         if where == "host" and device is not None:
             raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
-        self._counting = COUNTING.index(counters)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
-        if reduction is None:
-            reduction = "auto" if algorithm == AUTO else "none"
-        shared = share(graph, algorithm, order, where, device, reduction, counters == "trace")
-        self._begin(algorithm, shared, began, uploaded_s)
+        if isinstance(graph, SharedGraph):
+            shared, uploaded_s = graph, graph.device.upload_s
+        else:
+            if reduction is None:
+                reduction = "auto" if algorithm == AUTO else "none"
+            shared = share(graph, algorithm, order, where, device, reduction, counters == "trace")
+        super().__init__()
+        self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
+        self.device = shared.device
+        self._upload_s = self.device.upload_s - uploaded_s
+        self._setup_s = time.perf_counter() - began - self._upload_s
 
     def clone(self) -> Solver:
         """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
-        self._check_open()
-        solver = object.__new__(Solver)
-        solver._parameters, solver._counting = self._parameters, self._counting
-        solver._begin(self.algorithm, self._shared, time.perf_counter(), self.device.upload_s)
-        return solver
+        self._session.check_open()
+        session = self._session
+        parameters: dict[str, Any] = dict(session.parameters)
+        return Solver(session.shared, session.name, counters=COUNTING[session.counting], **parameters)
+
+    @property
+    def session(self) -> Session:
+        """What owns the buffers on the device and takes turns between threads; for other modules of the package."""
+        return self._session
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+        return self._session.graph
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm, also where it was chosen."""
+        return self._session.name
+
+    @property
+    def core_nodes(self) -> int | None:
+        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        return self._session.shared.core_nodes
+
+    @property
+    def last(self) -> Outcome | None:
+        """How the last search went: time on the device and counters; None before the first one."""
+        return self._session.last
+
+    def holding(self) -> AbstractContextManager[None]:
+        """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        return self._session.holding()
+
+    @overload
+    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
+
+    @overload
+    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
+
+    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
+        """Return the distance from a node to every node, or from each of many nodes.
+
+        With ``block_resident`` many searches share the device, as many as its memory has room for, and fill it: each
+        takes a small part of the time that it takes alone. Rows are made when they are asked for, and arrive in
+        blocks, so that there may be more of them than memory holds; weights may not change meanwhile.
+
+        Parameters
+        ----------
+        source : int or array_like
+            Node id, or node ids, shape (s,).
+        limit : int, optional
+            A distance beyond which nodes count as unreachable. With ``block_resident`` searches from many nodes do not
+            go beyond it.
+
+        Returns
+        -------
+        numpy.ndarray or iterator of numpy.ndarray
+            For one node shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many, blocks of such
+            rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or the limit is no distance.
+        DistanceOverflowError
+            If a shortest distance, within the limit, does not fit into 32 bits; of many, when its row is asked for.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     for rows in solver.distances([0, 1], limit=4):
+        ...         print(rows.tolist())
+        [[0, 4, 4294967295], [4294967295, 0, 3]]
+        """
+        if not is_many(source):
+            return self.distances_from([(source, 0)], limit=limit)
+        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
+
+    def table(
+        self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None
+    ) -> Iterator[Uint32s]:
+        """Return the distances from each of some nodes to each of others, some rows at a time.
+
+        Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
+        meanwhile. With ``block_resident`` many searches share the device, and those to few targets end when these are
+        known.
+
+        Parameters
+        ----------
+        sources, targets : array_like
+            Node ids, shape (s,) and (t,); by default targets are the sources.
+        limit : int, optional
+            A distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            Blocks of rows, shape (rows, t), uint32, with s rows in all; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no source or target, or the limit is no distance; while rows are made, if weights
+            have changed.
+        DistanceOverflowError
+            While rows are made, if a shortest distance does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     np.concatenate(list(solver.table([0, 1], [1, 2]))).tolist()
+        [[4, 7], [0, 3]]
+        """
+        return table(self, sources, targets, limit)
+
+    def distances_between(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+        """Return the distances of many pairs of nodes.
+
+        With ``phast`` all pairs are looked for at once, each from both ends; 10 000 of them take a millisecond on a
+        large GPU. Other algorithms make a row for each source.
+
+        Parameters
+        ----------
+        sources, targets : array_like
+            Node ids, the ends of each pair, shape (k,) each.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (k,), uint32; 2**32 - 1 where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no pair, or there are not as many targets as sources.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     solver.distances_between([0, 1, 2], [2, 2, 0]).tolist()
+        [7, 3, 4294967295]
+        """
+        return distances_between(self, sources, targets)
+
+    def write_table(
+        self,
+        path: str | Path,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        progress: bool = False,
+    ) -> int:
+        """Write what `table` returns to a file, row by row, so that it need not fit into memory.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name that ends in .npy, .zarr, .csv or .parquet; see `vkssp.solver.table_file.write_table`.
+        sources, targets, limit
+            As for `table`.
+        progress : bool
+            Whether to show a progress bar on stderr once it takes over a second.
+
+        Returns
+        -------
+        int
+            Number of pairs that a path leads between.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written, or its ending is not known.
+        QueryError, DistanceOverflowError
+            As `table` does.
+        """
+        return write_weights(self, path, sources, targets, limit, progress)
+
+    def row_blocks(
+        self,
+        graph: Graph,
+        seeds: Groups | Sequence[Sequence[Terminal]],
+        nodes: Uint32s,
+        *,
+        whole: bool = False,
+        limit: int = UNREACHABLE,
+    ) -> Generator[RowBlock, None, None]:
+        """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
+        return self._session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
+
+    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return distances of pairs of nodes, None where the algorithm has nothing better for them than rows."""
+        return self._session.pairs(sources, targets)
+
+    def change_weights(self, change: WeightsChange) -> None:
+        """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        self._session.change_weights(change)
 
     def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some nodes to every node.
@@ -145,12 +359,10 @@ class Solver(Nearest, Tables):
             If a shortest distance does not fit into 32 bits, and there is no limit.
         """
         most = checked_limit(limit)
-        with self.holding():
-            prepared = self._prepared
-            outcome = self._run(terminals(prepared, seeds, "source", None), [])
-            began = time.perf_counter()
-            found = self._algorithm().read()
-            self._download_s = time.perf_counter() - began
+        with self._session.holding():
+            prepared = self._session.prepared
+            outcome = self._session.run(terminals(prepared, seeds, "source", None), [])
+            found = self._session.read()
         if limit is not None:
             found[found > most] = UNREACHABLE
         elif outcome.overflow and prepared.beyond(found).any():
@@ -167,8 +379,8 @@ class Solver(Nearest, Tables):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        with self.holding():
-            return self._best(*self._terminals([(source, 0)], [(target, 0)]))
+        with self._session.holding():
+            return self._session.best(*self._session.ends([(source, 0)], [(target, 0)]))
 
     def route(self, source: int, target: int) -> Route:
         """Return a shortest path from one node to another, and what the graph knows of it.
@@ -219,8 +431,8 @@ class Solver(Nearest, Tables):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        with self.holding():
-            return self._run(*self._terminals(seeds, targets))
+        with self._session.holding():
+            return self._session.run(*self._session.ends(seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return what each iteration of the last search did.
@@ -238,10 +450,10 @@ class Solver(Nearest, Tables):
         QueryError
             If the solver was not made with ``counters="trace"``, or nothing was searched yet.
         """
-        with self.holding():
-            if COUNTING[self._counting] != "trace":
+        with self._session.holding():
+            if COUNTING[self._session.counting] != "trace":
                 raise QueryError("this solver keeps no trace; make it with counters='trace'")
-            algorithm = self._algorithm()
+            algorithm = self._session.algorithm()
             if self.last is None:
                 raise QueryError("there is no trace before the first search; ask for distances first")
             return algorithm.trace()
@@ -271,7 +483,52 @@ class Solver(Nearest, Tables):
         QueryError
             If an arc has two weights.
         """
-        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+        self._session.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+
+    def nearest_sources(
+        self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
+    ) -> NearestSources:
+        """Return the distance from the nearest of some sources to every node, and which one it is.
+
+        All from one search, however many sources there are. scipy has this as ``dijkstra(min_only=True)``, networkx as
+        ``voronoi_cells``; where several sources are equally near it is always the first of them here, with every
+        algorithm and on every device.
+
+        Parameters
+        ----------
+        sources : array_like
+            Node ids, shape (k,); one may be named twice.
+        offsets : array_like, optional
+            What it takes to get from the place that is meant to each source, whole numbers from 0 to 2**32 - 2, shape
+            (k,); they count. By default nothing.
+        limit : int, optional
+            Nodes that are farther away count as unreachable.
+
+        Returns
+        -------
+        NearestSources
+            Distances, and the places of sources in the list.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, no source, not an offset for each, or an offset or the limit is out of range.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits, and there is no limit.
+        DeviceError
+            If the device has too little memory for the labels, 16 bytes a node, or for the graph's arcs beside what the
+            algorithm has of them.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [1, 1, 1, 1], undirected=True)
+        >>> with Solver(graph) as solver:
+        ...     found = solver.nearest_sources([4, 0])
+        >>> found.distance.tolist(), found.source.tolist()
+        ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
+        """
+        return nearest_sources(self._session, sources, offsets, limit)
 
     @property
     def timings(self) -> Timings:
@@ -280,25 +537,19 @@ class Solver(Nearest, Tables):
             setup_ms=1e3 * self._setup_s,
             upload_ms=1e3 * self._upload_s,
             device_ms=None if self.last is None else self.last.device_ms,
-            download_ms=None if self._download_s is None else 1e3 * self._download_s,
+            download_ms=None if self._session.download_s is None else 1e3 * self._session.download_s,
         )
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of the graph and of the buffers of all solvers over this copy of it, where the searches run."""
-        self._check_open()
-        return self._shared.graph.memory_bytes
+        self._session.check_open()
+        return self._session.shared.graph.memory_bytes
 
     def prepare_routes(self) -> None:
         """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
-        with self.holding():
-            self._walker()
-
-    def _walker(self) -> Walker:
-        work = self._work()
-        if work.walker is None:
-            work.walker = work.algorithm.walker()
-        return work.walker
+        with self._session.holding():
+            self._session.walker()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest way from any of some seeds to any of some targets.
@@ -322,17 +573,17 @@ class Solver(Nearest, Tables):
             If the distance does not fit into 32 bits.
         """
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        with self.holding():
-            here_seeds, here_targets = self._terminals(seeds, targets)
+        with self._session.holding():
+            here_seeds, here_targets = self._session.ends(seeds, targets)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
-            best = self._best(here_seeds, here_targets)
+            best = self._session.best(here_seeds, here_targets)
             if best == UNREACHABLE:
                 return None
-            walker = self._walker()
+            walker = self._session.walker()
             try:
                 seed, target, arcs = walker.walk(len(seeds), len(targets))
             except BaseException:
-                self._discard()
+                self._session.discard()
                 raise
-            return best, seed, target, self._prepared.complete(arcs, seeds[seed][0], targets[target][0])
+            return best, seed, target, self._session.prepared.complete(arcs, seeds[seed][0], targets[target][0])

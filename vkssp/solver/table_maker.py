@@ -7,7 +7,8 @@ another, each with what is left then. Tables between places are in `vkssp.routin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,7 @@ from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.table import Table, checked_metrics
 from vkssp.solver.table_file import Block
-
-if TYPE_CHECKING:
-    from vkssp.solver.tables import Tables
-
+from vkssp.solver.tables import RowSource, rows
 
 #: Farther than any sum of weights, and a weight that is known not to fit into 32 bits.
 NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
@@ -115,7 +113,7 @@ class Maker:
 
     def __init__(
         self,
-        solver: Tables,
+        solver: RowSource,
         metrics: tuple[str, ...],
         whole: Graph | None = None,
         arc_ids: npt.NDArray[np.int64] | None = None,
@@ -151,7 +149,7 @@ class Maker:
 
     def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
         """Return the metrics between nodes themselves, where nothing has to be summed up."""
-        for weight in self.solver.rows(self.graph, Groups.of_nodes(sources), targets, limit=limit):
+        for weight in rows(self.solver, self.graph, Groups.of_nodes(sources), targets, limit=limit):
             values: Block = {"weight": weight}
             if "duration" in self.metrics:
                 values["duration"] = unit_of(self.graph, "duration").values(weight)
@@ -180,7 +178,7 @@ class Maker:
 
 
 def table_of_nodes(
-    solver: Tables,
+    solver: RowSource,
     sources: npt.ArrayLike,
     targets: npt.ArrayLike | None = None,
     metrics: Sequence[str] | None = None,
@@ -222,3 +220,16 @@ def table_of_nodes(
             yield maker.block(*goals.best(found))
 
     return Table(shape, maker.metrics, blocks)
+
+
+def write_weights(
+    solver: RowSource,
+    path: str | Path,
+    sources: npt.ArrayLike,
+    targets: npt.ArrayLike | None,
+    limit: int | None,
+    progress: bool,
+) -> int:
+    """Write weights between nodes to a file, row by row; see `vkssp.Solver.write_table`."""
+    names = (np.asarray(ids).tolist() for ids in (sources, sources if targets is None else targets))
+    return table_of_nodes(solver, sources, targets, ("weight",), limit=limit).write(path, *names, progress=progress)
