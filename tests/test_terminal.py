@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,13 @@ def test_errors_are_one_line_whatever_a_file_is_called_or_holds(
     printed = capsys.readouterr()
     assert code == 2 and printed.out == ""
     assert printed.err.count("\n") == 1 and not OBEYED & set(printed.err), printed.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_an_error_that_finds_no_room_keeps_its_exit_code() -> None:
+    command = [sys.executable, "-m", "vkssp", "info", "no-such.graph"]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, stderr=full, timeout=60).returncode == 2
 
 
 def test_progress_bars_are_one_line() -> None:

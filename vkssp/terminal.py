@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from tqdm import tqdm
@@ -36,9 +37,10 @@ def print_json(value: Any) -> None:
 
 
 def print_error(value: object) -> None:
-    """Print a value on a line of standard error, where there is one."""
+    """Print a value on a line of standard error, where there is one that takes it."""
     if sys.stderr is not None:
-        print(printable(value), file=sys.stderr)
+        with suppress(OSError):  # a full disk under a log; the exit code still tells
+            print(printable(value), file=sys.stderr)
 
 
 def _print(text: str) -> None:
