@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import pytest
 
+from vkssp import Graph, QueryError, Solver
 from vkssp.locks import ReadersWriterLock, ReentrantLock
 
 Door = Callable[[], AbstractContextManager[object]]
@@ -81,3 +85,86 @@ def test_readers_and_writers_never_meet() -> None:
     for thread in threads:
         thread.join(60)
     assert not trouble and not lock.has_writers and not any(thread.is_alive() for thread in threads)
+
+
+def test_blocks_of_a_thread_may_end_in_any_order() -> None:
+    """As those of generators and of tasks do."""
+    lock, taken = ReentrantLock(), []
+    outer, inner = lock.held(), lock.held()
+    with inner:
+        outer.__enter__()
+        with lock.held():
+            outer.__exit__()
+        assert lock.is_mine
+        other = threading.Thread(target=lambda: taken.append(lock.held().__enter__()), daemon=True)
+        other.start()
+        other.join(0.2)
+        assert not taken
+    other.join(60)
+    assert taken
+
+
+def test_weights_are_kept_until_the_last_block_ends() -> None:
+    with Solver(Graph.from_edges([0, 1], [1, 2], [4, 3]), "dijkstra") as solver:
+
+        def distances(number: int) -> Iterator[int]:
+            with solver.holding():
+                for _ in range(number):
+                    yield int(solver.distances(0)[1])
+
+        first, second = distances(1), distances(2)
+        assert (next(first), next(second)) == (4, 4) and not list(first)
+        with pytest.raises(QueryError, match=r"inside of solver\.holding"):
+            solver.set_weights([9, 9])
+        assert list(second) == [4]
+        solver.set_weights([9, 9])
+        assert solver.distance(0, 1) == 9
+
+
+def test_the_block_of_a_thread_that_has_ended_is_not_that_of_a_later_one() -> None:
+    lock, found = ReadersWriterLock(), []
+    blocks = [lock.reading() for _ in range(1)]
+    for action in (blocks[0].__enter__, lambda: found.append((threading.get_ident(), lock.is_reading))):
+        thread = threading.Thread(target=action)
+        thread.start()
+        thread.join()
+    assert [is_reading for _, is_reading in found] == [False]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_wait_for_threads_that_it_has_not() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("[0, 4, 7]\n[0, 9, 18]\n[0, 9, 18]\n0\n", "")
+
+
+#: Forks while another thread keeps a solver, and while this thread does.
+_FORK = """
+import os, signal, threading
+from vkssp import Graph, Solver
+
+solver = Solver(Graph.from_edges([0, 1], [1, 2], [4, 3]), "dijkstra")
+solver.distances(0)
+has_begun, goes_on = threading.Event(), threading.Event()
+
+def keep():
+    with solver.holding():
+        has_begun.set()
+        goes_on.wait(60)
+
+thread = threading.Thread(target=keep)
+thread.start()
+has_begun.wait(60)
+process = os.fork()
+if process == 0:
+    signal.alarm(60)
+    print(solver.distances(0).tolist())
+    solver.set_weights([9, 9])
+    print(solver.distances(0).tolist())
+    with solver.holding():
+        print(solver.clone().distances(0).tolist(), flush=True)
+    os._exit(0)
+status = os.waitpid(process, 0)[1]
+goes_on.set()
+thread.join()
+print(status)
+"""

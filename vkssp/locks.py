@@ -2,23 +2,25 @@
 
 Python raises KeyboardInterrupt in the main thread after almost any instruction: between the taking of a lock and the
 ``try`` that gives it back, or inside of `threading.Condition`, which then releases what it does not hold. These locks
-consist of sets and dicts of claims instead. A claim is made and withdrawn by one call of a built-in method, which no
-interrupt divides; withdrawing it again does nothing, so that it is done twice, in two ``finally`` clauses of which an
-interrupt skips one at most. Wake-ups are hints: a thread that waits looks up twice a second by itself, and so a lost
-one never makes it wait for ever.
+are lists of claims instead, in the order in which the claims were made. A claim has its turn when no claim that stands
+in its way is before it. One assignment ends a claim; a claim that nothing refers to, that of a block which an interrupt
+kept from beginning, counts as ended. Wake-ups are hints: a thread that waits looks up twice a second by itself.
 
-Threads have their turn in the order in which they came: otherwise one that asks again and again, without a pause,
-takes the lock back before any thread that it has woken can run.
+The order of the claims keeps a thread that asks again and again, without a pause, from shutting out the others.
+
+A process that is forked has none of the threads that made the claims, except for the one that forked it; the claims of
+the others count as ended there.
 """
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import count
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from vkssp.errors import QueryError
 
@@ -26,14 +28,123 @@ _LOOK_UP_S = 0.5
 _Result = TypeVar("_Result")
 
 
-class _Claim(NamedTuple):
-    """A wish of a thread to have a lock, and its place in the order of all wishes."""
+class _Thread:
+    """Identity of a thread: unlike its number, no later thread has it."""
 
-    turn: int
-    thread: int
+    def __init__(self) -> None:
+        self.process = os.getpid()
 
-    def is_after_one_of(self, turns: set[int]) -> bool:
-        return min(tuple(turns), default=self.turn) < self.turn  # of a copy, as other threads change the set
+
+class _Own(threading.local):
+    def __init__(self) -> None:
+        self.thread = _Thread()
+
+
+_own, _process = _Own(), os.getpid()
+
+
+def _after_fork() -> None:
+    global _process
+    _process = _own.thread.process = os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Claim:
+    """Context manager: a block in which a thread has a lock, or waits for it.
+
+    Parameters
+    ----------
+    begin : callable
+        Makes the claim, waits for its turn, and returns what the ``with`` statement hands over.
+    end : callable
+        Forgets a claim that has ended.
+    is_writer : bool
+        Whether the claim keeps readers out.
+    """
+
+    def __init__(self, begin: Callable[[Claim], bool], end: Callable[[Claim], None], is_writer: bool = False) -> None:
+        self._begin, self._end, self.is_writer = begin, end, is_writer
+        self.thread, self.has_turn, self.is_over = _own.thread, False, False
+
+    def __enter__(self) -> bool:
+        """Wait for the turn of this claim."""
+        try:
+            self.has_turn = self._begin(self)
+            return self.has_turn
+        except BaseException:
+            self.end()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        """End the claim."""
+        self.end()
+
+    def end(self) -> None:
+        """End the claim; later calls do nothing."""
+        self.is_over = True  # and with that it is; the rest saves others the looking
+        self._end(self)
+
+
+class _Claims:
+    """Claims that have not ended, in the order in which they are served."""
+
+    def __init__(self) -> None:
+        self._claims: list[weakref.ref[Claim]] = []
+        self._sleepers = Sleepers()
+
+    def __iter__(self) -> Iterator[Claim]:
+        for reference in tuple(self._claims):
+            claim = reference()
+            if claim is not None and not claim.is_over and claim.thread.process == _process:
+                yield claim
+            else:
+                self._remove(reference)
+
+    def append(self, claim: Claim) -> None:
+        """Add a claim behind all others."""
+        self._claims.append(weakref.ref(claim))
+
+    def put_first(self, claim: Claim) -> None:
+        """Add a claim before all others."""
+        self._claims.insert(0, weakref.ref(claim))
+
+    def has_mine(self, *, is_writer: bool) -> bool:
+        """Return whether this thread is in the block of a claim of some kind."""
+        if not self._claims:
+            return False
+        own = _own.thread
+        return any(claim.thread is own and claim.has_turn and claim.is_writer == is_writer for claim in self)
+
+    def is_clear(self, claim: Claim, *, of_writers: bool = False) -> bool | None:
+        """Return True if no claim of another thread, or of a writer there, is before a claim; else None."""
+        for other in self:
+            if other is claim:
+                return True
+            if other.thread is not claim.thread and (other.is_writer or not of_writers):
+                return None
+        return True
+
+    def wait_for(self, attempt: Callable[[], bool | None]) -> bool:
+        """Wait until an attempt succeeds, which is made again when claims end."""
+        return self._sleepers.wait_for(attempt)
+
+    def wake(self) -> None:
+        """Let all that wait try again."""
+        self._sleepers.wake()
+
+    def forget(self, claim: Claim) -> None:
+        """Remove a claim that has ended, and let others try again."""
+        for reference in tuple(self._claims):
+            if reference() is claim:
+                self._remove(reference)
+        self.wake()
+
+    def _remove(self, reference: weakref.ref[Claim]) -> None:
+        with suppress(ValueError):  # another thread was faster
+            self._claims.remove(reference)
 
 
 class Sleepers:
@@ -68,91 +179,59 @@ class Sleepers:
 
 
 class ReentrantLock:
-    """A lock that one thread at a time holds, any number of times."""
+    """A lock that one thread at a time holds, in any number of blocks, which may end in any order."""
 
     def __init__(self) -> None:
-        self._turns = count()
-        self._waiting: set[int] = set()  # turns of those that wait
-        self._holder: dict[None, _Claim] = {}
-        self._sleepers = Sleepers()
+        self._claims = _Claims()
 
     @property
     def is_mine(self) -> bool:
         """Whether this thread holds the lock."""
-        holder = self._holder.get(None)
-        return holder is not None and holder.thread == threading.get_ident()
+        return self._claims.has_mine(is_writer=False)
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> Claim:
         """Hold the lock, once no other thread does."""
+        return Claim(self._hold, self._claims.forget)
+
+    def held_if_free(self) -> Claim:
+        """Hold the lock if no other thread holds it or waits for it; the ``with`` statement hands over whether so."""
+        return Claim(self._try, self._claims.forget)
+
+    def _hold(self, claim: Claim) -> bool:
+        self._add(claim)
+        return self._claims.wait_for(lambda: self._claims.is_clear(claim))
+
+    def _try(self, claim: Claim) -> bool:
+        self._add(claim)
+        if self._claims.is_clear(claim):
+            return True
+        claim.end()
+        return False
+
+    def _add(self, claim: Claim) -> None:
         if self.is_mine:
-            yield
-            return
-        claim = _Claim(next(self._turns), threading.get_ident())
-        try:
-            try:
-                if not self._take_in_turn(claim):
-                    self._waiting.add(claim.turn)
-                    self._sleepers.wait_for(lambda: self._take_in_turn(claim))
-                    self._waiting.discard(claim.turn)
-                yield
-            finally:
-                self._give_back(claim)
-        finally:
-            self._give_back(claim)
-
-    @contextmanager
-    def held_if_free(self) -> Iterator[bool]:
-        """Hold the lock if no other thread does, and tell whether that is so."""
-        if self.is_mine:
-            yield True
-            return
-        claim = _Claim(next(self._turns), threading.get_ident())
-        try:
-            try:
-                yield self._take(claim) is not None
-            finally:
-                self._give_back(claim)
-        finally:
-            self._give_back(claim)
-
-    def _take(self, claim: _Claim) -> bool | None:
-        return True if self._holder.setdefault(None, claim) is claim else None
-
-    def _take_in_turn(self, claim: _Claim) -> bool | None:
-        return None if claim.is_after_one_of(self._waiting) else self._take(claim)
-
-    def _give_back(self, claim: _Claim) -> None:
-        self._waiting.discard(claim.turn)
-        if self._holder.get(None) is claim:  # and so no other thread changes it meanwhile
-            self._holder.pop(None, None)
-        self._sleepers.wake()
+            self._claims.put_first(claim)
+        else:
+            self._claims.append(claim)
 
 
 class ReadersWriterLock:
     """Keeps searches and changes of weights apart: many threads read, or one writes, in the order of their coming."""
 
     def __init__(self) -> None:
-        self._turns = count()
-        self._readers: set[int] = set()  # threads
-        self._helped: set[object] = set()
-        self._waiting_readers: set[int] = set()  # turns
-        self._writers: set[int] = set()  # turns of those that wait, and of the one at work
-        self._writer: dict[None, _Claim] = {}
-        self._sleepers = Sleepers()
+        self._claims, self._helped = _Claims(), _Claims()
 
     @property
     def is_reading(self) -> bool:
         """Whether this thread reads."""
-        return threading.get_ident() in self._readers
+        return self._claims.has_mine(is_writer=False)
 
     @property
     def has_writers(self) -> bool:
         """Whether a thread writes or waits until it may."""
-        return bool(self._writers)
+        return any(claim.is_writer for claim in self._claims)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> Claim:
         """Keep writers out; may be nested.
 
         Raises
@@ -160,62 +239,38 @@ class ReadersWriterLock:
         QueryError
             If this thread writes.
         """
-        if self.is_reading:
-            yield  # waiting for a writer would be waiting for this thread itself
-            return
-        self._check_not_writing()
-        claim = _Claim(next(self._turns), threading.get_ident())
-        try:
-            try:
-                if not self._begin_reading(claim):
-                    self._waiting_readers.add(claim.turn)
-                    self._sleepers.wait_for(lambda: self._begin_reading(claim))
-                    self._waiting_readers.discard(claim.turn)
-                yield
-            finally:
-                self._end_reading(claim)
-        finally:
-            self._end_reading(claim)
+        return Claim(self._read, self._claims.forget)
 
-    def _begin_reading(self, claim: _Claim) -> bool | None:
-        if self._is_shut(claim):
-            return None
-        self._readers.add(claim.thread)
-        if not self._is_shut(claim):
+    def _read(self, claim: Claim) -> bool:
+        if self.is_reading:
+            self._claims.put_first(claim)  # waiting for a writer would be waiting for this thread itself
             return True
-        # A writer came in between. Each of the two sees the other, and gives way.
-        self._readers.discard(claim.thread)
-        self._sleepers.wake()
+        self._check_not_writing()
+        self._claims.append(claim)
+        return self._claims.wait_for(lambda: self._claims.is_clear(claim, of_writers=True) or self._pass(claim))
+
+    def _pass(self, claim: Claim) -> bool | None:
+        """Put a reader before the writers if a thread that reads is helped, as no writer is at work then."""
+        if not any(self._helped):
+            return None
+        self._claims.put_first(claim)
+        if any(self._helped):  # still, so that every writer has seen the claim before its turn
+            return True
+        self._claims.forget(claim)
+        self._claims.append(claim)
         return None
 
-    def _is_shut(self, claim: _Claim) -> bool:
-        # As long as a thread that is helped reads, no writer is at work.
-        return not self._helped and (bool(self._writer) or claim.is_after_one_of(self._writers))
-
-    def _end_reading(self, claim: _Claim) -> None:
-        self._waiting_readers.discard(claim.turn)
-        self._readers.discard(claim.thread)
-        self._sleepers.wake()
-
-    @contextmanager
-    def helped(self) -> Iterator[None]:
+    def helped(self) -> Claim:
         """Let other threads read for this one, before writers that wait until it is done."""
-        if not self.is_reading:
-            yield
-            return
-        claim = object()
-        try:
-            try:
-                self._helped.add(claim)
-                self._sleepers.wake()
-                yield
-            finally:
-                self._helped.discard(claim)
-        finally:
-            self._helped.discard(claim)
+        return Claim(self._help, self._helped.forget)
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def _help(self, claim: Claim) -> bool:
+        if self.is_reading:
+            self._helped.append(claim)
+            self._claims.wake()
+        return True
+
+    def writing(self) -> Claim:
         """Keep readers and other writers out, once those that are at work are done.
 
         Raises
@@ -223,38 +278,15 @@ class ReadersWriterLock:
         QueryError
             If this thread reads or writes.
         """
+        return Claim(self._write, self._claims.forget, is_writer=True)
+
+    def _write(self, claim: Claim) -> bool:
         if self.is_reading:
             raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
         self._check_not_writing()
-        claim = _Claim(next(self._turns), threading.get_ident())
-        try:
-            try:
-                self._writers.add(claim.turn)
-                self._sleepers.wait_for(lambda: self._begin_writing(claim))
-                yield
-            finally:
-                self._end_writing(claim)
-        finally:
-            self._end_writing(claim)
-
-    def _begin_writing(self, claim: _Claim) -> bool | None:
-        if self._readers or claim.is_after_one_of(self._waiting_readers) or claim.is_after_one_of(self._writers):
-            return None
-        if self._writer.setdefault(None, claim) is not claim:
-            return None
-        if not self._readers:
-            return True
-        self._writer.pop(None, None)
-        self._sleepers.wake()
-        return None
-
-    def _end_writing(self, claim: _Claim) -> None:
-        if self._writer.get(None) is claim:
-            self._writer.pop(None, None)
-        self._writers.discard(claim.turn)
-        self._sleepers.wake()
+        self._claims.append(claim)
+        return self._claims.wait_for(lambda: self._claims.is_clear(claim))
 
     def _check_not_writing(self) -> None:
-        writer = self._writer.get(None)
-        if writer is not None and writer.thread == threading.get_ident():
+        if self._claims.has_mine(is_writer=True):
             raise QueryError("a function that changes weights may not search, nor change them by another call")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ from vkssp.checks import flag
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.locks import ReentrantLock
+from vkssp.locks import Claim, ReentrantLock
 from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, terminals
@@ -52,12 +53,15 @@ class Workspace:
         Reads paths off its distances; made for the first path.
     labels : Labels or None
         Finds the nearest of many seeds; made when first asked for.
+    process : int
+        The process that made it. In one that was forked from it, a search may have been under way in another thread.
     """
 
     graph: DeviceGraph | HostGraph
     algorithm: Algorithm
     walker: Walker | None = None
     labels: Labels | None = None
+    process: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
         """Close the algorithm, and what was made from it before that, also where something fails."""
@@ -65,6 +69,29 @@ class Workspace:
             for part in (self.algorithm, self.walker, self.labels):
                 if part is not None:
                     stack.callback(part.close)
+
+
+class _Holding:
+    """Block of `Session.holding`; not made of a generator, which Ctrl-C may leave where it is."""
+
+    def __init__(self, session: Session, reading: Claim, held: Claim) -> None:
+        self._session, self._reading, self._held = session, reading, held
+
+    def __enter__(self) -> None:
+        try:
+            self._reading.__enter__()
+            self._held.__enter__()
+            self._session.check_open()
+            self._session.shared.mend()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._held.end()
+        finally:
+            self._reading.end()
 
 
 class Session(Resource):
@@ -146,15 +173,11 @@ class Session(Resource):
         """Have the weights of other copies of the graph from now on; before the solver is used by anybody else."""
         self.shared.weights = weights
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+    def holding(self) -> AbstractContextManager[None]:
+        """Keep the weights as they are, and other threads off this session, for several questions; may be nested."""
         self.check_open()  # of what a fork has inherited, locks may be held for ever
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
-        with self.shared.weights.lock.reading(), self._lock.held():
-            self.check_open()
-            self.shared.mend()
-            yield
+        return _Holding(self, self.shared.weights.lock.reading(), self._lock.held())
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
@@ -183,7 +206,7 @@ class Session(Resource):
     def work(self) -> Workspace:
         """Return the workspace on the copy of the graph that has the weights that hold."""
         graph, work = self.shared.graph, self._workspace
-        if work is not None and not (work.graph is graph and work.algorithm.is_current):
+        if work is not None and not (work.graph is graph and work.algorithm.is_current and work.process == os.getpid()):
             self.discard()
             self.last = work = None  # its trace is gone
         if work is None:
