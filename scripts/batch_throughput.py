@@ -308,7 +308,7 @@ def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:1024")
-    parser.add_argument("--weights", default="unit", help="of a file that has none, such as random:1-1000,seed=1")
+    parser.add_argument("--weights", help="of a file that has none, such as random:1-1000,seed=1")
     parser.add_argument("--algorithm", default="block_resident", choices=("block_resident", "phast"))
     parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
     parser.add_argument(

@@ -183,3 +183,40 @@ def test_errors_are_one_line(
     assert main(["info", *arguments]) == 2
     captured = capsys.readouterr()
     assert words in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["saved.graph", "--profile", "bike"],
+            "profile is for OpenStreetMap extracts, and saved.graph is a saved graph",
+        ),
+        (["saved.graph", "--turns", "none"], "turns is for OpenStreetMap extracts, and saved.graph is a saved graph"),
+        (["saved.graph", "--scale", "3"], "scale is for files of graph collections, and saved.graph is a saved graph"),
+        (["map.osm", "--coordinates", "a.co"], "coordinates is for files of graph collections, and map.osm is an Open"),
+        (
+            ["a.txt", "--profile", "car"],
+            "profile is for OpenStreetMap extracts, and a.txt is read as a file of a graph",
+        ),
+        (["road:4", "--directed"], "directed is for files of graph collections, and road:4 is a graph to generate"),
+    ],
+)
+@pytest.mark.parametrize("command", ["info", "import"])
+def test_options_that_would_change_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "a.txt", formats.snap(ARCS))
+    (tmp_path / "map.osm").write_text("<osm version='0.6'></osm>")
+    Graph.from_edges([0], [1], [2]).save("saved.graph")
+    graph, *options = arguments
+    assert main([command, graph, *["out.graph"] * (command == "import"), *options]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err and captured.err.count("\n") == 1 and captured.out == ""
+    assert not Path("out.graph").exists()

@@ -20,7 +20,6 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         type=file_name,
-        default="car",
         help="who travels, in an extract: car, bike, foot, or a .toml file of your own (default: car)",
     )
     parser.add_argument(
@@ -33,7 +32,6 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
     others.add_argument(
         "--weights",
-        default="unit",
         metavar="RULE",
         help="the weights of a file without any: unit, or random:LOW-HIGH,seed=S (default: unit)",
     )

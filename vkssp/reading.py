@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from vkssp.checks import flag, path_of
-from vkssp.errors import FormatError
+from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
+
+_OF_EXTRACTS = ("profile", "turns")
 
 
 def read_graph(
     path: str | Path,
     *,
-    profile: str | Path = "car",
+    profile: str | Path | None = None,
     turns: str | None = None,
     progress: bool = False,
     format: str | None = None,
-    weights: str = "unit",
+    weights: str | None = None,
     directed: bool | None = None,
     scale: float | None = None,
     coordinates: str | Path | bool = True,
@@ -29,8 +33,8 @@ def read_graph(
         A graph written by `Graph.save`; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, perhaps
         compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
         `vkssp.generate.from_expression` takes, such as ``rmat:20``.
-    profile : str or Path
-        Who travels, where it is an extract: ``car``, ``bike``, ``foot``, or a profile's .toml file.
+    profile : str or Path, optional
+        Who travels, for an extract: ``car``, the default, ``bike``, ``foot``, or a profile's .toml file.
     turns : str, optional
         What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``; by default what
         the profile says.
@@ -38,8 +42,8 @@ def read_graph(
         Whether to show a progress bar on stderr while an extract is read, or once another file takes over a second.
     format : str, optional
         One of `vkssp.formats.FORMATS`, where the content of a file would be taken for another.
-    weights : str
-        The weights where a file of those formats has none: ``unit`` or ``random:LOW-HIGH,seed=S``.
+    weights : str, optional
+        The weights where a file of those formats has none: ``unit``, the default, or ``random:LOW-HIGH,seed=S``.
     directed : bool, optional
         Whether a line of a file is an arc in one direction or an edge, where its format leaves that open.
     scale : float, optional
@@ -60,32 +64,63 @@ def read_graph(
     MemoryShortageError
         If there is not enough memory for the graph.
     QueryError
-        If an argument is none that is taken.
+        If an argument is none that is taken, or one that means nothing for what is read.
     """
     from vkssp.formats import read_file
     from vkssp.generate import from_expression, is_expression
     from vkssp.osm import is_extract, read_extract
 
+    of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
+    of_files: dict[str, Any] = {
+        "format": format,
+        "weights": weights,
+        "directed": directed,
+        "scale": scale,
+        "coordinates": coordinates,
+    }
     if isinstance(path, str) and is_expression(path):
+        refuse(of_extracts | of_files, path, "a graph to generate")
         return from_expression(path)
     source, progress = path_of(path), flag(progress, "progress")
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
     if format is None:
         if is_extract(source):
-            return read_extract(source, profile=profile, progress=progress, turns=turns)
+            refuse(of_files, source, "an OpenStreetMap extract")
+            return read_extract(source, profile="car" if profile is None else profile, progress=progress, turns=turns)
         if is_saved(source):
+            refuse(of_extracts | of_files, source, "a saved graph")
             return Graph.load(source)
+    refuse(of_extracts, source, "read as a file of a graph collection")
     found = read_file(
         source,
         format=format,
-        weights=weights,
+        weights="unit" if weights is None else weights,
         directed=directed,
         scale=scale,
         coordinates=coordinates,
         progress=progress,
     )
     return found.graph
+
+
+def refuse(arguments: Mapping[str, object], path: str | Path, kind: str) -> None:
+    """Raise `QueryError` if an argument is given that would change nothing.
+
+    Parameters
+    ----------
+    arguments : dict of str to object
+        Arguments of `read_graph` that mean nothing for what is read, by default values where they are not given.
+    path : str or Path
+        What is read.
+    kind : str
+        What that is.
+    """
+    for name, value in arguments.items():
+        if value is not None and (name, value) != ("coordinates", True):
+            others = "OpenStreetMap extracts" if name in _OF_EXTRACTS else "files of graph collections"
+            cure = "leave it out" + ", or import the original again with it" * (kind == "a saved graph")
+            raise QueryError(f"{name} is for {others}, and {path} is {kind}; {cure}")
 
 
 def is_saved(path: str | Path) -> bool:

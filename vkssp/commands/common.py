@@ -137,7 +137,7 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
 
     written = {name: path for name in _WRITTEN if (path := getattr(args, name, None)) is not None}
     read = [path for name in _READ if isinstance(path := getattr(args, name, None), str)]
-    if args.profile not in PROFILES:
+    if args.profile is not None and args.profile not in PROFILES:
         read.append(args.profile)
     for name, path in written.items():
         others = [other for option, other in written.items() if option != name]

@@ -12,7 +12,8 @@ from vkssp.commands.common import (
     load,
 )
 from vkssp.errors import QueryError
-from vkssp.options import add_reading, file_name
+from vkssp.options import add_reading, file_name, reading
+from vkssp.reading import refuse
 
 SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
 
@@ -50,9 +51,11 @@ def run(args: argparse.Namespace) -> Result:
             f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
             f"wrote {args.output}",
         ]
+    others = {name: value for name, value in reading(args).items() if name not in ("profile", "turns")}
+    refuse(others, args.extract, "an OpenStreetMap extract")
     graph, report = import_extract(
         args.extract,
-        profile=args.profile,
+        profile=args.profile or "car",
         progress=is_watched(args),
         simplify=not args.all_nodes,
         turns=args.turns,
