@@ -279,7 +279,7 @@ def test_what_names_no_ends(tmp_path: Path, name: str, content: str, message: st
     path.write_text(content)
     with pytest.raises(FormatError, match=message):
         read_ends(path)
-    with pytest.raises(FormatError, match="cannot read"):
+    with pytest.raises(FormatError, match="does not exist; check the path"):
         read_ends(tmp_path / "missing.csv")
 
 

@@ -148,5 +148,5 @@ def test_what_is_no_traffic(graph: Graph, tmp_path: Path, content: str, error: t
     path.write_bytes(b"way,speed_kmh\n5,30\xff\n")
     with pytest.raises(FormatError, match="is no text of comma-separated values"):
         with_traffic(graph, path)
-    with pytest.raises(FormatError, match="cannot read"):
+    with pytest.raises(FormatError, match="does not exist; check the path"):
         with_traffic(graph, tmp_path / "missing.csv")

@@ -7,11 +7,13 @@ def main() -> int:
     """Run the command line, and return its exit code."""
     try:
         from vkssp.memory import guard_imports, save_addresses
-        from vkssp.signals import run
+        from vkssp.signals import ignore, run
 
         save_addresses()  # before there is a thread, which would reserve its own
         guard_imports()
-        return run(_command)
+        code = run(_command)
+        ignore()
+        return code
     except MemoryError as error:  # what prints other errors could not be imported
         message = str(error) or "there is not enough memory"
         if sys.stderr is not None:

@@ -26,12 +26,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="vkssp", description="Shortest paths on any GPU that speaks Vulkan.")
+    parser = _Parser(prog="vkssp", description="Shortest paths on any GPU that speaks Vulkan.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"vkssp {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, command in COMMANDS.items():
         summary = command.SUMMARY
-        sub = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        sub = commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+        )
         command.add_arguments(sub)
     return parser
 
@@ -52,7 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         print_error("vkssp: standard output is closed; open it, or send it to /dev/null")
         return 2
-    args = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    args, unknown = _parser().parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    if unknown:
+        hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
+        _Parser(prog=f"vkssp {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     try:
         with shortage_named():
             result, lines = COMMANDS[args.command].run(args)

@@ -28,7 +28,9 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
             yield csv.reader(stream)
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FormatError(f"{path} is no text of comma-separated values ({error})") from None
+        raise FormatError(f"{path} is no text of comma-separated values ({error}); save it as CSV in UTF-8") from None

@@ -176,7 +176,7 @@ def _cure() -> str:
     limit = _address_limit()
     if limit is None:
         return "use a smaller graph, or a machine with more"
-    return f"raise the limit of address space, {limit >> 20} MiB (ulimit -v), or use a smaller graph"
+    return f"raise the limit of address space, {limit >> 20} MiB (ulimit -v); smaller graphs take less"
 
 
 def require(size: float, what: str, cure: str = "use a smaller one, or a machine with more") -> None:

@@ -73,7 +73,6 @@ def read_graph(
     of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
     of_files: dict[str, Any] = {
         "format": format,
-        "weights": weights,
         "directed": directed,
         "scale": scale,
         "coordinates": coordinates,

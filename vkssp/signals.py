@@ -82,6 +82,13 @@ def run(work: Callable[[], int]) -> int:
     return code
 
 
+def ignore() -> None:
+    """Ignore signals from now on, as everything is done and closed; the interpreter's end would be ended by them."""
+    if _is_listening:
+        for number in _ENDING:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def _open_closed_streams() -> None:
     # Otherwise a file that is opened later gets the number, and libraries print into that file.
     for number in range(3):

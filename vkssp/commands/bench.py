@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(pip install 'vkssp[bench]')",
     )
     add_reading(parser)
-    parser.add_argument("--suite", action="store_true", help="measure a fixed set, about ten minutes on a modern GPU")
+    parser.add_argument("--suite", action="store_true", help="measure a fixed set, some minutes on a modern GPU")
     parser.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="searches from each source (default: 3)")

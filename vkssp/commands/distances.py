@@ -21,6 +21,7 @@ from vkssp.commands.common import (
     solver_parameters,
 )
 from vkssp.graph import UNREACHABLE
+from vkssp.graph.metric import duration
 from vkssp.options import file_name
 
 SUMMARY = "find the distances from one node to all"
@@ -76,8 +77,11 @@ def run(args: argparse.Namespace) -> Result:
         "timings": dataclasses.asdict(timings),
         "counters": outcome.counters,
     }
+    unit = duration(graph, 1)
+    what = "" if unit is None else f", in units of {unit:g} s"
     lines = [
-        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at {reached.max():,}",
+        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at "
+        f"{reached.max():,}{what}",
         f"device    {device.name}",
         f"query     {milliseconds:.1f} ms with {algorithm}: {outcome.device_ms:.1f} on the device, "
         f"{timings.download_ms:.1f} to download",

@@ -16,6 +16,7 @@ from vkssp.commands.common import (
     hierarchy_numbers,
     load,
 )
+from vkssp.graph.metric import duration
 from vkssp.graph.streets import Streets
 
 SUMMARY = "say what a graph holds"
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace) -> Result:
         weight = graph.weight
         stats = {"least": int(weight.min()), "mean": float(weight.mean()), "largest": int(weight.max())}
         result["weight"] = stats
-        lines.append(f"weights {stats['least']:,} to {stats['largest']:,}, {stats['mean']:,.1f} on average")
+        unit = duration(graph, 1)
+        what = "" if unit is None else f", in units of {unit:g} s"
+        lines.append(f"weights {stats['least']:,} to {stats['largest']:,}, {stats['mean']:,.1f} on average{what}")
     if graph.lat is not None and graph.lon is not None and graph.num_nodes:
         south, north = float(graph.lat.min()), float(graph.lat.max())
         west, east = float(graph.lon.min()), float(graph.lon.max())

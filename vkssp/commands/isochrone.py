@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,9 @@ def run(args: argparse.Namespace) -> Result:
     if args.metres is None and (args.minutes is None) == timed:
         have, use = ("durations", "--minutes") if timed else ("no durations", "--limits")
         raise QueryError(f"the weights of this graph are {have}; use {use}")
+    for option, values in (("--minutes", args.minutes), ("--metres", args.metres)):
+        if not all(0 < value < math.inf for value in values or ()):
+            raise QueryError(f"{option} is {','.join(f'{value:g}' for value in values)}; give numbers above 0")
     metric = "duration" if args.metres is None else "distance"
     limits = args.metres or args.limits or [60.0 * limit for limit in args.minutes]
     began = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vkssp.formats.numeric_text import shown
 from vkssp.formats.stream import Lines
 
-_KNOWN = "DIMACS .gr, PACE .gr, Matrix Market, METIS or edge list"
+_KNOWN = "OpenStreetMap extract (.osm.pbf, .osm), saved graph, DIMACS .gr, PACE .gr, Matrix Market, METIS or edge list"
 
 
 def format_of(lines: Lines) -> str:

@@ -180,7 +180,9 @@ def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt
         header = [name.strip().lower() for name in next(lines, [])]
         names = next((pair for pair in (_WAYS, _ARCS) if set(pair) <= set(header)), None)
         if names is None:
-            raise FormatError(f"{path} has no columns way,speed_kmh or arc,weight in its first line; name them")
+            raise FormatError(
+                f"{path} has no columns way,speed_kmh or arc,weight in its first line; name them, with commas"
+            )
         places = [header.index(name) for name in names]
         for line in lines:
             if not line:

@@ -50,7 +50,9 @@ def read_json(path: str | Path) -> Any:
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is no GeoJSON file ({error})") from error
+        raise FormatError(
+            f"{path} is no GeoJSON file ({error}); give a FeatureCollection, a Feature or a geometry"
+        ) from error
 
 
 def points_of(route: Route) -> npt.NDArray[np.float64]:

@@ -87,7 +87,10 @@ class StreetLines:
     def __init__(self, graph: Graph) -> None:
         checked_graph(graph, QueryError)
         if graph.lat is None or graph.lon is None:
-            raise QueryError("the graph has no coordinates, so places on a map mean nothing in it; ask by node ids")
+            raise QueryError(
+                "the graph has no coordinates, so places on a map mean nothing in it; "
+                "ask by node ids, with 'vkssp distances', 'vkssp table' or vkssp.Solver"
+            )
         if graph.num_arcs == 0:
             raise QueryError("the graph has no arcs, so there is nowhere to go")
         self.graph = graph
