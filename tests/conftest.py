@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.paths import DATA, SHARED
 from vkssp.gpu.device import Device
 
-DATA = Path(__file__).parent / "data"
-#: Larger real graphs and extracts, not part of the repository.
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 #: What hypothesis tries; tests whose examples are dear take a part of it.
 EXAMPLES = int(os.environ.get("VKSSP_TEST_EXAMPLES", "30"))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from vkssp import MemoryShortageError, QueryError, memory, read_graph
 from vkssp.cli import main
 
@@ -35,7 +36,7 @@ def run_within(mebibytes: int, *arguments: str) -> subprocess.CompletedProcess[s
 
     return subprocess.run(
         [sys.executable, "-m", "vkssp", *arguments],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         preexec_fn=limit,
         capture_output=True,
         text=True,

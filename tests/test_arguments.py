@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.graphs import heap_dijkstra
-from tests.streetmaps import street_map
+from tests.support.graphs import heap_dijkstra
+from tests.support.streetmaps import street_map
 from vkssp import (
     Graph,
     GraphError,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.osm_maps import ROAD, write_osm
-from tests.streetmaps import UNIT, street_map
+from tests.support.osm_maps import ROAD, write_osm
+from tests.support.streetmaps import UNIT, street_map
 from vkssp import FormatError, Graph, GraphError, QueryError, Router, Streets, read_graph, z_order
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.routing.isochrone import isochrones

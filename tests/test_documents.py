@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import DATA
-from tests.documents import ROOT, Block, blocks_of, commands_of, run_elsewhere
+from tests.support.documents import ROOT, Block, blocks_of, commands_of, run_elsewhere
 from vkssp.algorithms.registry import ALGORITHMS
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -1,4 +1,4 @@
-"""Damaged files of all kinds, for a moment; ``python -m tests.fuzzing --minutes 20`` is the long form."""
+"""Damaged files of all kinds, for a moment; ``python -m tests.support.fuzzing --minutes 20`` is the long form."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests import fuzzing
-from tests.fuzzing import Case, Worker, cases, check_graph, corpus, same
-from tests.mutations import mutations_for
+from tests.support import fuzzing
+from tests.support.fuzzing import Case, Worker, cases, check_graph, corpus, same
+from tests.support.mutations import mutations_for
 from vkssp import Graph, read_graph
 
 

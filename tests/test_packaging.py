@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from tests.spirv import all_shaders
+from tests.support.paths import ROOT
+from tests.support.spirv import all_shaders
 
-ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = """
 from vkssp import Graph, Solver
 with Solver(Graph.from_edges([0, 1], [1, 2], [3, 4]), "delta_step") as solver:

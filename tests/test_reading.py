@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests import formats
-from tests.graphs import grid
-from tests.streetmaps import street_map
+from tests.support import graph_files as formats
+from tests.support.graphs import grid
+from tests.support.streetmaps import street_map
 from vkssp import FormatError, Graph, QueryError, generate, read_graph
 from vkssp.cli import main
 from vkssp.formats import FORMATS

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.paths import ROOT
+
 SCRIPTS = ("scripts/quickstart", "scripts/test", "scripts/get_swiftshader", ".ci/run")
 # Of the system, or beside the Python that runs this.
 SHELLCHECK = shutil.which("shellcheck") or shutil.which("shellcheck", path=str(Path(sys.executable).parent))

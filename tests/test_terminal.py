@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.streetmaps import street_map
+from tests.support.paths import ROOT
+from tests.support.streetmaps import street_map
 from vkssp.cli import main
 from vkssp.terminal import printable, progress_bar
 
 #: Clears the screen, begins a line of its own, turns the rest of the line round, and rings a bell.
 FORGED = "Main\x1b[2J St\nfrom      0.0,0.0\u2028on \u202eEvil\u2066\x9b1m\x07"
 OBEYED = set("\x1b\x9b\x07\u2028\u202e\u2066")
-PACKAGE = Path(__file__).resolve().parent.parent / "vkssp"
+PACKAGE = ROOT / "vkssp"
 
 
 def test_what_a_terminal_obeys_is_shown_and_letters_stay() -> None:

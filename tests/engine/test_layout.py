@@ -1,0 +1,117 @@
+"""What shader and host must agree on, read from the compiled shaders."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.graphs import ON_DEVICE, grid, make_solver
+from tests.support.paths import ROOT
+from tests.support.spirv import Module, all_shaders, dtype_layout
+from vkssp import Solver
+from vkssp.algorithm import ROW
+from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.batch import block_resident_batch as many
+from vkssp.engine import path
+from vkssp.engine import voronoi as cells
+from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
+from vkssp.gpu import kernel
+from vkssp.gpu.device import Device
+
+SHADERS = ROOT / "shaders"
+#: Kernels that know nothing of a search's state.
+WITHOUT_STATE = {"start", "path", "path_hang", "path_jump", "path_stride", "path_fill"}
+Made = list[tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Names and arguments of the kernels that are made."""
+    result: Made = []
+    original = kernel.Kernel.__init__
+
+    def watched(self: kernel.Kernel, device: Device, name: str, **arguments: Any) -> None:
+        result.append((name, arguments))
+        original(self, device, name, **arguments)
+
+    monkeypatch.setattr(kernel.Kernel, "__init__", watched)
+    return result
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if issubclass(ALGORITHMS[name], DeviceAlgorithm)])
+def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, made: Made, algorithm: str) -> None:
+    state: Any = ALGORITHMS[algorithm].STATE  # type: ignore[attr-defined]
+    make_solver(grid(4), algorithm, device).close()
+    shaders = {name for name, _ in made} - WITHOUT_STATE
+    assert shaders
+    for shader in shaders:
+        module = Module(shader)
+        assert module.struct("Loop") == dtype_layout(LOOP)
+        (loop, at_loop), (own, at_own) = module.struct("StateBuffer")
+        assert (loop, at_loop, own, at_own) == ("loop", 0, "state", LOOP.itemsize)
+        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
+        assert dtype_layout(LOOP) + behind == dtype_layout(state)
+        assert module.struct("Row") == dtype_layout(ROW)
+
+
+def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, made: Made) -> None:
+    with Solver(grid(4), "block_resident", device) as solver:
+        next(solver.table([0, 1]))
+    for shader in {name for name, _ in made if name.startswith("many_")}:
+        module = Module(shader)
+        (_, _), (_, at_own) = module.struct("StateBuffer")
+        behind = [(name, at_own + offset) for name, offset in module.struct("State")]
+        assert dtype_layout(LOOP) + behind == dtype_layout(many.STATE)
+        fields = module.struct("Search")
+        assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
+        assert [fields[word][0] for word in many._SEARCH] == ["row", "next_row", "checked_for"]
+        assert fields[-1] == ("gap", 4 * 10) and many._SEARCH_WORDS == 16
+    assert [offset for _, offset in Module("many_emit").struct("Wanted")] == list(range(0, many.WANTED_BYTES, 4))
+
+
+def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
+    rows = re.findall(r"const uint TRACE_ROWS = (\d+);", (SHADERS / "include" / "loop.glsl").read_text())
+    assert rows == [str(TRACE_ROWS)]
+
+
+def test_the_state_of_cells_is_the_same_on_both_sides() -> None:
+    for shader in ("cells_hook", "cells_jump"):
+        assert Module(shader).struct("Cells") == dtype_layout(cells.STATE)
+    each = re.findall(r"const uint ARCS_EACH = (\d+);", (SHADERS / "cells_hook.comp").read_text())
+    assert each == [str(cells.ARCS_EACH)]
+
+
+def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:
+    for shader in ("path", "path_stride", "path_fill"):
+        *header, arcs = Module(shader).struct("Path")
+        assert header == dtype_layout(path.HEADER)
+        assert arcs == ("path", path.HEADER.itemsize)
+
+
+def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
+    device: Device, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(path, "MOST_ARCS", 0)  # as where nodes have many
+        with Solver(grid(4), "near_far", device) as solver:
+            solver.route(0, 15)
+    for algorithm in ON_DEVICE:
+        with make_solver(grid(4), algorithm, device) as solver:
+            solver.route(0, 15)
+    with Solver(grid(4), "near_far", device, reduction="full") as solver:
+        next(solver.table([0]))
+    for algorithm in ("block_resident", "phast"):
+        with Solver(grid(4), algorithm, device) as solver:
+            next(solver.table([0, 1]))
+    with Solver(grid(4), "near_far", device) as solver:
+        solver.set_weights(grid(4).weight)
+        solver.nearest_sources([0, 1])
+    assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
+    modules = {name: Module(name) for name in all_shaders()}
+    for name, arguments in made:
+        module = modules[name]
+        assert module.bindings == set(range(arguments["bindings"])), name
+        assert len(module.push_constants) == arguments.get("push_constants", 0), name
+        assert module.constants == {kernel.WORKGROUP_SIZE, *arguments.get("constants", {})}, name

@@ -1,0 +1,95 @@
+"""Devices that end long loops before their time: llvmpipe does so after 65 535 rounds, and says nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import DATA
+from tests.support.graphs import grid, scipy_dijkstra
+from vkssp import ALGORITHMS, DeviceError, Graph, Solver, generate, read_graph
+from vkssp.engine.device_algorithm import DeviceAlgorithm
+from vkssp.gpu.device import Device
+
+# Without those that have no loop over iterations.
+ON_DEVICE = [
+    name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device" and issubclass(kind, DeviceAlgorithm)
+]
+# Those that go over all nodes for each different distance or each node take too long on graphs of this size.
+QUICK = [name for name in ON_DEVICE if name != "dijkstra_gpu" and not name.startswith("martin")]
+
+
+@pytest.mark.parametrize("algorithm", QUICK)
+def test_a_node_of_300_000_arcs(device: Device, algorithm: str) -> None:
+    leaves = np.arange(1, 300_001)
+    weight = np.random.default_rng(1).integers(1, 1000, len(leaves))
+    with Solver(Graph.from_edges(np.zeros(len(leaves), int), leaves, weight), algorithm, device) as solver:
+        try:
+            found = solver.distances(0)
+        except DeviceError as error:
+            assert device.info.kind == "cpu" and "choose another device or an algorithm that runs on the CPU" in str(
+                error
+            )
+        else:
+            assert np.array_equal(found, np.concatenate([[0], weight]))
+
+
+@pytest.mark.parametrize("algorithm", QUICK)
+def test_a_graph_of_half_a_million_arcs(device: Device, algorithm: str) -> None:
+    graph = generate.rmat(15, 16)
+    expected = scipy_dijkstra(graph, 0)
+    with Solver(graph, algorithm, device) as solver:
+        assert np.array_equal(solver.distances(0), expected)
+        assert np.array_equal(solver.distances(0), expected), "also with more workgroups from the beginning"
+
+
+@pytest.mark.parametrize("algorithm", ON_DEVICE)
+def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
+    device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a device would do it: the first two searches say that a loop was ended."""
+    graph = grid(36, seed=5)
+    source = graph.num_nodes - 1  # in another block where blocks become larger
+    expected = scipy_dijkstra(graph, source)
+    with Solver(graph, algorithm, device, counters="trace") as solver:
+        search = solver.session.algorithm()
+        assert isinstance(search, DeviceAlgorithm)
+        spread, cut = search._make_loop, [True, True]
+
+        def cutting() -> None:
+            spread()
+            run = search._loop.run
+
+            def once(*arguments: object) -> object:
+                state, *rest = run(*arguments)  # type: ignore[arg-type]
+                state = state.copy()
+                state["cut_short"] = bool(cut and cut.pop())
+                return state, *rest
+
+            monkeypatch.setattr(search._loop, "run", once)
+
+        monkeypatch.setattr(search, "_make_loop", cutting)
+        cutting()
+        assert np.array_equal(solver.distances(source), expected)
+        assert not cut and search._more_groups == 64
+        assert solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"]
+        assert np.array_equal(solver.distances(source), expected)
+        route = solver.route(source, 143)
+        assert route.weight == expected[143]
+        assert search._more_groups == 64
+
+
+def test_workgroups_that_were_asked_for_are_kept(device: Device) -> None:
+    with Solver(grid(5), "bellman_ford", device, workgroups=2) as solver:
+        search = solver.session.algorithm()
+        assert isinstance(search, DeviceAlgorithm)
+        with pytest.raises(DeviceError, match="set more workgroups, or choose another device"):
+            search._spread()
+        assert solver.distance(0, 24) == scipy_dijkstra(grid(5), 0)[24]
+
+
+def test_default_routes_on_a_real_graph_need_no_repetition(device: Device) -> None:
+    with Solver(read_graph(DATA / "andorra.osm.pbf"), device=device) as solver:
+        solver.distances(3)
+        search = solver.session.algorithm()
+        assert isinstance(search, DeviceAlgorithm) and search._more_groups == 1

@@ -1,0 +1,76 @@
+"""The loop on the device: batches of many sizes, and one that is still waiting when the next search begins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import make_solver
+from vkssp import Graph
+from vkssp.engine import loop
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.recording import Recording
+
+NODES = 1500
+#: A path, which takes an iteration for each of its nodes.
+PATH = Graph.from_edges(np.arange(NODES - 1), np.arange(1, NODES), np.full(NODES - 1, 3))
+
+
+@pytest.mark.parametrize(("batch_ms", "sizes"), [(0.0, {8, 16}), (1e9, {8, 16, 32, 64, 128, 256})])
+def test_batches_are_as_long_as_their_time_allows(
+    device: Device, monkeypatch: pytest.MonkeyPatch, batch_ms: float, sizes: set[int]
+) -> None:
+    monkeypatch.setattr(loop, "BATCH_MS", batch_ms)
+    recorded: list[int] = []
+    original = Recording.dispatch
+
+    def dispatch(self: Recording, workgroups: int) -> None:
+        recorded.append(workgroups)
+        original(self, workgroups)
+
+    monkeypatch.setattr(Recording, "dispatch", dispatch)
+    with make_solver(PATH, "delta_step_array", device, delta=1, counters="trace") as solver:
+        search = solver.session.algorithm()
+        for source in (0, 700, 0):
+            found = solver.distances(source)
+            expected = 3 * np.arange(NODES - source)
+            assert np.array_equal(found[source:], expected) and (found[:source] == 2**32 - 1).all()
+            assert (
+                solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"] >= NODES - source
+            )
+            assert np.array_equal(solver.trace()["iteration"], np.arange(len(solver.trace())))
+        used = {search._loop._times[slot // 2] for slot in search._loop._recorded}  # type: ignore[attr-defined]
+        assert used == sizes
+        most = len(recorded)
+        solver.distances(0)
+        assert len(recorded) == most, "nothing is recorded anew"
+
+
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser"])
+def test_nobody_waits_for_what_is_submitted_in_vain(device: Device, algorithm: str) -> None:
+    for _ in range(3):
+        with make_solver(PATH, algorithm, device) as solver:
+            for source in (NODES - 2, 5, NODES - 1):
+                assert solver.distance(source, NODES - 1) == 3 * (NODES - 1 - source)
+            batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
+            assert any(batch.pending for batch in batches)
+        assert all(batch.closed for batch in batches)
+
+
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "block_resident", "bellman_ford_edge", "crauser"])
+def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Device() as device:
+        solver = make_solver(PATH, algorithm, device)
+        solver.distance(NODES - 3, NODES - 1)
+        batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
+        release, freed = Buffer._release, []
+
+        def checked(self: Buffer) -> None:
+            freed.append(self.name)
+            if self.name != "the staging buffer":  # which no batch uses
+                assert not any(batch.pending and not batch.closed for batch in batches), self.name
+            release(self)
+
+        monkeypatch.setattr(Buffer, "_release", checked)
+    assert "the distances" in freed and len(freed) > 4

@@ -1,0 +1,240 @@
+"""Closing at bad moments: while memory is collected out of calls to the driver, and when Ctrl-C comes in between."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.failures import check_pipelines, check_topologies
+from tests.support.graphs import grid, heap_dijkstra
+from tests.support.streetmaps import street_map
+from vkssp import DeviceError, QueryError, Router, Solver, SolverPool, prepare
+from vkssp.gpu import recording as recording_module
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.device import Device
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.resource import Resource
+
+
+@pytest.fixture
+def own() -> Iterator[Device]:
+    """Open a device that a test may leave behind."""
+    with Device() as opened:
+        yield opened
+
+
+def test_what_is_forgotten_at_work_is_collected_while_something_is_submitted(
+    own: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has to be waited for, by the thread that is about to submit."""
+    graph = prepare(grid(20))
+    submit, armed, waited = recording_module.call, [False], []
+    release = Recording._release
+
+    def noted(self: Recording) -> None:
+        waited.append(self.pending)
+        release(self)
+
+    def collecting(function: str, *arguments: Any, **options: Any) -> int:
+        if function == "vkQueueSubmit" and armed[0]:
+            armed[0] = False
+            gc.collect()
+        return submit(function, *arguments, **options)
+
+    def search() -> None:
+        found.append(solver.distances(2))
+
+    monkeypatch.setattr(Recording, "_release", noted)
+    monkeypatch.setattr(recording_module, "call", collecting)
+    solver, found = Solver(graph, "phast", own), []
+    solver.distances(0)
+    forgotten = Solver(graph, "phast", own)
+    forgotten.distances(1)
+    forgotten.session.algorithm()._recording.submit()  # type: ignore[attr-defined]
+    gc.disable()
+    try:
+        cycle: list[Any] = [forgotten]
+        cycle.append(cycle)
+        del forgotten, cycle
+        armed[0] = True
+        thread = threading.Thread(target=search, daemon=True)
+        thread.start()
+        thread.join(60)
+        if thread.is_alive():
+            own.abandon("hangs")  # nothing of it could be closed
+            pytest.fail("waits for itself")
+    finally:
+        gc.enable()
+    assert any(waited) and np.array_equal(found[0], heap_dijkstra(graph, 2))
+    solver.close()
+
+
+@pytest.mark.parametrize("kind", [Buffer, Kernel, Bindings, Recording])
+def test_an_interrupt_while_a_solver_is_closed_leaves_the_rest_to_be_closed(
+    own: Device, monkeypatch: pytest.MonkeyPatch, kind: type[Resource]
+) -> None:
+    """What metrics share, and pipelines, are let go, whatever Ctrl-C came upon."""
+    first = prepare(grid(6))
+    second = first.with_weights(first.weight + np.uint32(1))
+    release = kind._release
+    with Solver(first, device=own) as there:
+        there.route(0, 35)
+        before, parts = own.memory_bytes, set(own._owned)
+        for moment in range(1, 100):
+            closed = [0]
+
+            def interrupted(self: Resource, closed: list[int] = closed, moment: int = moment) -> None:
+                release(self)
+                closed[0] += 1
+                if closed[0] == moment:
+                    raise KeyboardInterrupt
+
+            solver = Solver(second, device=own)
+            solver.route(0, 35)
+            np.concatenate(list(solver.table([0, 1], [2, 3])))
+            with monkeypatch.context() as patch:
+                patch.setattr(kind, "_release", interrupted)
+                if _ends_well(solver):
+                    break
+            assert own.memory_bytes == before and set(own._owned) == parts
+            check_pipelines(own)
+            check_topologies(own)
+        assert closed[0] > 3
+        assert np.array_equal(there.distances(3), heap_dijkstra(first, 3))
+
+
+@pytest.mark.parametrize("interrupts", [1, 3])
+def test_what_an_interrupt_kept_from_being_waited_for_ends_before_the_rest_goes(
+    own: Device, monkeypatch: pytest.MonkeyPatch, interrupts: int
+) -> None:
+    solver = Solver(prepare(grid(12)), device=own)
+    solver.distances(3)
+    recording = solver.session.algorithm()._recording  # type: ignore[attr-defined]
+    recording.submit()
+    events: list[str] = []
+    wait_idle, release = Device.wait_idle, Buffer._release
+
+    def interrupted(self: Device, queue: Any) -> None:
+        if len(events) < interrupts:
+            events.append("interrupt")
+            raise KeyboardInterrupt
+        wait_idle(self, queue)
+        events.append("idle")
+
+    def noted(self: Buffer) -> None:
+        events.append("gone")
+        release(self)
+
+    monkeypatch.setattr(Device, "wait_idle", interrupted)
+    monkeypatch.setattr(Buffer, "_release", noted)
+    with pytest.raises(KeyboardInterrupt):
+        solver.close()
+    assert recording.closed and "gone" in events
+    assert events.index("idle") < events.index("gone", events.index("interrupt"))
+
+
+def _ends_well(solver: Solver) -> bool:
+    try:
+        solver.close()
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def test_an_interrupt_while_closing_closes_the_device_that_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = Solver(prepare(grid(4)))
+    solver.distances(0)
+    opened, release = solver.device, Buffer._release
+
+    def interrupted(self: Buffer) -> None:
+        release(self)
+        monkeypatch.setattr(Buffer, "_release", release)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Buffer, "_release", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solver.close()
+    with pytest.raises(DeviceError, match="has been closed"):
+        _ = opened.handle
+
+
+def test_an_interrupt_counts_for_more_than_an_error() -> None:
+    closed: list[str] = []
+
+    class Failing(Resource):
+        def __init__(self, owner: Resource, error: BaseException) -> None:
+            self.error = error
+            super().__init__(owner)
+
+        def _release(self) -> None:
+            closed.append(type(self.error).__name__)
+            raise self.error
+
+    owner = Resource()
+    for error in (DeviceError("first"), KeyboardInterrupt(), DeviceError("last")):
+        Failing(owner, error)
+    with pytest.raises(KeyboardInterrupt):
+        owner.close()
+    assert closed == ["DeviceError", "KeyboardInterrupt", "DeviceError"] and not owner._owned
+
+
+def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own: Device) -> None:
+    """Both ask for the graph that they share."""
+    graph = grid(5)
+    solver = Solver(graph, "near_far", own)
+    shared, found = solver.session.shared, []
+    make = shared._make
+
+    def collecting(*arguments: Any) -> Any:
+        gc.collect()
+        return make(*arguments)
+
+    gc.disable()
+    try:
+        cycle: list[Any] = [solver.clone()]
+        cycle.append(cycle)
+        del cycle
+        shared._make, shared.graph.has_weights_of = collecting, None
+        thread = threading.Thread(target=lambda: found.append(solver.distances(2)), daemon=True)
+        thread.start()
+        thread.join(30)
+        if thread.is_alive():
+            own.abandon("hangs")
+            pytest.fail("waits for itself")
+    finally:
+        gc.enable()
+    assert len(shared._holders) == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
+    solver.close()
+
+
+def test_what_is_closed_in_the_end_is_neither_copied_nor_pickled(own: Device) -> None:
+    """The copy would close what the original still uses."""
+    graph = street_map([(0, 0), (0, 1)], [(0, 1, 10)])
+    with (
+        Solver(graph, device=own) as solver,
+        Solver(graph, "dijkstra") as cpu,
+        SolverPool(graph, devices=[own]) as pool,
+        Router(graph, device=own) as router,
+    ):
+        table = router.table([(0.0, 0.0001)])
+        for thing, cure in (
+            *((one, "clone() makes another") for one in (solver, cpu)),
+            *((one, "make another") for one in (pool, router, own)),
+            (table, "take what its read returns"),
+        ):
+            for ask in (copy.copy, copy.deepcopy, pickle.dumps):
+                with pytest.raises(QueryError, match=rf"^a {type(thing).__name__} .*{re.escape(cure)}"):
+                    ask(thing)
+        gc.collect()
+        for one in (solver, cpu, pool):
+            assert one.distances(0).tolist() == [0, 10]
+        assert len(table.read()["duration"]) == 1

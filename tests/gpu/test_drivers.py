@@ -1,0 +1,107 @@
+"""The solver suite once more: under the validation layers, and on a second driver."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+
+import pytest
+
+from tests.support.graphs import ON_DEVICE
+from tests.support.paths import ROOT
+from vkssp.gpu.ffi import enumerate_all, text
+
+LAYER = "VK_LAYER_KHRONOS_validation"
+SUITE = (
+    "tests/solver/test_solver.py",
+    "tests/solver/test_solver_use.py",
+    "tests/algorithms/test_algorithms.py",
+    "tests/batch/test_batch.py",
+    "tests/solver/test_nearest_sources.py",
+    "tests/algorithms/test_phast.py",
+    "tests/cch/test_unpack.py",
+)
+#: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
+CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"
+#: Where scripts/test has put SwiftShader, a software driver with small subgroups and workgroups.
+SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
+COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
+
+
+def run(*commands: list[str], **environment: str) -> str:
+    """Run Python in other processes, side by side, and return all that they and the layers print.
+
+    On its own each leaves half of the machine idle.
+    """
+    with ExitStack() as stack:
+        runs = []
+        for arguments in commands:
+            output = stack.enter_context(TemporaryFile())
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env={**os.environ, "VKSSP_TEST_EXAMPLES": "5", **environment},
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            stack.callback(process.kill)
+            runs.append((process, output))
+        printed = ""
+        for process, output in runs:
+            code = process.wait(timeout=1200)  # a search that never ends must not keep the whole run
+            output.seek(0)
+            own = output.read().decode(errors="replace")
+            assert code == 0, own[-6000:]
+            printed += own
+    return printed
+
+
+def suite(**environment: str) -> str:
+    # Without -s pytest would keep what the layers print of passing tests to itself.
+    arguments = ["-m", "pytest", "-v", "-s", "-p", "no:cacheprovider", "-k", CHOSEN]
+    output = run(*([*arguments, path] for path in SUITE), **environment)
+    for algorithm in ON_DEVICE:
+        assert len(re.findall(rf"\[{algorithm}\b[^]]*\] .*PASSED", output)) > 20, f"{algorithm} is not covered"
+    return output
+
+
+@pytest.fixture(scope="module")
+def validation() -> dict[str, str]:
+    layers = {text(p.layerName) for p in enumerate_all("vkEnumerateInstanceLayerProperties", "VkLayerProperties")}
+    if LAYER not in layers:
+        assert "CI" not in os.environ, "the validation layers must be there in CI"
+        pytest.skip("the validation layers are not installed (Debian and Ubuntu: vulkan-validationlayers)")
+    return {
+        "VK_INSTANCE_LAYERS": LAYER,
+        "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
+    }
+
+
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser", "dijkstra_gpu"])
+def test_the_layers_see_a_missing_barrier(validation: dict[str, str], algorithm: str) -> None:
+    """Without this, a suite that prints nothing might only mean that nobody looks."""
+    program = f"""
+from tests.support.graphs import grid
+from vkssp import Solver
+from vkssp.gpu.recording import Recording
+Recording.barrier = lambda self, before="", after="": None
+Solver(grid(5), "{algorithm}").route(0, 24)
+"""
+    assert "SYNC-HAZARD" in run(["-c", program], **validation)
+
+
+def test_the_suite_is_clean_under_the_validation_layers(validation: dict[str, str]) -> None:
+    output = suite(**validation)
+    assert not COMPLAINT.search(output), output[:6000]
+
+
+def test_the_suite_passes_on_swiftshader() -> None:
+    if not SWIFTSHADER:
+        pytest.skip("SwiftShader is not there; scripts/test fetches it on Debian")
+    # The first name is the newer one; older loaders know only the second.
+    driver = {"VK_DRIVER_FILES": SWIFTSHADER, "VK_ICD_FILENAMES": SWIFTSHADER, "VKSSP_DEVICE": "SwiftShader"}
+    suite(**driver)

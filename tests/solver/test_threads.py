@@ -1,0 +1,152 @@
+"""Solvers, their clones and pools, used from many threads at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import grid, scipy_dijkstra
+from vkssp import Graph, QueryError, Solver, SolverPool
+from vkssp.gpu.device import Device
+from vkssp.prepared.renumbered import PreparedGraph
+
+GRAPH = grid(18, seed=5)
+TARGETS = np.arange(0, 324, 5)
+WHOLE = np.stack([scipy_dijkstra(GRAPH, source) for source in range(40)])
+
+
+def at_once(works: Sequence[Callable[[], object]]) -> None:
+    """Do works in a thread each, all beginning together; raise what one of them raises."""
+    begin, trouble = threading.Barrier(len(works)), []
+
+    def do(work: Callable[[], object]) -> None:
+        begin.wait(60)
+        try:
+            work()
+        except BaseException as error:
+            trouble.append(error)
+
+    threads = [threading.Thread(target=do, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive(), "two wait for each other"
+    if trouble:
+        raise trouble[0]
+
+
+def ask_all(asked: Solver | SolverPool, seed: int, times: int = 1, factor: int = 1) -> None:
+    """Ask all kinds of questions, and check the answers."""
+    rng = np.random.default_rng(seed)
+    for kind in rng.permutation(np.tile(np.arange(4), times)).tolist():
+        source, target = int(rng.integers(40)), int(rng.integers(324))
+        if kind == 0:
+            assert np.array_equal(asked.distances(source), factor * WHOLE[source])
+        elif kind == 1:
+            assert asked.distance(source, target) == factor * WHOLE[source, target]
+        elif kind == 2:
+            route = asked.route(source, target)
+            assert route.weight == factor * WHOLE[source, target]
+        else:
+            sources = rng.integers(0, 40, 20)
+            found = np.concatenate(list(asked.table(sources, TARGETS)))
+            assert np.array_equal(found, factor * WHOLE[sources][:, TARGETS])
+
+
+@pytest.mark.parametrize(("algorithm", "reduction"), [("block_resident", "full"), ("near_far", "none")])
+def test_solvers_clones_and_pools_on_the_same_devices(
+    device: Device, second: Device, algorithm: str, reduction: str
+) -> None:
+    prepared = PreparedGraph(GRAPH, keep=True)
+    with (
+        Solver(prepared, algorithm, device, reduction=reduction) as solver,
+        Solver(prepared, algorithm, device, reduction=reduction) as other,
+        SolverPool(GRAPH, algorithm, [device, second], reduction=reduction) as pool,
+        SolverPool(prepared, algorithm, [second], reduction=reduction) as another,
+        solver.clone() as clone,
+    ):
+        asked = [solver, solver, clone, other, pool, pool, another]
+        times = 1 if algorithm == "block_resident" else 4  # the former is compiled for each table
+        at_once([lambda one=one, i=i: ask_all(one, i, times) for i, one in enumerate(asked)])  # type: ignore[misc]
+
+
+def test_solvers_are_made_and_closed_beside_others_at_work(device: Device) -> None:
+    def make_and_ask(seed: int) -> None:
+        for number in range(2):
+            with Solver(GRAPH, "near_far", device) as solver:
+                ask_all(solver, seed + number)
+
+    def clone_and_ask(solver: Solver, seed: int) -> None:
+        for number in range(2):
+            with solver.clone() as clone:
+                ask_all(clone, seed + number)
+
+    with Solver(GRAPH, "block_resident", device) as solver:
+        at_once(
+            [
+                *(lambda seed=seed: make_and_ask(seed) for seed in (1, 2)),  # type: ignore[misc]
+                *(lambda seed=seed: clone_and_ask(solver, seed) for seed in (3, 4)),  # type: ignore[misc]
+                lambda: ask_all(solver, 5),
+            ]
+        )
+
+
+def test_weights_change_beside_tables_and_routes(device: Device, second: Device) -> None:
+    """What one gets is by the one weights or by the others."""
+    twice = GRAPH.weight * np.uint32(2)
+    ended = threading.Event()
+
+    def ask(asked: Solver | SolverPool, source: int) -> None:
+        for _ in range(4):
+            assert asked.distance(source, 7) in (WHOLE[source, 7], 2 * WHOLE[source, 7])
+            with asked.holding():
+                factor = 1 if np.array_equal(asked.graph.weight, GRAPH.weight) else 2
+                ask_all(asked, source, 1, factor)
+            try:
+                found = np.concatenate(list(asked.table(range(30), TARGETS)))
+            except QueryError as error:
+                assert "weights changed" in str(error)
+            else:
+                assert any(np.array_equal(found, factor * WHOLE[:30, TARGETS]) for factor in (1, 2))
+
+    def change(asked: Solver | SolverPool) -> None:
+        while not ended.is_set():
+            for weight in (twice, GRAPH.weight):
+                asked.set_weights(weight)
+                ended.wait(0.02)
+
+    with Solver(GRAPH, "near_far", device) as solver, solver.clone() as clone:
+        with SolverPool(GRAPH, "near_far", [device, second]) as pool:
+            changing = [threading.Thread(target=change, args=(one,), daemon=True) for one in (solver, pool)]
+            for thread in changing:
+                thread.start()
+            try:
+                at_once([lambda one=one, i=i: ask(one, i) for i, one in enumerate((solver, clone, pool, pool))])  # type: ignore[misc]
+            finally:
+                ended.set()
+                for thread in changing:
+                    thread.join(60)
+
+
+def test_nobody_keeps_a_solver_while_waiting_for_weights_to_change(device: Device) -> None:
+    """One thread holds the weights by a clone, another waits to change them, and a third waits for that."""
+    graph: Graph = grid(5)
+    with Solver(graph, "near_far", device) as solver, solver.clone() as clone:
+        changing = threading.Thread(target=lambda: solver.set_weights(graph.weight), daemon=True)
+        asking = threading.Thread(target=lambda: solver.distance(0, 1), daemon=True)
+        with clone.holding():
+            changing.start()
+            while not solver.session.weights.lock.has_writers:
+                changing.join(0.01)
+            asking.start()
+            asking.join(0.1)
+            with solver.session._lock.held_if_free() as is_free:
+                assert is_free, "it belongs to the thread that waits for this one"
+            assert np.array_equal(solver.distances(0), scipy_dijkstra(graph, 0))
+        for thread in (changing, asking):
+            thread.join(60)
+            assert not thread.is_alive()

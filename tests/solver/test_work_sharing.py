@@ -1,0 +1,258 @@
+"""Rows dealt out to several hands: order, shares, how far ahead they are, errors and hands that are lost."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import EXAMPLES
+from tests.support.paths import ROOT
+from vkssp import DeviceError, QueryError
+from vkssp.solver import work_sharing as dealing_module
+from vkssp.solver.work_sharing import MOST_BATCHES, Dealing, Hand
+
+Made = Generator[np.ndarray, None, None]
+Step = Callable[[int], None]
+
+
+def lost(text: str = "gone") -> DeviceError:
+    error = DeviceError(text)
+    error.is_lost = True
+    return error
+
+
+def hand(batch: int = 4, block: int = 3, before: Step = lambda row: None, taken: list[range] | None = None) -> Hand:
+    """Return a hand whose rows hold their numbers; `before` each block something may happen."""
+
+    def make(first: int, end: int) -> Made:
+        if taken is not None:
+            taken.append(range(first, end))
+        for row in range(first, end, block):
+            before(row)
+            yield np.arange(row, min(row + block, end), dtype=np.uint32)[:, None]
+
+    return Hand(batch, make, lambda error: error.is_lost)
+
+
+def rows(dealing: Dealing) -> Iterator[int]:
+    for block in dealing.blocks(nullcontext):
+        yield from block[:, 0].tolist()
+
+
+def workers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-hand")]
+
+
+@settings(max_examples=EXAMPLES)
+@given(
+    batches=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    total=st.integers(1, 300),
+    window=st.integers(0, 60),
+    block=st.integers(1, 20),
+)
+def test_all_rows_come_in_order_and_none_too_early(batches: list[int], total: int, window: int, block: int) -> None:
+    ahead: list[int] = []
+    taken: list[range] = []
+
+    def before(row: int) -> None:
+        ahead.append(min(row + block, total) - dealing._handed)
+
+    hands = [hand(batch, block, before, taken) for batch in batches]
+    dealing = Dealing(hands, total, window)
+    assert list(rows(dealing)) == list(range(total))
+    assert sorted(row for part in taken for row in part) == list(range(total))
+    most = max(window, len(hands))
+    assert max(len(part) for part in taken) <= max(1, min(most, MOST_BATCHES * max(batches)))
+    # A block may reach beyond the rows that were taken.
+    assert max(ahead) < most + block
+
+
+def test_nothing_is_made_before_it_is_asked_for_nor_far_ahead() -> None:
+    made: list[int] = []
+    settled = threading.Event()
+    hands = [hand(2, 1, made.append) for _ in range(2)]
+    dealing = Dealing(hands, 10_000, 20)
+    numbers = rows(dealing)
+    assert not made and not workers()
+    assert next(numbers) == 0
+    while len(made) < 15:
+        settled.wait(0.01)  # they do go on by themselves
+    settled.wait(0.05)
+    assert max(made) <= 20
+    numbers.close()
+    assert not workers()
+
+
+def test_who_is_slow_gets_less() -> None:
+    """One hand comes to its end only after the other has made all the rest."""
+    total, others = 120, threading.Event()
+    fast: list[range] = []
+    slow: list[range] = []
+
+    def wait(row: int) -> None:
+        assert others.wait(60)
+
+    def count(row: int) -> None:
+        while not slow:  # which has taken something first
+            others.wait(0.001)
+        if sum(map(len, fast)) + sum(map(len, slow)) == total:
+            others.set()
+
+    dealing = Dealing([hand(4, 4, wait, slow), hand(4, 4, count, fast)], total, 10 * total)
+    assert list(rows(dealing)) == list(range(total))
+    assert len(slow) == 1 and len(slow[0]) <= MOST_BATCHES * 4
+
+
+def test_shares_follow_speeds() -> None:
+    hands = [hand(10), hand(10), hand(10)]
+    dealing = Dealing(hands, 100_000, 10**9)
+    assert [dealing._size(each) for each in hands] == [80, 80, 80]
+    dealing._todo = [(0, 120)]
+    dealing._made = {hands[0]: (30, 1.0), hands[1]: (10, 1.0), hands[2]: (0, 0.0)}
+    assert [dealing._size(each) for each in hands] == [30, 10, 20]
+    dealing._under_way[hands[1]] = 60  # which it will be at for six seconds
+    dealing._todo = [(100, 160)]
+    assert dealing._size(hands[0]) == 30
+    dealing._todo = [(100, 112)]
+    dealing._under_way[hands[1]] = 0
+    assert [dealing._size(each) for each in hands] == [6, 2, 4]
+
+
+@pytest.mark.parametrize("error", [QueryError, DeviceError, KeyboardInterrupt, ZeroDivisionError])
+def test_errors_come_after_the_rows_before_them(error: type[BaseException]) -> None:
+    def fail(row: int) -> None:
+        if row in (37, 61):
+            raise error(f"row {row}")
+
+    dealing = Dealing([hand(4, 1, fail) for _ in range(3)], 90, 90)
+    numbers = rows(dealing)
+    found = [next(numbers) for _ in range(37)]
+    assert found == list(range(37))
+    with pytest.raises(error, match="row 37"):
+        next(numbers)
+    assert not workers()
+
+
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_what_lost_hands_leave_is_made_by_the_others(data: st.DataObject) -> None:
+    total = data.draw(st.integers(1, 120))
+    deaths = data.draw(st.lists(st.one_of(st.none(), st.integers(0, 40)), min_size=1, max_size=4))
+
+    def mortal(death: int | None) -> Hand:
+        blocks = [0]
+
+        def before(row: int) -> None:
+            blocks[0] += 1
+            if death is not None and blocks[0] > death:
+                raise lost()
+
+        return hand(data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)), before)
+
+    dealing = Dealing([mortal(death) for death in deaths], total, data.draw(st.integers(0, 60)))
+    found: list[int] = []
+    try:
+        for row in rows(dealing):
+            found.append(row)
+    except DeviceError as error:
+        assert None not in deaths and error.is_lost
+        assert f"{len(found)} of {total} rows were finished" in str(error) and str(error.__cause__) == "gone"
+    else:
+        assert len(found) == total
+    assert found == list(range(len(found)))
+    assert not workers()
+
+
+def test_finished_rows_come_before_the_error_that_nobody_is_left() -> None:
+    stopped = threading.Event()
+
+    def before(row: int) -> None:
+        if row == 12:
+            stopped.set()
+            raise lost()
+
+    dealing = Dealing([hand(16, 4, before)], 40, 40)
+    numbers = rows(dealing)
+    assert next(numbers) == 0
+    assert stopped.wait(60)
+    assert [next(numbers) for _ in range(11)] == list(range(1, 12))
+    with pytest.raises(DeviceError, match="12 of 40 rows"):
+        next(numbers)
+
+
+def test_whoever_waits_takes_what_a_lost_hand_leaves() -> None:
+    """Also when there was nothing left to take before."""
+    idle = threading.Event()
+
+    def die_late(row: int) -> None:
+        assert idle.wait(60)
+        raise lost()
+
+    def tell(row: int) -> None:
+        if dealing._todo == []:
+            idle.set()
+
+    dealing = Dealing([hand(4, 4, die_late), hand(4, 1, tell)], 8, 8)
+    assert list(rows(dealing)) == list(range(8))
+
+
+@pytest.mark.parametrize("how", ["closed", "forgotten", "in a cycle", "failed"])
+def test_threads_end_with_the_iterator(how: str) -> None:
+    numbers = rows(Dealing([hand(2, 1) for _ in range(3)], 10_000, 100))
+    assert next(numbers) == 0 and workers()
+    if how == "closed":
+        numbers.close()
+    elif how == "in a cycle":
+        cycle: list[object] = [numbers]
+        cycle.append(cycle)
+        del numbers, cycle
+        gc.collect()
+    elif how == "failed":
+        with pytest.raises(ZeroDivisionError):
+            for _ in numbers:
+                raise ZeroDivisionError
+        del numbers
+    else:
+        del numbers
+    assert not workers()
+
+
+def test_an_open_iterator_does_not_hold_up_the_end_of_the_program() -> None:
+    script = (
+        "from tests.solver.test_work_sharing import *\n"
+        "numbers = rows(Dealing([hand(2, 1) for _ in range(3)], 10_000, 100))\n"
+        "print(next(numbers), len(workers()))\n"
+        "threading.main_thread().numbers = numbers\n"
+    )
+    root = ROOT
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 3\n", "")
+
+
+def test_the_end_does_not_wait_for_a_hand_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dealing_module, "_AT_EXIT_S", 0.01)
+    going, go = threading.Event(), threading.Event()
+
+    def hang(row: int) -> None:
+        if row > 0:
+            going.set()
+            assert go.wait(60)
+
+    dealing = Dealing([hand(4, 1, hang)], 9, 9)
+    numbers = rows(dealing)
+    assert next(numbers) == 0 and going.wait(60)
+    dealing.stop_at_exit()
+    assert workers()
+    go.set()
+    for thread in workers():
+        thread.join(60)
+    assert not workers()
