@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compile shaders/*.comp to vkssp/spirv/*.spv with glslangValidator; check them with spirv-val where there is one.
+"""Compile shaders/*/*.comp to vkssp/spirv/*.spv with glslangValidator; check them with spirv-val where there is one.
 
 Run by the wheel build, and in a checkout by vkssp itself when a shader's source has changed. Only what is out of date
 is compiled: vkssp/spirv/manifest.json holds the digest of the sources that each module was made from.
@@ -30,16 +30,21 @@ class ShaderError(Exception):
     """A shader does not compile, or the compiler is missing."""
 
 
+def sources() -> dict[str, Path]:
+    """Return the source of every shader by its name, which no two folders have."""
+    return {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
+
+
 def digests() -> dict[str, str]:
     """Return the digest of every shader's source, the included texts among it."""
     common = hashlib.sha256(TARGET.encode())
     for path in sorted(INCLUDES.glob("*.glsl")):
         common.update(path.name.encode() + b"\0" + path.read_bytes())
     result = {}
-    for path in sorted(SOURCES.glob("*.comp")):
+    for name, path in sources().items():
         digest = common.copy()
         digest.update(path.read_bytes())
-        result[path.stem] = digest.hexdigest()
+        result[name] = digest.hexdigest()
     return result
 
 
@@ -71,7 +76,7 @@ def _compile(name: str, folder: Path) -> None:
             "(Debian and Ubuntu: apt install glslang-tools; Fedora and Arch: glslang; macOS: brew install glslang)"
         )
     module = folder / f"{name}.spv"
-    source = SOURCES / f"{name}.comp"
+    source = sources()[name]
     _run([compiler, "-V", "--quiet", "--target-env", TARGET, f"-I{INCLUDES}", "-o", str(module), str(source)], name)
     validator = shutil.which("spirv-val")
     if validator:

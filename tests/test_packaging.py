@@ -121,7 +121,7 @@ def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -
     assert times == {path: path.stat().st_mtime_ns for path in modules}
 
     changed = checkout / "vkssp" / "spirv" / "start.spv"
-    source = checkout / "shaders" / "start.comp"
+    source = checkout / "shaders" / "engine" / "start.comp"
     text, line = source.read_text(), "atomicMin(dist[terminals[i].x], terminals[i].y);"
     assert line in text
     source.write_text(text.replace(line, line.replace("].y)", "].y + 2)")))
@@ -140,7 +140,7 @@ def test_a_changed_include_counts_as_a_change(checkout: Path) -> None:
 def test_a_shader_that_does_not_compile_leaves_the_old_ones_and_says_why(checkout: Path) -> None:
     assert run(checkout, "scripts/build_shaders.py").returncode == 0
     before = {path.name: path.read_bytes() for path in (checkout / "vkssp" / "spirv").iterdir()}
-    source = checkout / "shaders" / "path.comp"
+    source = checkout / "shaders" / "path" / "path.comp"
     source.write_text(source.read_text() + "\nthis is no GLSL\n")
     built = run(checkout, "scripts/build_shaders.py")
     assert built.returncode == 1 and "path: " in built.stderr and "Traceback" not in built.stderr

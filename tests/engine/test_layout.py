@@ -59,7 +59,7 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, ma
 def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, made: Made) -> None:
     with Solver(grid(4), "block_resident", device) as solver:
         next(solver.table([0, 1]))
-    for shader in {name for name, _ in made if name.startswith("many_")}:
+    for shader in {name for name, _ in made if name.startswith("block_resident_batch_")}:
         module = Module(shader)
         (_, _), (_, at_own) = module.struct("StateBuffer")
         behind = [(name, at_own + offset) for name, offset in module.struct("State")]
@@ -68,7 +68,9 @@ def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, ma
         assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
         assert [fields[word][0] for word in many._SEARCH] == ["row", "next_row", "checked_for"]
         assert fields[-1] == ("gap", 4 * 10) and many._SEARCH_WORDS == 16
-    assert [offset for _, offset in Module("many_emit").struct("Wanted")] == list(range(0, many.WANTED_BYTES, 4))
+    assert [offset for _, offset in Module("block_resident_batch_emit").struct("Wanted")] == list(
+        range(0, many.WANTED_BYTES, 4)
+    )
 
 
 def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
@@ -77,9 +79,9 @@ def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
 
 
 def test_the_state_of_cells_is_the_same_on_both_sides() -> None:
-    for shader in ("cells_hook", "cells_jump"):
+    for shader in ("voronoi_hook", "voronoi_jump"):
         assert Module(shader).struct("Cells") == dtype_layout(cells.STATE)
-    each = re.findall(r"const uint ARCS_EACH = (\d+);", (SHADERS / "cells_hook.comp").read_text())
+    each = re.findall(r"const uint ARCS_EACH = (\d+);", (SHADERS / "engine" / "voronoi_hook.comp").read_text())
     assert each == [str(cells.ARCS_EACH)]
 
 

@@ -54,18 +54,18 @@ class SettleInRounds(DeviceAlgorithm):
                 "lightest", lambda: graph.upload({"the lightest arcs": graph.prepared.lightest_out()})
             )
         if self.PREDECESSORS:
-            name, (rows, arcs, _) = "settle_relax_predecessors", graph.incoming()
+            name, (rows, arcs, _) = "threshold_relax_predecessors", graph.incoming()
         else:
-            name, (rows, arcs) = "settle_relax", (graph.first_out, graph.arcs)
+            name, (rows, arcs) = "threshold_relax", (graph.first_out, graph.arcs)
         sizes = [self._size(f"{kernel}_workgroup_size") for kernel in ("minimum", "update", "relax")]
         kernels = (
             self._kernel(
-                "settle_minimum",
+                "threshold_minimum",
                 *(self.terminals, self.distances, self._settled, lightest),
                 workgroup_size=sizes[0],
                 constants={_CRAUSER_CONSTANT: int(self.CRAUSER)},
             ),
-            self._kernel("settle_update", self.distances, self._settled, workgroup_size=sizes[1]),
+            self._kernel("threshold_update", self.distances, self._settled, workgroup_size=sizes[1]),
             self._kernel(name, self.distances, self._settled, rows, arcs, workgroup_size=sizes[2]),
         )
         count = self._num_nodes

@@ -37,7 +37,7 @@ from vkssp.prepared.blocks import place_bits
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
-#: The twin of State in shaders/include/many_state.glsl, with the loop's words before it.
+#: The twin of State in shaders/include/block_resident_batch_state.glsl, with the loop's words before it.
 STATE = state_dtype(
     *("num_rows", "room", "next_row", "turned", "delta", "limit", "splits", "near_parity", "far_parity", "near_length"),
     *("num_leaving", "num_entering", "blocks", "buckets", ("near_gap", 32), "near_next", ("far_gap", 32), "far_length"),
@@ -168,7 +168,7 @@ class ManySearches(Resource):
         wants.write(np.ascontiguousarray(wanted))
         visit = Kernel(
             self.device,
-            "many_visit",
+            "block_resident_batch_visit",
             bindings=BINDINGS,
             push_constants=5,
             workgroup_size=size,
@@ -188,12 +188,12 @@ class ManySearches(Resource):
         )
         flat = min(256, self.device.limits.workgroup_size)
         constants = {BLOCK_CONSTANT: block, _SEEDS_CONSTANT: MAX_TERMINALS}
-        emit = Kernel(self.device, "many_emit", bindings=7, push_constants=3, workgroup_size=flat, owner=self).on(
-            self.state, self.distances, self._slots, wants, self._rows, self.written, turnover
-        )
+        emit = Kernel(
+            self.device, "block_resident_batch_emit", bindings=7, push_constants=3, workgroup_size=flat, owner=self
+        ).on(self.state, self.distances, self._slots, wants, self._rows, self.written, turnover)
         start = Kernel(
             self.device,
-            "many_start",
+            "block_resident_batch_start",
             bindings=9,
             push_constants=4,
             workgroup_size=flat,

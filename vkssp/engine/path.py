@@ -17,7 +17,7 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
-#: The twin of the block Path in shaders/path.comp, without the arcs that follow it.
+#: The twin of the block Path in shaders/path/path.comp, without the arcs that follow it.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
 # Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
 _STEPS = 8192

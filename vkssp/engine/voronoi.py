@@ -21,9 +21,9 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.resource import Resource
 
-#: The twin of Cells in shaders/include/cells_state.glsl.
+#: The twin of Cells in shaders/include/voronoi_state.glsl.
 STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
-#: Arcs of an invocation, as in shaders/cells_hook.comp.
+#: Arcs of an invocation, as in shaders/engine/voronoi_hook.comp.
 ARCS_EACH = 8
 # A node's label, what it hangs on, and pointers before and after a jump; a seed's node, offset and label.
 _BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
@@ -82,10 +82,10 @@ class Cells(Resource):
                 return made.on(*bound)
 
             labels, parents, state = self._labels, self._parents, self._state
-            self._begin = kernel("cells_begin", distances, self._seeds, labels, push_constants=1)
-            self._hook = kernel("cells_hook", first_out, arcs, distances, labels, parents, state, push_constants=3)
+            self._begin = kernel("voronoi_begin", distances, self._seeds, labels, push_constants=1)
+            self._hook = kernel("voronoi_hook", first_out, arcs, distances, labels, parents, state, push_constants=3)
             # The first pass reads the forest, which stays as it is; the others take turns.
-            first = kernel("cells_jump", parents, pointers[0], labels, state, push_constants=2)
+            first = kernel("voronoi_jump", parents, pointers[0], labels, state, push_constants=2)
             turns = [first.kernel.on(pointers[i], pointers[1 - i], labels, state) for i in (0, 1)]
             passes = max(1, count).bit_length() + 1
             self._jumps = [first, *(turns[number % 2] for number in range(passes - 1))]

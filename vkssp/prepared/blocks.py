@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE
 
-#: Arcs of a record, the components of a uvec4 in shaders/block_resident.comp.
+#: Arcs of a record, the components of a uvec4 in shaders/algorithms/block_resident.comp.
 RECORD = 4
 #: Bytes of a record, of an arc that is in none, and of a block's ranges of those.
 RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16

@@ -1,4 +1,4 @@
-"""Walks a shortest path back along the distances; the twin of shaders/path.comp, and gives the same path."""
+"""Walks a shortest path back along the distances; the twin of shaders/path/path.comp, and gives the same path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives each node the label of its nearest seed; the twin of shaders/cells_hook.comp, and gives the same labels."""
+"""Kernel that gives each node the label of its nearest seed; the twin of shaders/engine/voronoi_hook.comp."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
-#include "settle_state.glsl"
+#include "threshold_state.glsl"
 #include "loop.glsl"
 
 layout(std430, binding = 2) coherent buffer Distances { uint dist[]; };

@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "loop_state.glsl"
-#include "many_state.glsl"
+#include "block_resident_batch_state.glsl"
 #include "block.glsl"
 
 layout(local_size_x_id = 0) in;

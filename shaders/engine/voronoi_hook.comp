@@ -8,7 +8,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
-#include "cells_state.glsl"
+#include "voronoi_state.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstOut { uint first_out[]; };

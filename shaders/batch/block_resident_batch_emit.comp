@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
 #include "loop_state.glsl"
-#include "many_state.glsl"
+#include "block_resident_batch_state.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
@@ -13,7 +13,7 @@ layout(std430, binding = 0) readonly restrict buffer StateBuffer {
 };
 layout(std430, binding = 1) readonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 2) readonly restrict buffer SearchesBuffer { Search searches[]; };
-#include "many_rows.glsl"
+#include "block_resident_batch_rows.glsl"
 layout(std430, binding = 3) readonly restrict buffer WantedBuffer { Wanted wanted[]; };
 layout(std430, binding = 4) writeonly restrict buffer Rows { uint rows[]; };
 // By place in the ring: how many rows had been begun with the last one that was written there, and whether a sum in it

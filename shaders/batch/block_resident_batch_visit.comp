@@ -9,7 +9,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "prelude.glsl"
-#include "many_state.glsl"
+#include "block_resident_batch_state.glsl"
 #include "loop.glsl"
 
 layout(push_constant) uniform Push {
@@ -30,7 +30,7 @@ shared uint first_block[2];  // in the near list, whichever half that is, asked 
 #define BLOCKS_BINDING 4
 #include "block_visit.glsl"
 
-#include "many_rows.glsl"
+#include "block_resident_batch_rows.glsl"
 
 layout(std430, binding = 2) coherent buffer SearchesBuffer { Search searches[]; };
 layout(std430, binding = 3) readonly restrict buffer WantedBuffer { Wanted wanted[]; };
