@@ -28,9 +28,8 @@ def main(extract: str = str(ANDORRA), origin: str = "42.5078,1.5211", destinatio
         route = router.route(place(origin), place(destination), steps=True)
     for step in route.steps:
         print(f"{step.distance_m / 1000:6.1f} km  {step.instruction}")
-    print(
-        f"{route.distance_m / 1000:6.1f} km in {route.duration_s / 60:.0f} minutes, with {route.algorithm} on {route.device}"
-    )
+    minutes = (route.duration_s or 0.0) / 60
+    print(f"{route.distance_m / 1000:6.1f} km in {minutes:.0f} minutes, found by {route.algorithm} on {route.device}")
     write_map("route.html", graph, route)
     print("wrote route.html")
 
