@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.gpu.test_device_memory import record_needs
-from tests.solver.test_threads import at_once
 from tests.support.failures import check_topologies, fail_each_call
 from tests.support.graphs import grid, heap_dijkstra
+from tests.support.memory_needs import record_needs
+from tests.support.threads import at_once
 from vkssp import DeviceError, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
 from vkssp.cch.customized import bytes_of

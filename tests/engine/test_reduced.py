@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.prepared.test_reduction import path_graph, sparse_graphs
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_DEVICE, check_counters, check_path, grid, heap_dijkstra, scipy_dijkstra
+from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.near_far import NearFar

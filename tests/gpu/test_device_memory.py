@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import make_solver
+from tests.support.memory_needs import record_needs
 from vkssp import DeviceError, Graph, Solver
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.engine.device_algorithm import DeviceAlgorithm
@@ -22,14 +23,6 @@ GRAPHS = {"road": road_grid(300), "rmat": rmat(13)}
 SUITED = [(algorithm, name) for algorithm in ON_DEVICE for name in GRAPHS if algorithm != "phast" or name != "rmat"]
 # Beside arrays of the graph's size: states, terminals, rings.
 _SMALL = 300_000
-
-
-def record_needs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Have every search ask for the exact number of bytes, and return what they ask for."""
-    needs: list[int] = []
-    monkeypatch.setattr(Device, "free_bytes", lambda device: -1)
-    monkeypatch.setattr(Device, "require", lambda device, nbytes, what: needs.append(nbytes))
-    return needs
 
 
 @pytest.mark.parametrize(("algorithm", "name"), SUITED)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.solver.test_threads import at_once
 from tests.support.failures import check_pipelines
 from tests.support.graphs import grid, heap_dijkstra
+from tests.support.threads import at_once
 from vkssp import DeviceError, Solver, prepare
 from vkssp.gpu import pipeline as pipeline_module
 from vkssp.gpu import spirv

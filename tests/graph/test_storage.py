@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 
 from tests.support.graphs import grid, random_graphs
 from tests.support.paths import ROOT
+from tests.support.saved_graphs import npy, rewritten, same
 from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets, memory
 from vkssp.bench.result import save_csv, save_result
 from vkssp.files import atomic_folder, atomic_write, check_writable
@@ -48,13 +48,6 @@ def with_streets() -> Graph:
         seconds_per_weight=0.1,
     )
     return Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=graph.lat, lon=graph.lon, streets=streets)
-
-
-def same(one: Graph, other: Graph) -> bool:
-    arrays = ["first_out", "head", "weight"] + (["lat", "lon"] if one.lat is not None else [])
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays) and (
-        (one.lat is None) == (other.lat is None) and (one.streets is None) == (other.streets is None)
-    )
 
 
 @given(random_graphs())
@@ -320,28 +313,6 @@ def test_a_pipe_is_written_to_as_it_is(andorra_path: Path) -> None:
 
 
 HUGE_UNIT = b'{"format": "vkssp graph", "version": 1, "seconds_per_weight": 1%s}' % (b"0" * 400)
-
-
-def rewritten(path: Path, name: str, content: bytes, compression: int = zipfile.ZIP_STORED) -> None:
-    """Replace a member of an archive, all with the right checksums."""
-    with zipfile.ZipFile(path) as archive:
-        members = {member: archive.read(member) for member in archive.namelist()}
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for member, old in members.items():
-            archive.writestr(member, content if member == name else old)
-
-
-def npy(array: npt.ArrayLike, claim: str = "") -> bytes:
-    """Return an array as a .npy file that claims to be of another shape."""
-    stream = io.BytesIO()
-    np.save(stream, np.asarray(array))
-    text = stream.getvalue()
-    if claim:
-        old = re.search(rb"\(\d+,\)", text)
-        assert old is not None
-        header = text[10:128].replace(old[0], claim.encode()).rstrip()
-        text = text[:10] + header + b" " * (117 - len(header)) + b"\n" + text[128:]
-    return text
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

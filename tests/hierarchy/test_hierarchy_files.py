@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graph.test_storage import npy, rewritten, same
 from tests.support.graphs import grid, random_graphs
 from tests.support.hierarchies import is_hierarchy
+from tests.support.saved_graphs import npy, rewritten, same
 from vkssp import FormatError, Graph, GraphError, prepare
 from vkssp.cli import main
 from vkssp.graph.hierarchy import Hierarchy

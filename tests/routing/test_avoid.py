@@ -12,7 +12,8 @@ import shapely
 
 from tests.support.graphs import scipy_dijkstra
 from tests.support.osm_maps import ANDORRA, read_plain
-from tests.support.streetmaps import UNIT, street_map
+from tests.support.street_plan import LONG, STREETS, at, box
+from tests.support.streetmaps import street_map
 from tests.support.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, FormatError, Graph, NoRouteError, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
@@ -92,19 +93,6 @@ def test_files_that_hold_no_areas(tmp_path: Path) -> None:
     ):
         with pytest.raises(FormatError, match=words):
             read_areas(tmp_path / name)
-
-
-def box(south: float, west: float, north: float, east: float) -> Any:
-    return shapely.box(west * UNIT, south * UNIT, east * UNIT, north * UNIT)
-
-
-def at(y: float, x: float) -> tuple[float, float]:
-    return y * UNIT, x * UNIT
-
-
-#: One long street, and a way round its middle.
-LONG: Any = [(0, 0), (0, 100), (0, -10), (0, 110), (20, 50)]
-STREETS: Any = [(0, 1, 1000), (2, 0, 100), (1, 3, 100), (0, 4, 900), (4, 1, 900)]
 
 
 def test_a_street_that_an_area_touches_serves_who_begins_or_ends_on_it(device: Device) -> None:

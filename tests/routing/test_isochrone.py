@@ -11,6 +11,7 @@ import pytest
 import shapely
 
 from tests.support.graphs import heap_dijkstra, polar_grid, polar_lines, polar_place
+from tests.support.street_grid import STEP, street_grid
 from tests.support.turn_maps import CROSS, ROADS, imported
 from vkssp import UNREACHABLE, Graph, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
@@ -19,18 +20,6 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, WIDTHS_M, isochrone_geojson
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import Begun
-
-STEP = 0.01  # degrees between the junctions of a grid, some 1 100 m
-
-
-def street_grid(side: int, *, one_way: bool = False) -> Graph:
-    """A grid of straight streets at the equator, 1 000 to travel each."""
-    node = np.arange(side * side).reshape(side, side)
-    tail = np.concatenate([node[:-1].ravel(), node[:, :-1].ravel()])
-    head = np.concatenate([node[1:].ravel(), node[:, 1:].ravel()])
-    lat, lon = np.divmod(np.arange(side * side), side)
-    weight = np.full(len(tail), 1000)
-    return Graph.from_edges(tail, head, weight, undirected=not one_way, lat=lat * STEP, lon=lon * STEP)
 
 
 def at(lat: float, lon: float) -> shapely.Point:

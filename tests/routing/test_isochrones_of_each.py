@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.routing.test_isochrone import street_grid
+from tests.support.street_grid import street_grid
 from tests.support.turn_maps import CROSS, ROADS, imported
 from vkssp import Graph, QueryError, Router
 from vkssp.batch import rows as batch

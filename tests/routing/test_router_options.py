@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import shapely
 
-from tests.routing.test_avoid import LONG, STREETS, at, box
-from tests.solver.test_table import Place, places_of
 from tests.support.osm_maps import ANDORRA
+from tests.support.street_plan import LONG, STREETS, at, box
 from tests.support.streetmaps import UNIT, street_map
+from tests.support.table_places import Place, places_of
 from vkssp import UNREACHABLE, Graph, GraphError, NoRouteError, QueryError, Router, read_graph
 from vkssp.gpu.device import Device
 from vkssp.graph.metric import METRICS

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.graph.test_storage import npy, rewritten
 from tests.support.osm_maps import ROAD, graph_of, streets_of, write_osm
+from tests.support.saved_graphs import npy, rewritten
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import FormatError, Graph, QueryError, Router, read_graph
 from vkssp.cli import main

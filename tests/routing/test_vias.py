@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.osm.test_osm_turns_lawful import read_town, towns
 from tests.support.lawful import Town, violations
 from tests.support.osm_maps import ANDORRA, ROAD, read_plain
 from tests.support.streetmaps import UNIT, street_map
+from tests.support.towns import read_town, towns
 from tests.support.turn_maps import CROSS, ROADS, imported, middle, restriction, steps_of
 from vkssp import Graph, NoRouteError, QueryError, Route, Router, read_graph
 from vkssp.gpu.device import Device

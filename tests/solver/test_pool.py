@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.graphs import grid, scipy_dijkstra
+from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
 from vkssp import (
     UNREACHABLE,
     DeviceError,
@@ -34,16 +34,6 @@ from vkssp.prepared.reduction import reduce_graph
 from vkssp.solver import row_maker
 from vkssp.solver.shared_graph import SharedGraph
 from vkssp.solver.tables import rows as rows_of_source
-
-GRAPH = grid(20, seed=3)
-SOURCES = np.random.default_rng(1).integers(0, 400, 60)
-TARGETS = np.arange(0, 400, 7)
-WHOLE = np.stack([scipy_dijkstra(GRAPH, source) for source in SOURCES.tolist()])
-KINDS = pytest.mark.parametrize("algorithm", ["block_resident", "near_far"])
-
-
-def all_rows(blocks: Iterator[np.ndarray]) -> np.ndarray:
-    return np.concatenate(list(blocks))
 
 
 @KINDS

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.solver.test_pool import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
+from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
 from vkssp import DeviceError, SolverPool
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu import recording

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES, shared_data
 from tests.support.graphs import grid, make_solver, random_graphs, scipy_dijkstra
+from tests.support.table_places import places_of
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
@@ -19,8 +20,6 @@ from vkssp.graph.metric import arc_lengths
 from vkssp.solver import row_maker
 from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.table_maker import Goals, Maker, nodes_for, table_of_nodes
-
-Place = tuple[float, float]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -121,20 +120,6 @@ def test_tables_beside_other_queries(device: Device) -> None:
             assert np.array_equal(solver.distances(node), expected[node])
         other.join()
     assert np.array_equal(np.concatenate(found), expected)
-
-
-def places_of(graph: Graph, count: int, seed: int) -> list[Place]:
-    """Return places all over a map, some of them right on a junction or on the same street."""
-    assert graph.lat is not None and graph.lon is not None and graph.streets is not None
-    rng = np.random.default_rng(seed)
-    nodes = rng.integers(0, graph.num_nodes, count)
-    near = np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1) + rng.normal(0, 3e-4, (count, 2))
-    exact = near[: count // 4]
-    exact[:] = np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)[: count // 4]
-    line = graph.streets.polyline_points(int(np.argmax(np.diff(graph.streets.polyline_first.astype(np.int64)))))
-    along = [tuple(line[len(line) * i // 4]) for i in (1, 2, 3)]
-    inside = [tuple(place) for place in near.tolist()]
-    return [*inside, *((float(lat), float(lon)) for lat, lon in along), inside[0], inside[-1]]
 
 
 @pytest.mark.parametrize("turns", ["none", "restrictions", "costs"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from tests.support.graphs import grid, scipy_dijkstra
+from tests.support.threads import at_once
 from vkssp import Graph, QueryError, Solver, SolverPool
 from vkssp.gpu.device import Device
 from vkssp.prepared.renumbered import PreparedGraph
@@ -16,27 +16,6 @@ from vkssp.prepared.renumbered import PreparedGraph
 GRAPH = grid(18, seed=5)
 TARGETS = np.arange(0, 324, 5)
 WHOLE = np.stack([scipy_dijkstra(GRAPH, source) for source in range(40)])
-
-
-def at_once(works: Sequence[Callable[[], object]]) -> None:
-    """Do works in a thread each, all beginning together; raise what one of them raises."""
-    begin, trouble = threading.Barrier(len(works)), []
-
-    def do(work: Callable[[], object]) -> None:
-        begin.wait(60)
-        try:
-            work()
-        except BaseException as error:
-            trouble.append(error)
-
-    threads = [threading.Thread(target=do, args=(work,), daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-        assert not thread.is_alive(), "two wait for each other"
-    if trouble:
-        raise trouble[0]
 
 
 def ask_all(asked: Solver | SolverPool, seed: int, times: int = 1, factor: int = 1) -> None:
