@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import os
 import subprocess
 import sys
@@ -9,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import count
+from types import FrameType
 
 import pytest
 
-from vkssp import Graph, QueryError, Solver
+from vkssp import Graph, QueryError, Solver, locks
 from vkssp.locks import ReadersWriterLock, ReentrantLock
 
 Door = Callable[[], AbstractContextManager[object]]
@@ -90,18 +94,82 @@ def test_readers_and_writers_never_meet() -> None:
 def test_blocks_of_a_thread_may_end_in_any_order() -> None:
     """As those of generators and of tasks do."""
     lock, taken = ReentrantLock(), []
-    outer, inner = lock.held(), lock.held()
-    with inner:
-        outer.__enter__()
+
+    def block() -> Iterator[None]:
         with lock.held():
-            outer.__exit__()
-        assert lock.is_mine
-        other = threading.Thread(target=lambda: taken.append(lock.held().__enter__()), daemon=True)
-        other.start()
-        other.join(0.2)
-        assert not taken
+            yield
+
+    outer, inner = block(), block()
+    for each in (outer, inner, outer):
+        next(each, None)
+    assert lock.is_mine
+
+    def take() -> None:
+        with lock.held():
+            taken.append(True)
+
+    other = threading.Thread(target=take, daemon=True)
+    other.start()
+    other.join(0.2)
+    assert not taken
+    next(inner, None)
     other.join(60)
-    assert taken
+    assert taken and not lock.is_mine
+
+
+#: Instructions at which the interpreter looks for signals.
+LOOKS = {"RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at the nth instruction of some files at which the interpreter looks for signals."""
+
+    def __init__(self, instruction: int, files: set[str]) -> None:
+        self._left, self._files, self.has_come = instruction, files, False
+        self.place: object = None
+
+    def trace(self, frame: FrameType, event: str, _: object) -> object:
+        if frame.f_code.co_filename not in self._files:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode" and dis.opname[frame.f_code.co_code[frame.f_lasti]] in LOOKS:
+            self._left -= 1
+            if self._left == 0:
+                self.has_come, self.place = True, (frame.f_code.co_name, frame.f_lineno, frame.f_lasti)
+                raise KeyboardInterrupt
+        return self.trace
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # one that comes while others are woken
+@pytest.mark.parametrize("door", ["held", "held_if_free", "reading", "writing", "helped"])
+def test_an_interrupt_whose_exception_is_kept_leaves_no_lock_held(door: str) -> None:
+    """As a prompt keeps it for its user, with all frames and what they refer to."""
+    kept = []
+    for instruction in count(1):
+        lock = ReentrantLock() if door.startswith("held") else ReadersWriterLock()
+        interrupt = Interrupt(instruction, {locks.__file__, contextlib.__file__})
+        sys.settrace(interrupt.trace)
+        try:
+            with getattr(lock, door)():
+                pass
+        except KeyboardInterrupt as error:
+            kept.append(error)
+        finally:
+            sys.settrace(None)
+        if not interrupt.has_come:
+            break
+        enter = lock.held if isinstance(lock, ReentrantLock) else lock.writing
+        entered = threading.Event()
+
+        def ask(enter: Door = enter, entered: threading.Event = entered) -> None:
+            with enter():
+                entered.set()
+
+        threading.Thread(target=ask, daemon=True).start()
+        assert entered.wait(20), (instruction, interrupt.place)
+        with enter():
+            pass
+    assert len(kept) > 10
 
 
 def test_weights_are_kept_until_the_last_block_ends() -> None:
@@ -122,13 +190,21 @@ def test_weights_are_kept_until_the_last_block_ends() -> None:
 
 
 def test_the_block_of_a_thread_that_has_ended_is_not_that_of_a_later_one() -> None:
-    lock, found = ReadersWriterLock(), []
-    blocks = [lock.reading() for _ in range(1)]
-    for action in (blocks[0].__enter__, lambda: found.append((threading.get_ident(), lock.is_reading))):
+    lock, blocks, found = ReadersWriterLock(), [], []
+
+    def block() -> Iterator[None]:
+        with lock.reading():
+            yield
+
+    def begin() -> None:
+        blocks.append(block())
+        next(blocks[0])
+
+    for action in (begin, lambda: found.append(lock.is_reading)):
         thread = threading.Thread(target=action)
         thread.start()
         thread.join()
-    assert [is_reading for _, is_reading in found] == [False]
+    assert found == [False]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -1,10 +1,13 @@
 """Locks that an exception between any two instructions, such as that of Ctrl-C, leaves as they should be.
 
 Python raises KeyboardInterrupt in the main thread after almost any instruction: between the taking of a lock and the
-``try`` that gives it back, or inside of `threading.Condition`, which then releases what it does not hold. These locks
-are lists of claims instead, in the order in which the claims were made. A claim has its turn when no claim that stands
-in its way is before it. One assignment ends a claim; a claim that nothing refers to, that of a block which an interrupt
-kept from beginning, counts as ended. Wake-ups are hints: a thread that waits looks up twice a second by itself.
+``try`` that gives it back, at the first instruction of an ``__exit__``, or inside of `threading.Condition`, which then
+releases what it does not hold; and the exception may keep alive whatever its frames refer to.
+
+These locks are lists of claims, in the order in which the claims were made; a claim has its turn when no claim that
+stands in its way is before it. A claim holds as long as a lock of the interpreter's, made for it alone, is locked and
+there: the ``with`` statement unlocks and forgets it in C, which no interrupt divides. Wake-ups, sent when the lock is
+forgotten, are hints: a thread that waits looks up twice a second by itself.
 
 The order of the claims keeps a thread that asks again and again, without a pause, from shutting out the others.
 
@@ -20,7 +23,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from vkssp.errors import QueryError
 
@@ -53,79 +56,109 @@ if hasattr(os, "register_at_fork"):
 
 
 class Claim:
-    """Context manager: a block in which a thread has a lock, or waits for it.
+    """Block in which a thread has a lock; it has the lock already, and the ``with`` statement gives the lock back.
+
+    Parameters
+    ----------
+    held : threading.Lock
+        Locked as long as the claim holds.
+    is_given : bool
+        Whether the thread has the lock, which the ``with`` statement hands over.
+    """
+
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> bool:
+            """Return whether the thread has the lock."""
+
+        def __exit__(self, *_: object) -> None:
+            """Give the lock back."""
+
+    else:
+        # Members in place of methods: the interpreter calls what they hold, functions in C.
+        __slots__ = ("__enter__", "__exit__", "__weakref__")
+
+    def __init__(self, held: threading.Lock, is_given: bool = True) -> None:
+        if is_given:
+            self.__enter__, self.__exit__ = held.locked, held.__exit__  # type: ignore[method-assign, assignment]
+        else:
+            nothing = threading.Lock()
+            self.__enter__ = nothing.locked  # type: ignore[method-assign]
+            held = threading.Lock()
+            held.acquire()
+            self.__exit__ = held.__exit__  # type: ignore[method-assign, assignment]
+
+
+def claim(begin: Callable[[threading.Lock], bool]) -> Claim:
+    """Return a claim, once its turn has come.
 
     Parameters
     ----------
     begin : callable
-        Makes the claim, waits for its turn, and returns what the ``with`` statement hands over.
-    end : callable
-        Forgets a claim that has ended.
-    is_writer : bool
-        Whether the claim keeps readers out.
+        Enters the lock of the claim into one or more lists, waits, and returns whether the thread has what it wants.
     """
+    held = threading.Lock()
+    try:
+        held.acquire()
+        return Claim(held, begin(held))
+    except BaseException:
+        if held.locked():
+            held.release()
+        raise
 
-    def __init__(self, begin: Callable[[Claim], bool], end: Callable[[Claim], None], is_writer: bool = False) -> None:
-        self._begin, self._end, self.is_writer = begin, end, is_writer
-        self.thread, self.has_turn, self.is_over = _own.thread, False, False
 
-    def __enter__(self) -> bool:
-        """Wait for the turn of this claim."""
-        try:
-            self.has_turn = self._begin(self)
-            return self.has_turn
-        except BaseException:
-            self.end()
-            raise
+class _Entry:
+    """A claim in a list."""
 
-    def __exit__(self, *_: object) -> None:
-        """End the claim."""
-        self.end()
+    def __init__(self, held: weakref.ref[threading.Lock], is_writer: bool) -> None:
+        self.held, self.is_writer = held, is_writer
+        self.thread, self.has_turn = _own.thread, False
 
-    def end(self) -> None:
-        """End the claim; later calls do nothing."""
-        self.is_over = True  # and with that it is; the rest saves others the looking
-        self._end(self)
+    @property
+    def is_valid(self) -> bool:
+        held = self.held()
+        return held is not None and held.locked() and self.thread.process == _process
 
 
 class _Claims:
-    """Claims that have not ended, in the order in which they are served."""
+    """Claims that hold or wait, in the order in which they are served."""
 
     def __init__(self) -> None:
-        self._claims: list[weakref.ref[Claim]] = []
+        self._entries: list[_Entry] = []
         self._sleepers = Sleepers()
 
-    def __iter__(self) -> Iterator[Claim]:
-        for reference in tuple(self._claims):
-            claim = reference()
-            if claim is not None and not claim.is_over and claim.thread.process == _process:
-                yield claim
+    def __iter__(self) -> Iterator[_Entry]:
+        for entry in tuple(self._entries):
+            if entry.is_valid:
+                yield entry
             else:
-                self._remove(reference)
+                self._remove(entry)
 
-    def append(self, claim: Claim) -> None:
-        """Add a claim behind all others."""
-        self._claims.append(weakref.ref(claim))
-
-    def put_first(self, claim: Claim) -> None:
-        """Add a claim before all others."""
-        self._claims.insert(0, weakref.ref(claim))
+    def add(self, held: threading.Lock, *, is_writer: bool = False, is_first: bool = False) -> _Entry:
+        """Add a claim behind all others, or before them."""
+        entry = _Entry(weakref.ref(held, self._forget), is_writer)
+        self._entries.insert(0 if is_first else len(self._entries), entry)
+        return entry
 
     def has_mine(self, *, is_writer: bool) -> bool:
         """Return whether this thread is in the block of a claim of some kind."""
-        if not self._claims:
+        if not self._entries:
             return False
         own = _own.thread
-        return any(claim.thread is own and claim.has_turn and claim.is_writer == is_writer for claim in self)
+        return any(entry.thread is own and entry.has_turn and entry.is_writer == is_writer for entry in self)
 
-    def is_clear(self, claim: Claim, *, of_writers: bool = False) -> bool | None:
+    def is_clear(self, entry: _Entry, *, of_writers: bool = False) -> bool | None:
         """Return True if no claim of another thread, or of a writer there, is before a claim; else None."""
+        if self._entries[0] is entry:
+            entry.has_turn = True
+            return True
         for other in self:
-            if other is claim:
+            if other is entry:
+                entry.has_turn = True
                 return True
-            if other.thread is not claim.thread and (other.is_writer or not of_writers):
+            if other.thread is not entry.thread and (other.is_writer or not of_writers):
                 return None
-        return True
+        return None
 
     def wait_for(self, attempt: Callable[[], bool | None]) -> bool:
         """Wait until an attempt succeeds, which is made again when claims end."""
@@ -135,16 +168,20 @@ class _Claims:
         """Let all that wait try again."""
         self._sleepers.wake()
 
-    def forget(self, claim: Claim) -> None:
-        """Remove a claim that has ended, and let others try again."""
-        for reference in tuple(self._claims):
-            if reference() is claim:
-                self._remove(reference)
+    def remove(self, entry: _Entry) -> None:
+        """Remove a claim, and let others try again."""
+        self._remove(entry)
         self.wake()
 
-    def _remove(self, reference: weakref.ref[Claim]) -> None:
+    def _forget(self, held: weakref.ref[threading.Lock]) -> None:
+        for entry in tuple(self._entries):
+            if entry.held is held:
+                self._remove(entry)
+        self.wake()
+
+    def _remove(self, entry: _Entry) -> None:
         with suppress(ValueError):  # another thread was faster
-            self._claims.remove(reference)
+            self._entries.remove(entry)
 
 
 class Sleepers:
@@ -190,29 +227,20 @@ class ReentrantLock:
         return self._claims.has_mine(is_writer=False)
 
     def held(self) -> Claim:
-        """Hold the lock, once no other thread does."""
-        return Claim(self._hold, self._claims.forget)
+        """Return a block that holds the lock, once no other thread does."""
+        return claim(self.hold)
 
     def held_if_free(self) -> Claim:
-        """Hold the lock if no other thread holds it or waits for it; the ``with`` statement hands over whether so."""
-        return Claim(self._try, self._claims.forget)
+        """Return a block that holds the lock if no other thread holds it or waits for it, and hands over whether so."""
+        return claim(lambda held: bool(self._claims.is_clear(self._add(held))))
 
-    def _hold(self, claim: Claim) -> bool:
-        self._add(claim)
-        return self._claims.wait_for(lambda: self._claims.is_clear(claim))
+    def hold(self, held: threading.Lock) -> bool:
+        """Wait for the turn of a claim; see `claim`."""
+        entry = self._add(held)
+        return self._claims.wait_for(lambda: self._claims.is_clear(entry))
 
-    def _try(self, claim: Claim) -> bool:
-        self._add(claim)
-        if self._claims.is_clear(claim):
-            return True
-        claim.end()
-        return False
-
-    def _add(self, claim: Claim) -> None:
-        if self.is_mine:
-            self._claims.put_first(claim)
-        else:
-            self._claims.append(claim)
+    def _add(self, held: threading.Lock) -> _Entry:
+        return self._claims.add(held, is_first=self.is_mine)
 
 
 class ReadersWriterLock:
@@ -229,63 +257,64 @@ class ReadersWriterLock:
     @property
     def has_writers(self) -> bool:
         """Whether a thread writes or waits until it may."""
-        return any(claim.is_writer for claim in self._claims)
+        return any(entry.is_writer for entry in self._claims)
 
     def reading(self) -> Claim:
-        """Keep writers out; may be nested.
+        """Return a block that keeps writers out; blocks may be nested.
 
         Raises
         ------
         QueryError
             If this thread writes.
         """
-        return Claim(self._read, self._claims.forget)
+        return claim(self.read)
 
-    def _read(self, claim: Claim) -> bool:
-        if self.is_reading:
-            self._claims.put_first(claim)  # waiting for a writer would be waiting for this thread itself
+    def read(self, held: threading.Lock) -> bool:
+        """Wait for the turn of a reader; see `claim`."""
+        if self.is_reading:  # waiting for a writer would be waiting for this thread itself
+            self._claims.add(held, is_first=True).has_turn = True
             return True
         self._check_not_writing()
-        self._claims.append(claim)
-        return self._claims.wait_for(lambda: self._claims.is_clear(claim, of_writers=True) or self._pass(claim))
+        entry = self._claims.add(held)
+        return self._claims.wait_for(lambda: self._claims.is_clear(entry, of_writers=True) or self._pass(held))
 
-    def _pass(self, claim: Claim) -> bool | None:
+    def _pass(self, held: threading.Lock) -> bool | None:
         """Put a reader before the writers if a thread that reads is helped, as no writer is at work then."""
         if not any(self._helped):
             return None
-        self._claims.put_first(claim)
+        entry = self._claims.add(held, is_first=True)
         if any(self._helped):  # still, so that every writer has seen the claim before its turn
+            entry.has_turn = True
             return True
-        self._claims.forget(claim)
-        self._claims.append(claim)
+        self._claims.remove(entry)
         return None
 
     def helped(self) -> Claim:
-        """Let other threads read for this one, before writers that wait until it is done."""
-        return Claim(self._help, self._helped.forget)
+        """Return a block in which other threads read for this one, before writers that wait until it is done."""
+        return claim(self._help)
 
-    def _help(self, claim: Claim) -> bool:
+    def _help(self, held: threading.Lock) -> bool:
         if self.is_reading:
-            self._helped.append(claim)
+            self._helped.add(held)
             self._claims.wake()
         return True
 
     def writing(self) -> Claim:
-        """Keep readers and other writers out, once those that are at work are done.
+        """Return a block that keeps readers and other writers out, once those that are at work are done.
 
         Raises
         ------
         QueryError
             If this thread reads or writes.
         """
-        return Claim(self._write, self._claims.forget, is_writer=True)
+        return claim(self._write)
 
-    def _write(self, claim: Claim) -> bool:
+    def _write(self, held: threading.Lock) -> bool:
         if self.is_reading:
             raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
         self._check_not_writing()
-        self._claims.append(claim)
-        return self._claims.wait_for(lambda: self._claims.is_clear(claim))
+        entry = self._claims.add(held, is_writer=True)
+        return self._claims.wait_for(lambda: self._claims.is_clear(entry))
 
     def _check_not_writing(self) -> None:
         if self._claims.has_mine(is_writer=True):

@@ -21,6 +21,9 @@ from vkssp import Router, Solver, SolverPool
 from vkssp.gpu.device import Device
 from vkssp.locks import ReadersWriterLock
 
+# An interrupt while other threads are woken is lost, and told as one that cannot be raised.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 PACKAGE = Path(vkssp.__file__).parent
 GUARDS = {
     str(PACKAGE / f"{name}.py")

@@ -23,6 +23,7 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.several import Devices, are_several, chosen
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
+from vkssp.locks import Claim
 from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
@@ -187,13 +188,11 @@ class SolverPool(Resource):
         """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
         return self._left()[0].solver.core_nodes
 
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Keep the weights as they are for several questions; may be nested."""
+    def holding(self) -> Claim:
+        """Return a block that keeps the weights as they are for several questions; blocks may be nested."""
         self._check_open()  # of what a fork has inherited, locks may be held for ever
-        with self._weights.lock.reading():
-            self._left()
-            yield
+        self._left()
+        return self._weights.lock.reading()
 
     def row_blocks(
         self,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from vkssp.checks import flag
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.locks import Claim, ReentrantLock
+from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, terminals
@@ -69,29 +69,6 @@ class Workspace:
             for part in (self.algorithm, self.walker, self.labels):
                 if part is not None:
                     stack.callback(part.close)
-
-
-class _Holding:
-    """Block of `Session.holding`; not made of a generator, which Ctrl-C may leave where it is."""
-
-    def __init__(self, session: Session, reading: Claim, held: Claim) -> None:
-        self._session, self._reading, self._held = session, reading, held
-
-    def __enter__(self) -> None:
-        try:
-            self._reading.__enter__()
-            self._held.__enter__()
-            self._session.check_open()
-            self._session.shared.mend()
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._held.end()
-        finally:
-            self._reading.end()
 
 
 class Session(Resource):
@@ -173,11 +150,18 @@ class Session(Resource):
         """Have the weights of other copies of the graph from now on; before the solver is used by anybody else."""
         self.shared.weights = weights
 
-    def holding(self) -> AbstractContextManager[None]:
+    def holding(self) -> Claim:
         """Keep the weights as they are, and other threads off this session, for several questions; may be nested."""
-        self.check_open()  # of what a fork has inherited, locks may be held for ever
+        self.check_open()
+        return claim(self._begin)
+
+    def _begin(self, held: threading.Lock) -> bool:
         # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
-        return _Holding(self, self.shared.weights.lock.reading(), self._lock.held())
+        self.shared.weights.lock.read(held)
+        self._lock.hold(held)
+        self.check_open()
+        self.shared.mend()
+        return True
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""

@@ -157,7 +157,7 @@ class Solver(Resource):
         """How the last search went: time on the device and counters; None before the first one."""
         return self._session.last
 
-    def holding(self) -> AbstractContextManager[None]:
+    def holding(self) -> AbstractContextManager[object]:
         """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
         return self._session.holding()
 

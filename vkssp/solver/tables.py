@@ -27,7 +27,7 @@ class RowSource(Protocol):
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
 
-    def holding(self) -> AbstractContextManager[None]:
+    def holding(self) -> AbstractContextManager[object]:
         """Keep the weights as they are for several questions."""
 
     def row_blocks(
