@@ -1,15 +1,14 @@
-"""Locks that an exception between any two instructions, such as that of Ctrl-C, leaves as they should be.
+"""Locks that stay consistent if an exception, such as KeyboardInterrupt, is raised between any two instructions.
 
-Python raises KeyboardInterrupt in the main thread after almost any instruction: between the taking of a lock and the
-``try`` that gives it back, or inside of `threading.Condition`, which then releases what it does not hold. These locks
-are lists of claims instead, in the order in which the claims were made. A claim has its turn when no claim that stands
-in its way is before it. One assignment ends a claim; a claim that nothing refers to, that of a block which an interrupt
-kept from beginning, counts as ended. Wake-ups are hints: a thread that waits looks up twice a second by itself.
+Python raises KeyboardInterrupt in the main thread after almost any instruction: between the acquisition of a lock and
+the ``try`` that releases it, or inside of `threading.Condition`, which then releases a lock that it does not hold.
+These locks are lists of claims instead, in the order in which the claims were made. A claim has its turn when no
+conflicting claim is before it. One assignment ends a claim. A claim without references counts as ended; an interrupt
+has kept its block from beginning. Wake-ups are hints: a waiting thread also checks twice a second by itself.
 
-The order of the claims keeps a thread that asks again and again, without a pause, from shutting out the others.
+The order of the claims keeps a thread that asks again and again, without a pause, from shutting out other threads.
 
-A process that is forked has none of the threads that made the claims, except for the one that forked it; the claims of
-the others count as ended there.
+A forked process has only the thread that forked it; the claims of all other threads count as ended there.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 class _Thread:
-    """Identity of a thread: unlike its number, no later thread has it."""
+    """Identity of a thread; unlike a thread's number, it is never reused."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -53,14 +52,14 @@ if hasattr(os, "register_at_fork"):
 
 
 class Claim:
-    """Context manager: a block in which a thread has a lock, or waits for it.
+    """Context manager for a block in which a thread holds a lock or waits for it.
 
     Parameters
     ----------
     begin : callable
-        Makes the claim, waits for its turn, and returns what the ``with`` statement hands over.
+        Makes the claim, waits for its turn, and returns the value of the ``with`` statement.
     end : callable
-        Forgets a claim that has ended.
+        Removes a claim that has ended.
     is_writer : bool
         Whether the claim keeps readers out.
     """
@@ -84,7 +83,7 @@ class Claim:
 
     def end(self) -> None:
         """End the claim; later calls do nothing."""
-        self.is_over = True  # and with that it is; the rest saves others the looking
+        self.is_over = True  # this ends the claim; the rest only saves work for other threads
         self._end(self)
 
 
@@ -112,14 +111,14 @@ class _Claims:
         self._claims.insert(0, weakref.ref(claim))
 
     def has_mine(self, *, is_writer: bool) -> bool:
-        """Return whether this thread is in the block of a claim of some kind."""
+        """Return whether this thread is in the block of a claim of the given kind."""
         if not self._claims:
             return False
         own = _own.thread
         return any(claim.thread is own and claim.has_turn and claim.is_writer == is_writer for claim in self)
 
     def is_clear(self, claim: Claim, *, of_writers: bool = False) -> bool | None:
-        """Return True if no claim of another thread, or of a writer there, is before a claim; else None."""
+        """Return True if no claim (`of_writers`: no writer's claim) of another thread is before a claim; else None."""
         for other in self:
             if other is claim:
                 return True
@@ -128,15 +127,15 @@ class _Claims:
         return True
 
     def wait_for(self, attempt: Callable[[], bool | None]) -> bool:
-        """Wait until an attempt succeeds, which is made again when claims end."""
+        """Wait until an attempt succeeds; it is repeated when claims end."""
         return self._sleepers.wait_for(attempt)
 
     def wake(self) -> None:
-        """Let all that wait try again."""
+        """Let all waiting threads try again."""
         self._sleepers.wake()
 
     def forget(self, claim: Claim) -> None:
-        """Remove a claim that has ended, and let others try again."""
+        """Remove a claim that has ended, and let other threads try again."""
         for reference in tuple(self._claims):
             if reference() is claim:
                 self._remove(reference)
@@ -148,13 +147,13 @@ class _Claims:
 
 
 class Sleepers:
-    """Threads that wait until an attempt of theirs succeeds."""
+    """Waiting threads, each of which repeats an attempt until it succeeds."""
 
     def __init__(self) -> None:
         self._asleep: deque[threading.Lock] = deque()
 
     def wait_for(self, attempt: Callable[[], _Result | None]) -> _Result:
-        """Repeat an attempt, after each wake-up, until it returns something other than None; return that."""
+        """Repeat an attempt after each wake-up until its result is not None; return the result."""
         if (result := attempt()) is not None:
             return result
         while True:
@@ -168,18 +167,18 @@ class Sleepers:
                     if bed.acquire(timeout=_LOOK_UP_S):
                         break
             finally:
-                with suppress(ValueError, IndexError):  # it is not there any more
+                with suppress(ValueError, IndexError):  # it has been removed already
                     self._asleep.remove(bed)
 
     def wake(self) -> None:
-        """Let all that wait try again."""
+        """Let all waiting threads try again."""
         while self._asleep:
             with suppress(IndexError):  # another thread was faster
                 self._asleep.popleft().release()
 
 
 class ReentrantLock:
-    """A lock that one thread at a time holds, in any number of blocks, which may end in any order."""
+    """Lock that one thread at a time holds, in any number of blocks, which may end in any order."""
 
     def __init__(self) -> None:
         self._claims = _Claims()
@@ -190,11 +189,11 @@ class ReentrantLock:
         return self._claims.has_mine(is_writer=False)
 
     def held(self) -> Claim:
-        """Hold the lock, once no other thread does."""
+        """Hold the lock, once no other thread holds it."""
         return Claim(self._hold, self._claims.forget)
 
     def held_if_free(self) -> Claim:
-        """Hold the lock if no other thread holds it or waits for it; the ``with`` statement hands over whether so."""
+        """Hold the lock if no other thread holds it or waits for it; the ``with`` statement yields whether it does."""
         return Claim(self._try, self._claims.forget)
 
     def _hold(self, claim: Claim) -> bool:
@@ -216,7 +215,7 @@ class ReentrantLock:
 
 
 class ReadersWriterLock:
-    """Keeps searches and changes of weights apart: many threads read, or one writes, in the order of their coming."""
+    """Lock between searches and changes of weights: many threads read, or one writes, in order of arrival."""
 
     def __init__(self) -> None:
         self._claims, self._helped = _Claims(), _Claims()
@@ -228,7 +227,7 @@ class ReadersWriterLock:
 
     @property
     def has_writers(self) -> bool:
-        """Whether a thread writes or waits until it may."""
+        """Whether a thread writes or waits to write."""
         return any(claim.is_writer for claim in self._claims)
 
     def reading(self) -> Claim:
@@ -250,18 +249,18 @@ class ReadersWriterLock:
         return self._claims.wait_for(lambda: self._claims.is_clear(claim, of_writers=True) or self._pass(claim))
 
     def _pass(self, claim: Claim) -> bool | None:
-        """Put a reader before the writers if a thread that reads is helped, as no writer is at work then."""
+        """Put a reader before the writers if a reading thread is helped, because no writer is active then."""
         if not any(self._helped):
             return None
         self._claims.put_first(claim)
-        if any(self._helped):  # still, so that every writer has seen the claim before its turn
+        if any(self._helped):  # checked again, so that every writer has seen the claim before its turn
             return True
         self._claims.forget(claim)
         self._claims.append(claim)
         return None
 
     def helped(self) -> Claim:
-        """Let other threads read for this one, before writers that wait until it is done."""
+        """Let other threads read on behalf of this thread, before waiting writers."""
         return Claim(self._help, self._helped.forget)
 
     def _help(self, claim: Claim) -> bool:
@@ -271,7 +270,7 @@ class ReadersWriterLock:
         return True
 
     def writing(self) -> Claim:
-        """Keep readers and other writers out, once those that are at work are done.
+        """Keep readers and other writers out, once the active ones are done.
 
         Raises
         ------
