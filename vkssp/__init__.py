@@ -1,6 +1,6 @@
 """Single-source shortest paths on any GPU that speaks Vulkan, and a router for OpenStreetMap extracts."""
 
-# Nothing is imported before it is needed, so that the command line answers to Ctrl-C from its first moments on.
+# Imports are deferred until they are needed, so that the command line answers to Ctrl-C from its start on.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vkssp.algorithms.registry import ALGORITHMS
@@ -60,7 +60,7 @@ __all__ = [
     "z_order",
 ]
 
-#: The module of each public name; it is imported when the name is first asked for.
+#: Module of each public name; it is imported on first access to the name.
 _MODULES = {
     "ALGORITHMS": "vkssp.algorithms.registry",
     "UNREACHABLE": "vkssp.graph.graph",
@@ -94,7 +94,7 @@ _MODULES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import a public name, or a module of the package, when it is first asked for."""
+        """Import a public name, or a module of the package, on first access."""
         from importlib import import_module, util
 
         module = f"{__name__}.{name}"
@@ -108,5 +108,5 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        """Return all names, also those that have not been imported yet."""
+        """Return all names, including names that have not been imported yet."""
         return sorted({*globals(), *__all__})

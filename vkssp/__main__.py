@@ -1,4 +1,4 @@
-"""Entry of ``vkssp`` and ``python -m vkssp``: ready for signals and a lack of memory before much is imported."""
+"""Entry point of ``vkssp`` and ``python -m vkssp``: handles signals and lack of memory before most imports."""
 
 import sys
 
@@ -9,12 +9,12 @@ def main() -> int:
         from vkssp.memory import guard_imports, save_addresses
         from vkssp.signals import ignore, run
 
-        save_addresses()  # before there is a thread, which would reserve its own
+        save_addresses()  # before the first thread, which would reserve address space of its own
         guard_imports()
         code = run(_command)
         ignore()
         return code
-    except MemoryError as error:  # what prints other errors could not be imported
+    except MemoryError as error:  # the modules that print other errors could not be imported
         message = str(error) or "there is not enough memory"
         if sys.stderr is not None:
             sys.stderr.write(f"vkssp: {message}\n")

@@ -1,4 +1,4 @@
-"""What all algorithms share: how they describe themselves, the shape of a search, and how parameters are declared."""
+"""Interface of all algorithms: descriptions, parameters, searches and their outcomes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from vkssp.checks import index_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Uint32s
 
-#: The algorithm that stands for the one that fits the graph best.
+#: Name that stands for the algorithm that fits the graph best.
 AUTO = "auto"
-#: A node and what it takes to get there from the place that is meant, or from there to it.
+#: A seed or target: a node, and the weight between it and the place that is meant.
 Terminal = tuple[int, int]
-#: Seeds and targets that one search for targets may have, each; one for all distances has as many seeds as it likes.
+#: Largest number of seeds, and of targets, of a search for targets. A search for all distances has no limit of seeds.
 MAX_TERMINALS = 64
-#: What a search may count: only its iterations, also its work in total, or that of every iteration.
+#: What a search may count: only its iterations, also its total work, or also the work of every iteration.
 COUNTING = ("iterations", "totals", "trace")
 
-#: A row of a trace as algorithms write it: one iteration. Work is what `TOTALS` names, in this iteration.
+#: A record of a trace as algorithms write it: one iteration, with the work of this iteration named in `TOTALS`.
 ROW = np.dtype(
     [
         ("iteration", np.uint32),  # from 0
-        ("phase", np.uint32),  # what kind of iteration, where an algorithm has several; its module says which
-        ("low", np.uint32),  # the distances that it works on: low <= distance < high
+        ("phase", np.uint32),  # kind of iteration, if an algorithm has several; its module lists them
+        ("low", np.uint32),  # range of distances in this iteration: low <= distance < high
         ("high", np.uint32),
-        ("first_node", np.uint32),  # the range of ids that it looks at, both ends included
+        ("first_node", np.uint32),  # range of ids in this iteration, both ends included
         ("last_node", np.uint32),
         ("visited", np.uint32),
         ("worked", np.uint32),
@@ -37,17 +37,17 @@ ROW = np.dtype(
         ("improved", np.uint32),
     ]
 )
-#: A row of a trace as callers get it: the same, and the time from the end of the iteration before to the end of this
-#: one, as the device's clock has it; NaN where it has none, and for algorithms on the CPU.
+#: A record of a trace as callers get it: the same, and the time from the end of the previous iteration to the end of
+#: this one on the device's clock. The time is NaN if the device has no clock, and for algorithms on the CPU.
 TRACE = np.dtype([*ROW.descr, ("microseconds", np.float32)])
 
-#: Names of the counters of work: nodes (or edges, where those are the work items) that were looked at; those of them
-#: that had arcs to relax; arcs relaxed; arcs that improved a distance.
+#: Names of the counters of work: nodes (or edges, if edges are the work items) that were visited; visited nodes or
+#: edges that had arcs to relax; arcs relaxed; arcs that improved a distance.
 TOTALS = ("visited", "worked", "relaxed", "improved")
 
 
 def timed(rows: npt.NDArray[Any], microseconds: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
-    """Return rows of a trace with their times."""
+    """Return records of a trace with their times."""
     result = np.empty(len(rows), TRACE)
     for name in ROW.names or ():
         result[name] = rows[name]
@@ -57,18 +57,18 @@ def timed(rows: npt.NDArray[Any], microseconds: npt.NDArray[Any] | float) -> npt
 
 @dataclass(frozen=True)
 class Description:
-    """What people want to know before they choose an algorithm.
+    """Description of an algorithm for users who choose one.
 
     Attributes
     ----------
     idea : str
-        How it works, in a sentence.
+        How the algorithm works, in a sentence.
     source : str
-        Who published it.
+        Publication that it comes from.
     complexity : str
         Work and number of iterations, with n nodes, m arcs, largest distance L.
     use : str
-        When to choose it.
+        When to choose the algorithm.
     ends_early : bool
         Whether a search for targets ends as soon as the best of them is known.
     """
@@ -82,7 +82,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an algorithm.
+    """Parameter of an algorithm.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class Parameter:
     low, high : int
         Least and largest value.
     default : int or None
-        Value where none is given; None where it is chosen from the graph and the device.
+        Default value; None if the value is chosen from the graph and the device.
     meaning : str
-        One line for people.
+        Explanation in one line.
     power_of_two : bool
-        Whether only powers of two are taken.
+        Whether the value must be a power of two.
     """
 
     name: str
@@ -112,7 +112,7 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
     Raises
     ------
     QueryError
-        If one is unknown, not an integer or out of range.
+        If a parameter is unknown, not an integer or out of range.
     """
     known = {parameter.name: parameter for parameter in algorithm.PARAMETERS}
     for name in given:
@@ -137,18 +137,18 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a search went.
+    """Outcome of a search.
 
     Attributes
     ----------
     best : int
-        Length of the way to the best target; 2**32 - 1 where there is none, or none was asked for.
+        Weight of the path to the best target; 2**32 - 1 if no path exists or the search has no targets.
     overflow : bool
         Whether some sum did not fit into 32 bits.
     device_ms : float
-        Milliseconds on the device from the reset of the distances to the last one written.
+        Milliseconds on the device from the reset of the distances to the last distance written.
     counters : dict of str to int
-        ``iterations``, and what else was counted; see `TOTALS`.
+        ``iterations``, and the other counters; see `TOTALS`.
     """
 
     best: int
@@ -158,17 +158,17 @@ class Outcome:
 
 
 class Walker(Protocol):
-    """Reads paths off the distances of an algorithm's last search."""
+    """Reader of paths from the distances of an algorithm's last search."""
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the seed and the target that the path joins, and the caller's ids of its arcs, in order."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
 
 
 class Reader(Protocol):
-    """Reads the distances of some nodes off those of an algorithm's last search."""
+    """Reader of the distances of some nodes in an algorithm's last search."""
 
     closed: bool
 
@@ -176,29 +176,29 @@ class Reader(Protocol):
         """Return the distances, in the order of the nodes."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
 
 
 class Labels(Protocol):
-    """Finds which seed of an algorithm's last search each node is nearest to."""
+    """Finder of the seed of an algorithm's last search that is nearest to each node."""
 
     closed: bool
     most_seeds: int
 
     def find(self, seeds: Uint32s) -> Uint32s:
-        """Return the label of each node, given node, offset and label of each seed, no node twice."""
+        """Return the label of each node, given node, offset and label of each seed; seeds have different nodes."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
 
 
 class Algorithm(Protocol):
-    """A search with buffers of its own, to be run any number of times by one thread at a time."""
+    """Search with buffers of its own; one thread at a time may run it, any number of times."""
 
     NAME: ClassVar[str]
     DESCRIPTION: ClassVar[Description]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
-    #: Where it runs, ``"device"`` or ``"host"``; which kind of graph it takes follows from it.
+    #: Where the search runs, ``"device"`` or ``"host"``; this determines the kind of graph that it takes.
     RUNS_ON: ClassVar[str]
 
     def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
@@ -206,25 +206,25 @@ class Algorithm(Protocol):
 
     @property
     def is_current(self) -> bool:
-        """Whether it may go on after weights have changed; otherwise another has to be made."""
+        """Whether the search may be used after weights have changed; otherwise another one must be made."""
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Find distances from the nearest seed to every node, or to the best target and all nodes that are nearer."""
+        """Compute distances from the nearest seed to every node, or to the best target and all nearer nodes."""
 
     def read(self) -> Uint32s:
-        """Return the distances of the last search, by the numbers that nodes have in the prepared graph."""
+        """Return the distances of the last search, by the ids of the renumbered graph."""
 
     def trace(self) -> npt.NDArray[Any]:
-        """Return the iterations of the last search, of dtype `TRACE`; empty unless it counts them."""
+        """Return the iterations of the last search, of dtype `TRACE`; empty unless `counting` asks for a trace."""
 
     def walker(self) -> Walker:
         """Return a walker along the distances of this algorithm's searches."""
 
     def reader(self, nodes: Uint32s) -> Reader:
-        """Return a reader of the distances of some nodes, by the numbers that they have in the prepared graph."""
+        """Return a reader of the distances of some nodes, by the ids of the renumbered graph."""
 
     def cells(self, most_seeds: int) -> Labels:
-        """Return what finds the nearest of so many seeds at most for all nodes."""
+        """Return a finder of the nearest seed of each node, for at most `most_seeds` seeds."""
 
     def close(self) -> None:
-        """Give back the buffers."""
+        """Release the buffers."""

@@ -1,4 +1,4 @@
-"""Arrays that nothing can write to, so that they are shared instead of copied."""
+"""Arrays that nothing can write to, which can be shared instead of copied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Mark an array that was made here, and those that it is a view of, as one that needs no copy."""
+    """Make a new array, and the arrays that it is a view of, read-only, so that it needs no copy; return it."""
     part: Any = array
     while isinstance(part, np.ndarray):
         part.flags.writeable = False
@@ -19,14 +19,14 @@ def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array that does not change any more: the array itself if nothing can write to it, or else a copy."""
+    """Return an array that cannot change: the array itself if nothing can write to it, otherwise a copy."""
     if array.flags.c_contiguous and _is_fixed(array):
         return array
     return own(array.copy())
 
 
 def _is_fixed(array: npt.NDArray[Any]) -> bool:
-    """Return whether nothing can write to an array: not through it, nor through what it is a view of."""
+    """Return whether nothing can write to an array, neither through it nor through the objects that it is a view of."""
     part: Any = array
     while isinstance(part, np.ndarray | memoryview):
         if isinstance(part, memoryview):

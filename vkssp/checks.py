@@ -1,4 +1,4 @@
-"""Checks of arguments: a value of the wrong kind ends in one short error that names the argument and the cure."""
+"""Checks of arguments; an invalid value raises one short error that names the argument and the cure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from vkssp.errors import GraphError, QueryError, VksspError
 _Kind = TypeVar("_Kind")
 Error = type[VksspError]
 
-# Longer integers are told by the number of their digits; Python refuses to write out very long ones.
+# Longer integers are shown by their number of bits, because Python refuses to print very long integers.
 _MOST_BITS = 128
-# Longer paths are none on Linux, nor on macOS.
+# Longer paths are invalid on Linux and macOS.
 _MOST_PATH = 4096
-# Types that float() takes although they are no numbers.
+# Types that float() accepts although they are not real numbers.
 _NO_NUMBERS = (str, bytes, bytearray, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
 
 
 class _Short(reprlib.Repr):
-    """Representations of one short line; objects that are no plain values are shown by their types."""
+    """Representation of values in one short line; objects that are not plain values are shown by their types."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ _short = _Short()
 
 
 def shown(value: object) -> str:
-    """Return a value as errors show it: in one line of bounded length."""
+    """Return the text of a value for errors: one line of bounded length."""
     return _short.repr(value)
 
 
@@ -73,7 +73,7 @@ def dtype_of(array: npt.NDArray[Any]) -> str:
 
 
 def is_many(value: object) -> bool:
-    """Return whether a value is a sequence, or an array with a dimension at least, and no text."""
+    """Return whether a value is a sequence or an array with at least one dimension, and not a text."""
     if isinstance(value, str | bytes | bytearray):
         return False
     dimensions = getattr(value, "ndim", 0)
@@ -81,7 +81,7 @@ def is_many(value: object) -> bool:
 
 
 def unmasked(values: Any, name: str, error: Error) -> Any:
-    """Return an array without its mask, or raise an error if that hides something."""
+    """Return an array without its mask, or raise an error if the mask hides an entry."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if np.ma.is_masked(values):
@@ -90,18 +90,18 @@ def unmasked(values: Any, name: str, error: Error) -> Any:
 
 
 def array_of(values: Any, name: str, what: str = "numbers", error: Error = GraphError) -> npt.NDArray[Any]:
-    """Return values as an array, or raise an error that says why they are none.
+    """Return values as an array, or raise an error that says why they are not an array.
 
     Parameters
     ----------
     values : array_like
-        A sequence, an array, or an object that says what array it is.
+        A sequence, an array, or an object with the method `__array__`.
     name : str
-        What the caller calls them.
+        Name of the argument.
     what : str
-        What each of them is to be.
+        What each value is to be.
     error : type
-        Which error is raised.
+        Type of the error.
     """
     if not (is_many(values) or hasattr(values, "__array__")):
         raise error(f"{name} is {shown(values)}; give a list or an array of {what}")
@@ -126,20 +126,20 @@ def _column(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]
 def whole_numbers(
     values: npt.ArrayLike, name: str, what: str, limit: int, error: Error = GraphError
 ) -> npt.NDArray[np.uint32]:
-    """Return values as one-dimensional uint32s, or raise an error that says which of them cannot be one.
+    """Return values as one-dimensional uint32s, or raise an error that names the first invalid value.
 
     Parameters
     ----------
     values : array_like
         Whole numbers from 0 to `limit`, of any integer or floating type.
     name : str
-        What the caller calls them.
+        Name of the argument.
     what : str
-        What they are, in the plural.
+        What the values are, in the plural.
     limit : int
-        The largest of them that is taken.
+        Largest valid value.
     error : type
-        Which error is raised.
+        Type of the error.
     """
     array = _column(values, name, what, error)
     if array.size == 0:
@@ -149,7 +149,7 @@ def whole_numbers(
     if array.dtype.kind == "b":
         cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
         raise error(f"{name} holds truth values; give {what}, such as {cure}")
-    if array.dtype.kind == "O":  # integers that 64 bits do not hold, or all kinds of things
+    if array.dtype.kind == "O":  # integers of more than 64 bits, or any objects
         for at, value in enumerate(array.tolist()):
             if index_of(value) is None:
                 raise error(f"{name}[{at}] is {shown(value)}; give {what}, integers")
@@ -177,9 +177,9 @@ def whole_numbers(
 def real_numbers(
     values: npt.ArrayLike, name: str, what: str = "numbers", error: Error = GraphError
 ) -> npt.NDArray[np.float64]:
-    """Return values as one-dimensional float64s, contiguous, or raise an error that says why they are none.
+    """Return values as contiguous one-dimensional float64s, or raise an error that says why they are invalid.
 
-    Texts, truth values and complex numbers are none; NaN and infinity are.
+    Texts, truth values and complex numbers are invalid; NaN and infinity are valid.
     """
     array = _column(values, name, what, error)
     if array.size and array.dtype.kind not in "iuf":
@@ -190,20 +190,20 @@ def real_numbers(
 def ids_among(
     ids: npt.ArrayLike, name: str, what: str, count: int, error: Error = GraphError
 ) -> npt.NDArray[np.uint32]:
-    """Return ids of a graph's nodes, or of what else it has `count` of, as one-dimensional uint32s.
+    """Return ids of a graph's nodes or arcs, of which it has `count`, as one-dimensional uint32s.
 
     Parameters
     ----------
     ids : array_like
         Whole numbers from 0 to `count` - 1.
     name : str
-        What the caller calls them.
+        Name of the argument.
     what : str
-        What they are ids of: ``"node"``, ``"arc"``.
+        What the ids stand for: ``"node"``, ``"arc"``.
     count : int
-        How many of these there are.
+        Number of nodes or arcs.
     error : type
-        Which error is raised where one is no id.
+        Type of the error for an invalid id.
     """
     found = whole_numbers(ids, name, f"{what} ids", 2**32 - 1, error)
     if len(found) and int(found.max()) >= count:
@@ -214,8 +214,8 @@ def ids_among(
 
 
 def index_of(value: Any) -> int | None:
-    """Return a value as an integer, None where it is none; truth values are none."""
-    if type(value) is int:  # at once: some are asked for by the ten thousand
+    """Return a value as an integer, or None if it is not an integer; truth values are not integers."""
+    if type(value) is int:  # fast path: some callers check tens of thousands of values
         return value
     if isinstance(value, bool | np.bool_):
         return None
@@ -226,7 +226,7 @@ def index_of(value: Any) -> int | None:
 
 
 def whole_number(value: Any, name: str, low: int, high: int, cure: str = "", error: Error = QueryError) -> int:
-    """Return an argument that has to be a whole number from `low` to `high`; `cure` says what to give in its place."""
+    """Return an argument that must be a whole number from `low` to `high`; `cure` says what to give instead."""
     number = index_of(value)
     if number is None or not low <= number <= high:
         raise error(f"{name} is {shown(value)}; {cure or f'give a whole number from {low} to {high}'}")
@@ -234,7 +234,7 @@ def whole_number(value: Any, name: str, low: int, high: int, cure: str = "", err
 
 
 def number_of(value: Any) -> float | None:
-    """Return a value as a number, perhaps NaN or infinite, None where it is none, such as a text or a truth value."""
+    """Return a value as a float, perhaps NaN or infinite, or None for other values such as texts and truth values."""
     if isinstance(value, _NO_NUMBERS) or value is np.ma.masked or is_many(value):
         return None
     try:
@@ -244,28 +244,28 @@ def number_of(value: Any) -> float | None:
 
 
 def flag(value: Any, name: str, error: Error = QueryError) -> bool:
-    """Return an argument that has to be true or false."""
+    """Return an argument that must be true or false."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise error(f"{name} is {shown(value)}; give True or False")
 
 
 def choice(value: Any, name: str, choices: Collection[str], error: Error = QueryError) -> str:
-    """Return an argument that has to be one of some words."""
+    """Return an argument that must be one of some words."""
     if isinstance(value, str) and value in choices:
         return value
     raise error(f"{name} is {shown(value)}; choose one of {', '.join(choices)}")
 
 
 def instance(value: Any, kind: type[_Kind], name: str, cure: str, error: Error = QueryError) -> _Kind:
-    """Return an argument that has to be of a type; `cure` says how one is made."""
+    """Return an argument that must be of a type; `cure` says how to make such an object."""
     if isinstance(value, kind):
         return value
     raise error(f"{name} is {shown(value)}; {cure}")
 
 
 def items_of(values: Any) -> list[Any] | None:
-    """Return the items of a list, an array, a set or an iterator; None where a value is no such thing."""
+    """Return the items of a list, an array, a set or an iterator; None for other values."""
     if isinstance(values, str | bytes | bytearray | Mapping):
         return None
     try:
@@ -275,7 +275,7 @@ def items_of(values: Any) -> list[Any] | None:
 
 
 def listed(values: Any, name: str, what: str, error: Error = QueryError) -> list[Any]:
-    """Return the items of an argument that has to be a list, an array, or an iterator, of some things in an order."""
+    """Return the items of an argument that must be a list, an array, or an iterator in a definite order."""
     if type(values) in (list, tuple):
         return list(values)
     is_ordered = isinstance(values, Sequence | Iterator | np.ndarray)
@@ -286,7 +286,7 @@ def listed(values: Any, name: str, what: str, error: Error = QueryError) -> list
 
 
 def named(names: Any, name: str, error: Error = QueryError) -> list[int] | list[str]:
-    """Return an argument that has to be a list, or an array, of what things are called: integers, or texts."""
+    """Return an argument that must be a list or an array of names: all integers, or all texts."""
     found = listed(names, name, "names, integers or texts", error)
     if all(isinstance(each, str) for each in found):
         return [str(each) for each in found]
@@ -298,12 +298,13 @@ def named(names: Any, name: str, error: Error = QueryError) -> list[int] | list[
 
 
 def path_of(path: Any, name: str = "path") -> Path:
-    """Return an argument that has to be the path of a file.
+    """Return an argument that must be the path of a file.
 
     Raises
     ------
     QueryError
-        If it is no text and no path, such as the number of an open file, or holds a zero character.
+        If the argument is neither a text nor a path, contains a zero character, or is too long. The number of an open
+        file is not a path.
     """
     try:
         text = os.fspath(path)

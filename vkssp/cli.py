@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-\d|-\.\d")
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like all others."""
+    """Argument parser whose errors are one line, like all other errors."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, printable(f"{self.prog}: {message}; see '{self.prog} --help'") + "\n")
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Join options to values that begin with a minus, which argparse would take for options: places in the south."""
+    """Join options to values that begin with a minus, such as southern latitudes, which argparse takes for options."""
     result: list[str] = []
     for argument in arguments:
         if result and re.fullmatch("--[a-z-]+", result[-1]) and _NUMBER.match(argument):
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 print_lines(lines)
         return 0
-    except OSError as error:  # a name too long, a folder that may not be entered, a full disk under the output
+    except OSError as error:  # a name too long, a forbidden folder, a full disk under the output
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
         if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has seen enough

@@ -1,4 +1,4 @@
-"""Files of comma-separated values that people hand in."""
+"""Reader of files of comma-separated values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def csv_lines(path: str | Path) -> Iterator[Reader]:
-    """Give the lines of a file, as lists of texts; with or without the mark that spreadsheets begin UTF-8 with.
+    """Open a file and yield a reader of its lines as lists of texts; a byte order mark at its start is skipped.
 
     Raises
     ------
     FormatError
-        If it cannot be read, is not UTF-8 or not separated by commas; also while lines are taken.
+        If the file cannot be read, is not UTF-8 or is not separated by commas; also while lines are read.
     """
     path = path_of(path)
     try:

@@ -1,8 +1,8 @@
-"""The errors that vkssp raises on purpose; each message names what is wrong and what to do about it."""
+"""Errors that vkssp raises on purpose; each message names the problem and the cure."""
 
 
 class VksspError(Exception):
-    """Base of every error that vkssp raises on purpose; the command line prints it as one line."""
+    """Base class of all errors that vkssp raises on purpose; the command line prints such an error as one line."""
 
 
 class GraphError(VksspError, ValueError):
@@ -35,7 +35,7 @@ class DeviceError(VksspError, RuntimeError):
     Attributes
     ----------
     is_lost : bool
-        Whether the device is lost, or does not answer: nothing more comes from it.
+        Whether the device is lost or does not answer, and cannot be used any more.
     """
 
     is_lost = False

@@ -15,9 +15,9 @@ from vkssp.checks import path_of
 from vkssp.errors import FormatError
 from vkssp.signals import undoing
 
-#: Arrays in folders, and the files by which one knows them.
+#: Ending of folders that hold Zarr arrays, and the files that mark such a folder.
 ZARR, ZARR_MARKS = ".zarr", ("zarr.json", ".zgroup", ".zarray")
-#: Endings of the names of files, by what is written there; a saved graph may have a name without one.
+#: Endings of file names, by content; the name of a saved graph may have no ending.
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     "a saved graph": (".graph", ".npz", ""),
     "a NumPy array": (".npy",),
@@ -26,20 +26,20 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "HTML": (".html", ".htm"),
     "JSON": (".json",),
 }
-# Folders of names for open files and devices, which have no endings.
+# Folders of devices and open files, whose names have no endings.
 _DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
-# How often it is tried to remove a folder.
+# Number of attempts to remove a folder.
 _ATTEMPTS = 10
 
 
 class _Written(io.RawIOBase):
-    """A stream that is only written to: of a file numpy would ask where in it it is, which a pipe cannot tell."""
+    """Write-only stream around a pipe or device; numpy would ask a file for its position, but a pipe has none."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def writable(self) -> bool:
-        """Return that it is."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
@@ -49,16 +49,16 @@ class _Written(io.RawIOBase):
 
 @contextmanager
 def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open a file that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
+    """Open a temporary file that replaces `path` when the block succeeds and is removed when the block fails.
 
-    A link keeps pointing to where it does; what is no file, such as /dev/stdout or a pipe, is written to as it is.
-    A file that replaces another keeps its mode and, where the system permits, its owner and group; a new one follows
-    the umask.
+    If `path` is a link, the target of the link is replaced. Pipes and devices, such as /dev/stdout, are written to
+    directly. A file that replaces another keeps its mode and, if the system permits, its owner and group. The mode of a
+    new file follows the umask.
 
     Raises
     ------
     FormatError
-        If the file cannot be written, or one of that name is write-protected.
+        If the file cannot be written, or if the existing file is write-protected.
     """
     target = Path(os.path.realpath(path_of(path)))
     encoding = None if "b" in mode else "utf-8"
@@ -69,7 +69,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 yield through
             return
         before = _state(target)
-        # Known before the file is there, so that nothing can come between making it and removing it.
+        # The name is known before the file exists, so that an interrupt cannot leave the file behind.
         temporary = _temporary(target)
         with undoing(lambda: temporary.unlink(missing_ok=True)):
             with open(temporary, mode.replace("w", "x"), encoding=encoding, opener=_open_private) as stream:
@@ -83,7 +83,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
 
 
 def _temporary(target: Path) -> Path:
-    """Return a hidden name beside a target, which nothing has."""
+    """Return an unused hidden name beside a target."""
     return target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
 
 
@@ -92,9 +92,9 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _state(target: Path) -> os.stat_result | None:
-    """Return owner, group and mode of a file that is to be replaced, None where there is none.
+    """Return owner, group and mode of a file that is to be replaced, or None if it does not exist.
 
-    A file that is write-protected raises `OSError`, as it does where it is opened: renaming would not ask.
+    Raise `OSError` if the file is write-protected: replacing it by renaming would not respect the protection.
     """
     try:
         handle = os.open(target, os.O_WRONLY)
@@ -118,32 +118,32 @@ def _inherit(path: str | Path, before: os.stat_result | None) -> None:
         for owner, group in ((before.st_uid, -1), (-1, before.st_gid)):
             with suppress(OSError):  # only the superuser gives files away
                 os.chown(path, owner, group)
-        if os.stat(path).st_gid != before.st_gid:  # what one group could do says nothing of another
+        if os.stat(path).st_gid != before.st_gid:  # the rights of one group are not for another group
             mode &= ~0o070 | (mode & 0o007) << 3
     os.chmod(path, mode)
 
 
 def _unwritable(path: str | Path, error: OSError) -> FormatError:
-    # numpy's own error has no reason: it could not write as much as it had.
+    # numpy raises an error without a reason when a write is incomplete.
     reason = error.strerror or "the disk may be full"
     return FormatError(f"cannot write {path}: {reason}; choose a place that exists, is writable and has room")
 
 
 @contextmanager
 def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
-    """Make a folder that takes `path`'s place when the block ends well and leaves nothing behind when it does not.
+    """Make a temporary folder that replaces `path` when the block succeeds and is removed when the block fails.
 
     Parameters
     ----------
     path : str or Path
-        Where it goes.
+        The folder.
     marks : sequence of str
-        Names of files one of which a folder that is there already has to hold, so that no other kind is replaced.
+        Names of files. An existing folder must contain one of them, so that no other kind of folder is replaced.
 
     Raises
     ------
     FormatError
-        If it cannot be written, or there is something else.
+        If the folder cannot be written, or if `path` is something else.
     """
     target = Path(os.path.realpath(path_of(path)))
     check_folder(path, marks)
@@ -153,7 +153,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     def undo() -> None:
         if not target.exists() and old.exists():
             os.replace(old, target)
-        # A thread may be writing to it still.
+        # Another thread may still write to the folder, so one attempt may not be enough.
         for _ in range(_ATTEMPTS):
             shutil.rmtree(aside, ignore_errors=True)
             if not aside.exists():
@@ -164,8 +164,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
             aside.mkdir(0o700)
             new.mkdir()
             yield new
-            # No folder takes the place of one that holds something. That one waits aside, and returns if anything
-            # fails.
+            # A folder cannot replace one that is not empty. So the old folder is moved aside, and back if a step fails.
             if target.exists():
                 _inherit(new, os.stat(target))
                 os.replace(target, old)
@@ -184,19 +183,19 @@ def check_folder(path: str | Path, marks: Sequence[str]) -> None:
 
 
 def _is_special(path: str | Path) -> bool:
-    """Return whether there is something at a path that is no file; where links of pipes lead to has no name."""
+    """Return whether a path exists and is not a regular file; give links unresolved, as pipes have no names."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def check_ending(path: str | Path, content: str) -> None:
-    """Check that the name of a file says what is written there.
+    """Check that the ending of a file name fits the content.
 
     Parameters
     ----------
     path : str or Path
-        The file. Devices, pipes and names of open files, such as /dev/stdout, may be called anything.
+        The file. Devices, pipes and open files, such as /dev/stdout, may have any name.
     content : str
-        What is written, a key of `ENDINGS`.
+        Kind of content, a key of `ENDINGS`.
 
     Raises
     ------
@@ -213,21 +212,21 @@ def check_ending(path: str | Path, content: str) -> None:
 
 
 def check_writable(path: str | Path, *others: str | Path | None, content: str | None = None) -> None:
-    """Check that a file can be made at a path, before hours of work are spent on what goes there.
+    """Check that a file can be written, before hours of work are spent on its content.
 
     Parameters
     ----------
     path : str or Path
         The file.
     *others : str, Path or None
-        Files that it must not be: those that are read, or written, too.
+        Other files that are read or written, which `path` must not be.
     content : str, optional
-        What is written, a key of `ENDINGS`; the name has to have one of its endings.
+        Kind of content, a key of `ENDINGS`; the name must have one of its endings.
 
     Raises
     ------
     FormatError
-        If it cannot be made, or must not be.
+        If the file cannot be written, or is one of the others.
     """
     target = Path(os.path.realpath(path_of(path)))
     for other in others:

@@ -1,4 +1,4 @@
-"""Compiles the kernels with numba, which is an optional dependency and is imported when the first of them is needed."""
+"""Compilation of CPU kernels with numba, an optional dependency that is imported on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from vkssp.errors import QueryError
 from vkssp.memory import require_addresses
 
-# Address space that compiling the kernels of a module may take; the compiler ends the process where there is less.
+# Bytes of address space for compiling the kernels of a module; with less the compiler ends the process.
 _ADDRESSES = 192 << 20
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,7 +22,7 @@ def require_numba() -> Any:
     Raises
     ------
     QueryError
-        If it is not installed.
+        If numba is not installed.
     """
     try:
         return importlib.import_module("numba")
@@ -34,11 +34,11 @@ def jit(function: Function) -> Function:
     """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
     options = {"nogil": True, "error_model": "numpy"}
     njit = require_numba().njit
-    # A cached function does not notice when one in another file that it calls has changed, so kernels call only
+    # A cached function does not notice changes of functions that it calls in other files. So kernels only call
     # functions of their own file.
     try:
         compiled: Function = njit(cache=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
         compiled = njit(**options)(function)
     return compiled
 

@@ -1,4 +1,4 @@
-"""Whether there is memory for what is about to be made; a process that takes too much is killed without a word."""
+"""Checks of free memory before large allocations; the system kills a process that takes too much, without a message."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 from vkssp.errors import MemoryShortageError, VksspError
 
-#: Bytes that are not worth the time that it takes to look.
+#: Smaller allocations, in bytes, are not worth the time of a check.
 SMALL = 64 << 20
 _GROUPS = Path("/sys/fs/cgroup")
-# What libraries say where they get no memory, in lower case: the loader of libraries, C++, parsers. What they say where
-# they get no thread may have other causes, unless address space is limited.
+# Messages of libraries that get no memory, in lower case: the loader of libraries, C++, parsers. Messages of libraries
+# that get no thread may have other causes, unless address space is limited.
 _SIGNS = (
     "failed to map segment",
     "cannot allocate memory",
@@ -25,10 +25,10 @@ _SIGNS = (
     "out of memory",
 )
 _SIGNS_OF_THREADS = ("can't start new thread", "resource temporarily unavailable")
-# With fewer bytes of address space left than this, hardly anything works.
+# With fewer bytes of address space than this, hardly any operation works.
 _EXHAUSTED = 8 << 20
-# MiB of address space that libraries take while they are imported, one core's share where they serve several, and a
-# tenth more. Without that much some of them end the process, or wait forever.
+# MiB of address space that libraries take while they are imported (the share of one core if they serve several), plus a
+# tenth. With less, some libraries end the process or wait forever.
 _LIBRARIES = {
     "numpy": 96,
     "scipy.sparse": 40,
@@ -39,21 +39,21 @@ _LIBRARIES = {
     "pyarrow": 240,
     "zarr": 48,
 }
-# The parameter of glibc's mallopt that says how many parts of address space threads get memory from.
+# Parameter of glibc's mallopt: number of arenas, the parts of address space that threads get memory from.
 _M_ARENA_MAX = -8
 
 
 def free_bytes() -> int | None:
-    """Return how much memory this process can still have, None where the system does not tell.
+    """Return the bytes of memory that this process can still take, or None if unknown.
 
-    That is what the machine has free, or can free at once; or less, where a limit of the process or of its control
-    groups (containers, batch systems) says so. Linux only.
+    This is the memory that the machine has free or can free at once, or less if a limit of the process or of its
+    control groups (containers, batch systems) is lower. Linux only.
     """
     return min(_limits(), default=None)
 
 
 def free_addresses() -> int | None:
-    """Return how many bytes of address space this process can still take; None where it has no limit (``ulimit -v``).
+    """Return the bytes of address space that this process can still take; None without a limit (``ulimit -v``).
 
     Address space is not memory: libraries reserve many times what they use.
     """
@@ -79,10 +79,10 @@ def _address_limit() -> int | None:
 
 
 def save_addresses() -> None:
-    """Let libraries reserve less address space, where it is limited; call this before they are imported.
+    """Let libraries reserve less address space if it is limited; call this before they are imported.
 
-    OpenBLAS reserves memory for each core when numpy or scipy is imported, which nothing here needs. glibc reserves
-    64 MiB for each thread.
+    OpenBLAS reserves memory for each core when numpy or scipy is imported; this package does not need it. glibc
+    reserves 64 MiB for each thread.
     """
     if _address_limit() is None:
         return
@@ -94,15 +94,15 @@ def save_addresses() -> None:
 
 
 def guard_imports() -> None:
-    """Let imports of libraries raise `MemoryShortageError` where address space is limited, and too little is left."""
+    """Let imports of libraries raise `MemoryShortageError` if address space is limited and too little is left."""
     if _address_limit() is not None:
         sys.meta_path.insert(0, _Guard())
-        # Progress bars do without the thread that they would like to have.
+        # Progress bars work without the monitor thread.
         warnings.filterwarnings("ignore", "tqdm:disabling monitor support")
 
 
 class _Guard:
-    """Finds no module, but is asked first for each."""
+    """Import finder that finds no module, but checks address space before each import."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name in _LIBRARIES:
@@ -110,14 +110,14 @@ class _Guard:
 
 
 def require_addresses(size: int, what: str) -> None:
-    """Raise `MemoryShortageError` if there is less address space than something takes that would crash without it.
+    """Raise `MemoryShortageError` if too little address space is left for an operation that would crash without it.
 
     Parameters
     ----------
     size : int
-        Bytes that it takes.
+        Bytes that the operation takes.
     what : str
-        What takes them, for the message.
+        Name of the operation, for the message.
     """
     save_addresses()
     free = free_addresses()
@@ -129,7 +129,7 @@ def require_addresses(size: int, what: str) -> None:
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Return whether a lack of memory is the cause of an error, whatever libraries make of it."""
+    """Return whether a lack of memory is the cause of an error, for the many errors that libraries raise then."""
     is_limited = _address_limit() is not None
     signs = _SIGNS + (_SIGNS_OF_THREADS if is_limited else ())
     seen: set[int] = set()
@@ -145,12 +145,12 @@ def is_shortage(error: BaseException) -> bool:
         elif not isinstance(cause, VksspError) and any(sign in str(cause).lower() for sign in signs):
             return True
         cause = cause.__cause__ or cause.__context__
-    # Where nothing is left, libraries and Python itself raise what they never do otherwise.
+    # Without address space, libraries and Python itself raise errors that they never raise otherwise.
     return is_limited and not isinstance(error, VksspError) and _is_exhausted()
 
 
 def _is_exhausted() -> bool:
-    """Return whether the address space of this process has been as good as used up at some time."""
+    """Return whether the address space of this process has been nearly used up at some time."""
     limit = _address_limit()
     with suppress(OSError, ValueError):
         lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
@@ -161,7 +161,7 @@ def _is_exhausted() -> bool:
 
 @contextmanager
 def shortage_named() -> Iterator[None]:
-    """Raise `MemoryShortageError` in place of any error of the block that a lack of memory is the cause of."""
+    """Raise `MemoryShortageError` in place of any error in the block that is caused by a lack of memory."""
     try:
         yield
     except MemoryShortageError:
@@ -180,16 +180,16 @@ def _cure() -> str:
 
 
 def require(size: float, what: str, cure: str = "use a smaller one, or a machine with more") -> None:
-    """Raise `MemoryShortageError` if something takes more bytes than there are.
+    """Raise `MemoryShortageError` if an object takes more bytes than are free.
 
     Parameters
     ----------
     size : float
-        About how many bytes it takes at the least.
+        Estimate of the least number of bytes that the object takes.
     what : str
-        What takes them, for the message.
+        Name of the object, for the message.
     cure : str
-        What to do about it, for the message.
+        What to do about the shortage, for the message.
     """
     if size < SMALL:
         return
@@ -219,11 +219,11 @@ def _limits() -> Iterator[int]:
 
 
 def _left_in(group: Path) -> Iterator[int]:
-    """Yield what a control group may still have, if it has a limit."""
+    """Yield the bytes that a control group may still take, if it has a limit."""
     with suppress(OSError, ValueError):
         most = int((group / "memory.max").read_text())  # or "max"
         used = int((group / "memory.current").read_text())
-        # What was read from files is given up when memory is needed.
+        # The system gives up cached files when memory is needed.
         with suppress(OSError):
             for line in (group / "memory.stat").read_text().splitlines():
                 if line.startswith("inactive_file "):

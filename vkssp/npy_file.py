@@ -1,4 +1,4 @@
-"""NumPy arrays in files: what they claim is checked against the size of the file before memory is taken."""
+"""Reader of NumPy arrays in files, which checks headers against the size of the file before it allocates memory."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:
     Parameters
     ----------
     stream : binary stream
-        At the array's first byte; only read forward.
+        Stream at the array's first byte; it is only read forward.
     size : int
-        Bytes from there to the end.
+        Number of bytes from there to the end.
 
     Returns
     -------
@@ -38,7 +38,8 @@ def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:
     Raises
     ------
     ValueError
-        If the bytes are no such array, or the array claims another size than there is. Some kilobytes are read then.
+        If the bytes are not such an array, or if the header claims another size. At most some kilobytes are read before
+        this error.
     """
     shape, is_fortran, dtype, begin = _header(stream)
     left = size - begin
@@ -48,14 +49,14 @@ def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:
     if len(data) < left:
         raise ValueError(f"ends after {len(data):,} of {left:,} bytes")
     array: npt.NDArray[Any] = np.ndarray(shape, dtype, data, order="F" if is_fortran else "C")
-    # A truth value of another byte than 0 or 1 would pass for true without being equal to true.
+    # A truth value stored as another byte than 0 or 1 would count as true without being equal to true.
     if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ValueError("holds bytes that are neither true nor false")
     return array
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Return shape, whether columns come first, dtype, and how many bytes all of this took."""
+    """Return shape, whether the order is Fortran's, dtype, and the length of the header in bytes."""
     start = stream.read(len(_MAGIC) + 2)
     width = _LENGTH_BYTES.get(start[-2], 0) if start.startswith(_MAGIC) and len(start) == len(_MAGIC) + 2 else 0
     count = int.from_bytes(stream.read(width), "little")

@@ -1,4 +1,4 @@
-"""Options of command lines that say how a graph is read."""
+"""Command-line options for reading a graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordin
 
 
 def file_name(text: str) -> str:
-    """Return the name of a file; refuse an empty one, which a shell makes of a variable that is not set."""
+    """Return the name of a file; refuse an empty name, which comes from an unset shell variable."""
     if not text:
         raise argparse.ArgumentTypeError("the file name is empty; give one")
     return text
@@ -49,5 +49,5 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `read_graph` that the options of `add_reading` say."""
+    """Return the arguments of `read_graph` from the options of `add_reading`."""
     return {name: getattr(args, name) for name in _NAMES}

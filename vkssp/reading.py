@@ -1,4 +1,4 @@
-"""Whatever holds or describes a graph, read by one function."""
+"""Reading of graphs from all sources by one function: saved graphs, graph formats, extracts and generators."""
 
 from __future__ import annotations
 
@@ -34,37 +34,36 @@ def read_graph(
         compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
         `vkssp.generate.from_expression` takes, such as ``rmat:20``.
     profile : str or Path, optional
-        Who travels, for an extract: ``car``, the default, ``bike``, ``foot``, or a profile's .toml file.
+        Profile for an extract: ``car``, the default, ``bike``, ``foot``, or a profile's .toml file.
     turns : str, optional
-        What a graph made of an extract is to know of turns: ``none``, ``restrictions`` or ``costs``; by default what
-        the profile says.
+        Kind of turns in the graph of an extract: ``none``, ``restrictions`` or ``costs``; by default the profile's.
     progress : bool
         Whether to show a progress bar on stderr while an extract is read, or once another file takes over a second.
     format : str, optional
-        One of `vkssp.formats.FORMATS`, where the content of a file would be taken for another.
+        One of `vkssp.formats.FORMATS`, if the format would be detected wrongly.
     weights : str, optional
-        The weights where a file of those formats has none: ``unit``, the default, or ``random:LOW-HIGH,seed=S``.
+        Weights for a file without weights: ``unit``, the default, or ``random:LOW-HIGH,seed=S``.
     directed : bool, optional
-        Whether a line of a file is an arc in one direction or an edge, where its format leaves that open.
+        Whether a line of a file is an arc or an edge, if the format leaves that open.
     scale : float, optional
-        What the weights of a file of those formats are multiplied by before they are rounded to whole numbers.
+        Factor of the weights of a file, applied before they are rounded to whole numbers.
     coordinates : str, Path or bool
-        A file with the coordinates of the nodes, or whether to look for one beside the graph; see
-        `vkssp.formats.read_file`, which has more on all of these.
+        A file with the coordinates of the nodes, or whether to look for such a file beside the graph. For details of
+        this and the other options for files see `vkssp.formats.read_file`.
 
     Returns
     -------
     Graph
-        The graph; the nodes of an edge list are numbered in the ascending order of the ids that they have there.
+        The graph; the nodes of an edge list are numbered in ascending order of their ids in the list.
 
     Raises
     ------
     FormatError
-        If the file is missing, in no format that is known, or damaged.
+        If the file is missing, in an unknown format, or damaged.
     MemoryShortageError
         If there is not enough memory for the graph.
     QueryError
-        If an argument is none that is taken, or one that means nothing for what is read.
+        If an argument is invalid, or has no effect on this kind of input.
     """
     from vkssp.formats import read_file
     from vkssp.generate import from_expression, is_expression
@@ -104,16 +103,16 @@ def read_graph(
 
 
 def refuse(arguments: Mapping[str, object], path: str | Path, kind: str) -> None:
-    """Raise `QueryError` if an argument is given that would change nothing.
+    """Raise `QueryError` if an argument is given that would have no effect.
 
     Parameters
     ----------
     arguments : dict of str to object
-        Arguments of `read_graph` that mean nothing for what is read, by default values where they are not given.
+        Arguments of `read_graph` that have no effect on this kind of input; arguments not given have default values.
     path : str or Path
-        What is read.
+        The input.
     kind : str
-        What that is.
+        Kind of the input, for the message.
     """
     for name, value in arguments.items():
         if value is not None and (name, value) != ("coordinates", True):
@@ -123,12 +122,12 @@ def refuse(arguments: Mapping[str, object], path: str | Path, kind: str) -> None
 
 
 def is_saved(path: str | Path) -> bool:
-    """Return whether a file is one that `Graph.save` wrote, or begins like one: a zip archive.
+    """Return whether a file begins like a file of `Graph.save`: like a zip archive.
 
     Raises
     ------
     FormatError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         with open(path, "rb") as stream:

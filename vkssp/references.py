@@ -1,4 +1,4 @@
-"""The documents that the algorithms come from."""
+"""Publications that the algorithms come from."""
 
 BELLMAN_FORD = "R. Bellman, On a routing problem, 1958; L. R. Ford, Network flow theory, 1956"
 CRAUSER = "A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, A parallelization of Dijkstra's shortest path algorithm, 1998"

@@ -1,4 +1,4 @@
-"""Lifetimes: whatever owns a Vulkan object closes once, in good order, and at the latest when it is forgotten."""
+"""Lifetimes of owners of Vulkan objects: each closes once, in order, at the latest when it is garbage collected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NoReturn, Self, SupportsIndex
 
 from vkssp.errors import QueryError
 
-#: Cure for a process that needs a device, and was forked from one that has a device open.
+#: Cure for a process that needs a device and was forked from a process with an open device.
 AFTER_FORK = (
     "start processes by multiprocessing's 'spawn' or 'forkserver', or open devices and solvers only after the fork"
 )
@@ -19,14 +19,14 @@ _sequence = itertools.count()
 
 
 class Resource:
-    """Something that must be closed; a context manager whose `close` may be called any number of times.
+    """Object that must be closed; a context manager whose `close` may be called any number of times.
 
-    An owner holds what was made from it and closes it, the youngest first, before it closes itself. It holds them
-    strongly: weak references are cleared before finalizers run, so a forgotten device could not find its buffers.
+    An owner holds the resources made from it and closes them, the youngest first, before it closes itself. The
+    references are strong: weak references are cleared before finalizers run, so a device could not find its buffers.
 
-    A process that was forked has no claim on its parent's devices: what it inherits closes without effect there.
+    A forked process has no claim on its parent's devices: closing an inherited resource has no effect.
 
-    There are no copies, which would close what the original still uses: `copy` and `pickle` are refused.
+    `copy` and `pickle` are refused, because a copy would close objects that the original still uses.
     """
 
     def __init__(self, owner: Resource | None = None) -> None:
@@ -40,7 +40,7 @@ class Resource:
             owner._owned[self._made] = self
 
     def close(self) -> None:
-        """Give back what this object holds, after what was made from it; later calls do nothing."""
+        """Close the resources made from this object, then the object itself; later calls do nothing."""
         with self._closing:
             if self.closed or self.inherited:
                 return
@@ -52,9 +52,9 @@ class Resource:
         for closing in (*closings, self._release):
             try:
                 closing()
-            except BaseException as error:  # the rest must be given back all the same, after Ctrl-C, too
+            except BaseException as error:  # the rest must be closed all the same, also after Ctrl-C
                 if not isinstance(error, Exception):
-                    self.settle()  # it may have come before something that works on the rest was waited for
+                    self.settle()  # it may have interrupted a wait for work on the rest
                 if trouble is None or (isinstance(trouble, Exception) and not isinstance(error, Exception)):
                     trouble = error
         if self._owner is not None:
@@ -64,7 +64,7 @@ class Resource:
 
     @property
     def owned(self) -> list[Resource]:
-        """What was made from this object and is not closed."""
+        """Open resources that were made from this object."""
         return list(self._owned.values())
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -76,31 +76,31 @@ class Resource:
         )
 
     def settle(self) -> None:
-        """Wait until the device that this was made from has nothing left to do, whatever comes."""
+        """Wait until the device of this object has finished all work, also through interrupts."""
         if self._owner is not None:
             self._owner.settle()
 
     @property
     def inherited(self) -> bool:
-        """Whether this process was forked from the one that made the object."""
+        """Whether this process was forked from the process that made the object."""
         return os.getpid() != self._process
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether this was made from a device that does not answer, and is never given back."""
+        """Whether the object was made from a device that does not answer, so that it is never released."""
         return self._owner is not None and self._owner.is_abandoned
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that this object and what was made from it hold for data."""
+        """Bytes of data that this object and the resources made from it hold."""
         return self._own_bytes() + sum(owned.memory_bytes for owned in list(self._owned.values()))
 
     def _own_bytes(self) -> int:
-        """Return the bytes that this object itself holds for data."""
+        """Return the bytes of data that this object itself holds."""
         return 0
 
     def _release(self) -> None:
-        """Give back what this object itself holds; called once."""
+        """Release the object's own resources; called once."""
 
     def __enter__(self) -> Self:
         """Return the object itself."""
@@ -113,7 +113,7 @@ class Resource:
         self.close()
 
     def __del__(self) -> None:
-        """Close what was forgotten."""
-        # An object whose making failed has nothing yet, and at interpreter exit modules may be gone already.
+        """Close the object when it is garbage collected."""
+        # An object whose constructor failed may be incomplete, and at interpreter exit modules may be gone already.
         with contextlib.suppress(Exception):
             self.close()

@@ -1,4 +1,4 @@
-"""A route: what was asked, what was found, and where it runs."""
+"""Routes as data: places, legs, steps and geometry."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from vkssp.graph import Graph
 
 @dataclass(frozen=True)
 class Place:
-    """An end of a route.
+    """End of a route.
 
     Attributes
     ----------
     lat, lon : float
         The place asked for, in degrees.
     snapped_lat, snapped_lon : float
-        The nearest point of the road network, where the route begins or ends, in degrees.
+        The nearest point of the road network in degrees; the route begins or ends there.
     snapped_m : float
-        Metres between the two.
+        Metres between the two points.
     name : str
-        Name of the street there, empty where it has none.
+        Name of the street there, empty if it has none.
     """
 
     lat: float
@@ -38,33 +38,33 @@ class Place:
 
 @dataclass(frozen=True)
 class Step:
-    """What to do at a place along a route, and the way from there to the next step.
+    """Instruction at a place along a route, and the part of the route from there to the next step.
 
     Attributes
     ----------
     type : str
         "depart", "turn", "continue" (a road bends where others leave it), "new name", "fork", "ramp", "merge",
-        "roundabout", "exit roundabout" (of one that the route begins in), "uturn", "board" and "disembark" (a ferry
-        or train), "arrive".
+        "roundabout", "exit roundabout" (if the route begins in the roundabout), "uturn", "board" and "disembark" (a
+        ferry or train), "arrive".
     modifier : str
-        Where to: "straight", "slight right", "right", "sharp right", "uturn", "sharp left", "left" or "slight left";
-        of an arrival the side of the street that the place is on; empty where it says nothing.
+        Direction: "straight", "slight right", "right", "sharp right", "uturn", "sharp left", "left" or "slight left".
+        For an arrival, the side of the street that the place is on. Empty if there is no direction.
     instruction : str
         The same as an English sentence.
     name, ref : str
-        Name and number of the street from here on; empty where there is none.
+        Name and number of the street from here on; empty if there is none.
     way : int or None
-        OSM way id of the first street from here on; None where the graph does not know.
+        OSM way id of the first street from here on; None if unknown.
     exit : int or None
-        Which exit of the roundabout to take, counted from 1.
+        Exit of the roundabout to take, counted from 1.
     distance_m : float
         Metres to the next step.
     duration_s : float or None
-        Seconds to the next step, the turn here included; None where weights are no durations.
+        Seconds to the next step, the turn here included; None if weights are not durations.
     lat, lon : float
         The place, in degrees.
     first, last : int
-        Where the way to the next step begins and ends in the points of the leg, both included.
+        First and last index, both included, of the points of the leg on the part to the next step.
     """
 
     type: str
@@ -84,14 +84,14 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """The part of a route between two of the places that it was asked to pass.
+    """Part of a route between two consecutive places of the query.
 
     Attributes
     ----------
     nodes, arcs, parts, weight, points, distance_m, duration_s, origin, destination
-        As those of `Route`, of this part alone.
+        As in `Route`, for this part alone.
     steps : tuple of Step
-        What to do along it, from the departure to the arrival; empty unless it was asked for.
+        Instructions along the leg, from the departure to the arrival; empty unless requested.
     """
 
     nodes: npt.NDArray[np.uint32]
@@ -108,38 +108,39 @@ class Leg:
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """A shortest path, and what the graph knows of it.
+    """Shortest path, with the attributes that the graph has for it.
 
     Attributes
     ----------
     nodes : numpy.ndarray
         Ids of the nodes passed, shape (k,), uint32.
     arcs : numpy.ndarray
-        Ids of the arcs travelled, in order, int64; between two places on streets the first and the last of them may be
-        travelled only in part, and the turn into the first, where turns cost something, not at all. One with a via
-        point on it is there twice.
+        Ids of the arcs travelled, in order, int64. Between two places on streets the first and the last arc may be
+        travelled only in part, and the turn into the first arc is not taken (if turns have costs). An arc with a via
+        point on it appears twice.
     weight : int
-        Its length in units of the weight that was made least.
+        Weight of the route in the unit that was minimized.
     points : numpy.ndarray or None
-        Latitude and longitude of the points along it in degrees, shape (p, 2), both ends included; None for a graph
-        without coordinates.
+        Latitude and longitude of the points along the route in degrees, shape (p, 2), both ends included; None for a
+        graph without coordinates.
     distance_m : float or None
-        Its length in metres; None where the graph does not know.
+        Length of the route in metres; None if unknown.
     duration_s : float or None
-        Its duration in seconds; None where weights are no durations.
+        Duration of the route in seconds; None if weights are not durations.
     origin, destination : Place or None
-        The places that it joins, where it was asked for by coordinates.
+        The places that the route joins; None if the query had nodes instead of coordinates.
     device : str
-        Name of the device that found it.
+        Name of the device that found the route.
     algorithm : str
-        Name of the algorithm that found it.
+        Name of the algorithm that found the route.
     query_ms : float
-        Milliseconds from the question to the answer, snapping and path included.
+        Milliseconds from the query to the result, snapping and path included.
     parts : numpy.ndarray or None
-        How much of each arc is travelled, by length, shape (len(arcs),), float64; None where it is all of each.
+        Share of each arc that is travelled, by length, shape (len(arcs),), float64; None if all arcs are travelled
+        whole.
     legs : tuple of Leg
-        The parts of the route from the origin over the via points to the destination; none where it was asked for by
-        nodes.
+        The parts of the route from the origin over the via points to the destination; empty if the query had nodes
+        instead of coordinates.
     """
 
     nodes: npt.NDArray[np.uint32]
@@ -158,28 +159,28 @@ class Route:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What to do along the route, of all legs; empty unless it was asked for."""
+        """Instructions of all legs; empty unless requested."""
         return tuple(step for leg in self.legs for step in leg.steps)
 
     @property
     def vias(self) -> tuple[Place, ...]:
-        """The places between origin and destination that the route was asked to pass."""
+        """Places between origin and destination that the query asked to pass."""
         return tuple(leg.destination for leg in self.legs[:-1])
 
     def sum(self, values: npt.ArrayLike) -> float:
-        """Return the sum of some figure along the route, such as energy, tolls or metres of ascent.
+        """Return the sum of a quantity along the route, such as energy, tolls or metres of ascent.
 
-        Of arcs that are travelled in part the same part of the figure counts.
+        An arc that is travelled in part counts in proportion.
 
         Parameters
         ----------
         values : array_like
-            The figure of every arc of the graph, shape (num_arcs,).
+            The quantity of every arc of the graph, shape (num_arcs,).
 
         Raises
         ------
         QueryError
-            If it is not one number per arc.
+            If `values` is not one number per arc.
         """
         array = real_numbers(values, "values", error=QueryError)
         if len(array) <= self.arcs.max(initial=-1):
@@ -189,16 +190,16 @@ class Route:
 
 
 def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-    """Return the points along whole arcs that follow each other.
+    """Return the points along whole consecutive arcs.
 
     Parameters
     ----------
     graph : Graph
-        The graph that the ids are of.
+        The graph.
     nodes : numpy.ndarray
-        The nodes passed, at least one.
+        Ids of the nodes passed, at least one.
     arcs : numpy.ndarray
-        The arcs between them, one fewer.
+        Ids of the arcs between them, one fewer.
 
     Returns
     -------

@@ -1,9 +1,8 @@
 """Signals that end a program: Ctrl-C, SIGTERM and SIGHUP remove unfinished work and end it with 128 + their number.
 
-The first signal raises `KeyboardInterrupt` in the main thread, so that everything is closed in good order. The work
-that `undoing` registers is undone in any case. The program ends after that alone at a second signal, where the
-exception would be lost, where the main thread is in a library's function and does not answer, and where closing takes
-long.
+The first signal raises `KeyboardInterrupt` in the main thread, so that everything is closed in order. The work that
+`undoing` registers is undone in any case. The program ends after that alone at a second signal, if the exception would
+be lost, if the main thread is in a library's function and does not answer, or if closing takes long.
 
 The exit code is 128 + number, and the program does not end by the signal itself: callers see the same code in a shell,
 by ``waitpid`` and on Windows, and it also works for the first process of a container, which cannot end itself by a
@@ -22,7 +21,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-#: Exit code of a program whose reader has closed the pipe, as by SIGPIPE.
+#: Exit code of a program whose output pipe has been closed by the reader, as by SIGPIPE.
 CLOSED_PIPE = 128 + 13
 
 # Windows has no SIGHUP.
@@ -83,7 +82,7 @@ def run(work: Callable[[], int]) -> int:
 
 
 def ignore() -> None:
-    """Ignore signals from now on, as everything is done and closed; the interpreter's end would be ended by them."""
+    """Ignore signals from now on: everything is closed, and a signal would only disturb the interpreter's exit."""
     if _is_listening:
         for number in _ENDING:
             signal.signal(number, signal.SIG_IGN)
@@ -152,7 +151,7 @@ def _on_unraisable(unraisable: Any) -> None:
 
 
 def _watch(reader: int) -> None:
-    """End the program where the main thread does not; in a thread of its own."""
+    """End the program if the main thread does not; runs in a thread of its own."""
     while (number := os.read(reader, 1)[0]) not in _ENDING:
         pass
     time.sleep(_ANSWER_S)
@@ -162,7 +161,7 @@ def _watch(reader: int) -> None:
 
 
 def _end(number: int) -> NoReturn:
-    """Undo unfinished work, and end the program at once: threads that do not answer cannot hold it up."""
+    """Undo unfinished work and end the program at once, without waiting for other threads."""
     for undo in reversed(list(_undo.values())):
         with suppress(Exception):
             undo()

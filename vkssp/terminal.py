@@ -1,8 +1,8 @@
-"""Text for terminals: lines, errors and progress bars, in which names from files cannot pass for anything else.
+"""Output to terminals: lines, errors and progress bars, with control characters shown as escapes.
 
-Street names, file names and the messages of other libraries may hold characters that a terminal obeys: escape
-sequences move its cursor, line ends make a line of their own, overrides of the writing direction turn digits round.
-All printing goes through this module, which shows such characters as escapes.
+Street names, file names and the messages of other libraries may contain characters that a terminal obeys: escape
+sequences move the cursor, line ends begin a new line, overrides of the writing direction reverse digits. All printing
+goes through this module, which shows such characters as escapes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 
 
 def printable(value: object) -> str:
-    r"""Return the text of a value on one line, with all that a terminal would obey as escapes, such as ``\x1b``."""
+    r"""Return the text of a value on one line, with control characters as escapes, such as ``\x1b``."""
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), str(value))
 
 
@@ -37,7 +37,7 @@ def print_json(value: Any) -> None:
 
 
 def print_error(value: object) -> None:
-    """Print a value on a line of standard error, where there is one that takes it."""
+    """Print a value on a line of standard error, if standard error can be written."""
     if sys.stderr is not None:
         with suppress(OSError):  # a full disk under a log; the exit code still tells
             print(printable(value), file=sys.stderr)
@@ -59,13 +59,13 @@ def progress_bar(items: Iterable[Any] | None = None, title: object = "", *, show
     Parameters
     ----------
     items : iterable, optional
-        What to count while it is iterated over; without it the caller updates the bar.
+        Items to count while they are iterated over; without items the caller updates the bar.
     title : object
         The text before the bar.
     shown : bool or None
-        Whether the bar is shown; None where standard error is a terminal.
+        Whether the bar is shown; None shows it if standard error is a terminal.
     **settings : object
-        What else `tqdm.tqdm` takes, such as ``total`` and ``unit``.
+        Further arguments of `tqdm.tqdm`, such as ``total`` and ``unit``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Compressed sparse rows: types and checks of their arrays, sorting by counting, and places in lists."""
+"""Compressed sparse rows: types and checks of their arrays, counting sorts, and positions in lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s, Uint32s]:
-    """Return offsets of nodes' arcs and the heads of these as uint32s, or raise `GraphError` unless they fit."""
+    """Return the offsets of the nodes' arcs and the heads of the arcs as uint32s; raise `GraphError` if invalid."""
     first = whole_numbers(first_out, "first_out", "offsets", UNREACHABLE)
     if len(first) == 0:
         raise GraphError("first_out is empty; a graph without nodes has first_out [0]")
@@ -43,7 +43,7 @@ def checked_rows(first_out: npt.ArrayLike, head: npt.ArrayLike) -> tuple[Uint32s
 def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
     """Return the row offsets of arcs with the given tails, and the stable order that sorts them by tail.
 
-    A stable order keeps parallel arcs, and the heads of a node, in the sequence in which they were given.
+    A stable order keeps the arcs of a node, parallel arcs included, in the given sequence.
     """
     count = len(tail)
     if count == 0:
@@ -54,7 +54,7 @@ def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[n
 
 
 def turned(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[Any], num_rows: int) -> Any:
-    """Return the rows of entries that are given by columns, as a scipy matrix.
+    """Return a scipy array in compressed sparse rows, made of entries that are sorted by column.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def turned(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[
     """
     from scipy import sparse
 
-    # scipy goes from columns to rows by a counting sort in C, which is stable, ten times as fast as a comparing one,
-    # and, unlike that from coordinates to rows, does not add up the entries of one place.
+    # scipy converts columns to rows by a counting sort in C. The sort is stable and ten times as fast as a comparison
+    # sort. Unlike the conversion from coordinates to rows, it does not add up entries with the same row and column.
     return sparse.csc_array((value, row, offsets), shape=(num_rows, len(offsets) - 1)).tocsr()
 
 
 def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Return head and weight of each arc, those of a row sorted by weight.
+    """Return head and weight of each arc; the arcs of each row are sorted by weight.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32])
     """
     from scipy import sparse
 
-    # scipy sorts the entries of a row by their columns, in C; the weights are the columns here.
+    # scipy sorts the entries of a row by column, in C. Here the weights serve as columns.
     largest = int(arcs[:, 1].max(initial=0))
     index = np.int32 if max(largest, len(arcs)) < 2**31 - 1 else np.int64
     parts = arcs[:, 0].copy(), arcs[:, 1].astype(index), first_out.astype(index)
@@ -96,21 +96,21 @@ def sorted_rows(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32])
 
 
 def places_of(arc: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Return the places that the ids from 0 to `count` have in a list, -1 for those that are not in it, int64."""
+    """Return the position in a list of each id from 0 to `count` - 1, or -1 for an id not in the list, int64."""
     place = np.full(count, -1, np.int64)
     place[arc] = np.arange(len(arc))
     return place
 
 
 def within(count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return the place of each item in its group, where groups of `count` items follow each other, int64."""
+    """Return the position of each item in its group, for consecutive groups of `count` items, int64."""
     counts: npt.NDArray[np.int64] = count.astype(np.int64)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     return np.arange(len(first), dtype=np.int64) - first
 
 
 def ranges(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return the whole numbers of some ranges, one after the other, int64: `count` each, from `first` on."""
+    """Return the concatenated whole numbers of some ranges, int64; each has `count` numbers from `first` on."""
     found: npt.NDArray[np.int64] = np.repeat(first.astype(np.int64), count) + within(count)
     return found
 

@@ -1,4 +1,4 @@
-"""Distances on the Earth's surface, and planes that touch it."""
+"""Distances on the Earth's surface, and tangent planes of it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy.typing as npt
 #: The Earth's mean radius in metres (IUGG).
 EARTH_RADIUS = 6371008.8
 METRES_PER_DEGREE = float(np.pi / 180 * EARTH_RADIUS)
-#: A line with a point beyond this latitude, north or south, is straight on the plane of that pole, others in degrees.
+#: A line with a point beyond this latitude, north or south, is straight on the plane of that pole. Other lines are
+#: straight in degrees.
 POLAR_LATITUDE = 85.0
-#: A road leaves a junction in the direction of its point so many metres away; the first ones are often drawn by chance.
+#: The direction of a road at a junction is taken from its point at this distance in metres, because the first points of
+#: a road are often drawn inaccurately.
 _LOOK_AHEAD_M = 10.0
 
 
@@ -25,9 +27,9 @@ def haversine(lat0: npt.ArrayLike, lon0: npt.ArrayLike, lat1: npt.ArrayLike, lon
 
 
 def polar_plane(points: npt.NDArray[np.float64], pole: int | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return points on a plane that touches the Earth at a pole.
+    """Project points onto the plane that touches the Earth at a pole.
 
-    Directions from the pole and distances from it are kept (the azimuthal equidistant projection).
+    The projection keeps directions and distances from the pole (azimuthal equidistant projection).
 
     Parameters
     ----------
@@ -52,13 +54,13 @@ def from_polar_plane(flat: npt.NDArray[np.float64], pole: int | npt.NDArray[Any]
 
 
 def plane_at(points: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return points on planes that touch the Earth at places, exact enough within some 20 km.
+    """Project points onto planes that touch the Earth at places; accurate enough within some 20 km.
 
     Parameters
     ----------
     points, places : numpy.ndarray
-        Latitude and longitude in degrees, shape (k, 2) each. Unless a place is near a pole, the longitudes of the two
-        are taken as they are: 180 and -180 degrees are far from each other.
+        Latitude and longitude in degrees, shape (k, 2) each. Unless a place is near a pole, longitudes are not wrapped:
+        180 and -180 degrees are far from each other.
 
     Returns
     -------
@@ -79,28 +81,29 @@ def plane_at(points: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -
 def _north_and_east(
     offset: npt.NDArray[np.float64], lon: npt.NDArray[np.float64], pole: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return vectors on the plane of a pole as metres to the north and to the east, seen from a longitude."""
+    """Return vectors on the plane of a pole as metres to the north and to the east at a longitude."""
     cos, sin = np.cos(np.radians(lon)), np.sin(np.radians(lon))
-    north = -pole * (offset[:, 0] * cos + offset[:, 1] * sin) + 0.0  # not -0.0, whose direction is another
+    north = -pole * (offset[:, 0] * cos + offset[:, 1] * sin) + 0.0  # -0.0 has another direction
     return np.stack([north, offset[:, 1] * cos - offset[:, 0] * sin], axis=1)
 
 
 def between(
     start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], share: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return points on straight lines, see `POLAR_LATITUDE`.
+    """Interpolate points on straight lines; see `POLAR_LATITUDE`.
 
     Parameters
     ----------
     start, end : numpy.ndarray
         Latitude and longitude of the ends in degrees, shape (k, 2) each.
     share : numpy.ndarray
-        How much of each line is before the point, shape (k,).
+        Share of each line that is before the point, shape (k,).
 
     Returns
     -------
     numpy.ndarray
-        Latitude and longitude in degrees, shape (k, 2); longitudes differ from that of the start by 180 at most.
+        Latitude and longitude in degrees, shape (k, 2). Each longitude differs from the longitude of the start by 180
+        at most.
     """
     points: npt.NDArray[np.float64] = start + share[:, None] * (end - start)
     lat = np.where(np.abs(start[:, 0]) >= np.abs(end[:, 0]), start[:, 0], end[:, 0])
@@ -114,12 +117,12 @@ def between(
 
 
 def part_before_nearest(start: npt.NDArray[np.float64], step: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return how much of each straight line on a plane is before its point nearest to the origin.
+    """Return the share of each straight line on a plane that is before its point nearest to the origin.
 
     Parameters
     ----------
     start, step : numpy.ndarray
-        Where the lines begin, and from there to their ends, shape (k, 2) each.
+        Start of each line, and vector from there to its end, shape (k, 2) each.
     """
     squared = (step**2).sum(axis=1)
     part: npt.NDArray[np.float64] = -(start * step).sum(axis=1) / np.where(squared > 0, squared, 1.0)
@@ -127,12 +130,12 @@ def part_before_nearest(start: npt.NDArray[np.float64], step: npt.NDArray[np.flo
 
 
 def turned(lon: npt.ArrayLike, centre: npt.ArrayLike) -> Any:
-    """Return longitudes plus the full turns that bring them within 180 degrees of others; the arguments broadcast."""
+    """Return longitudes shifted by full turns to within 180 degrees of `centre`; the arguments broadcast."""
     return np.add(lon, 360.0 * np.rint(np.subtract(centre, lon) / 360.0))
 
 
 def unwrapped(first: npt.NDArray[Any], lon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the longitudes of lines that go on beyond the 180th meridian, instead of round the Earth.
+    """Return the longitudes of lines, continued beyond the 180th meridian without jumps.
 
     Parameters
     ----------
@@ -144,8 +147,8 @@ def unwrapped(first: npt.NDArray[Any], lon: npt.NDArray[np.float64]) -> npt.NDAr
     Returns
     -------
     numpy.ndarray
-        Longitudes of which no two that follow each other on a line differ by more than 180 degrees; those of first
-        points are as they were.
+        Longitudes in degrees. Consecutive points of a line differ by 180 degrees at most. The longitude of each line's
+        first point is unchanged.
     """
     leap = np.diff(lon, prepend=lon[:1])
     leap[first[:-1]] = 0.0
@@ -159,12 +162,12 @@ def unwrapped(first: npt.NDArray[Any], lon: npt.NDArray[np.float64]) -> npt.NDAr
 
 
 def longitude_reach(lat: float, metres: float) -> float:
-    """Return how many degrees of longitude a circle around a place reaches to either side, 180 where it holds a pole.
+    """Return the reach of a circle to either side in degrees of longitude, or 180 if the circle contains a pole.
 
     Parameters
     ----------
     lat : float
-        Latitude of the place in degrees.
+        Latitude of the circle's centre in degrees.
     metres : float
         Radius of the circle.
     """
@@ -175,7 +178,7 @@ def longitude_reach(lat: float, metres: float) -> float:
 
 
 def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return in which directions one sees each line from its two ends.
+    """Return the direction of each line at its two ends.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The graph that everything else works on: compressed sparse rows of uint32, checked when they are made."""
+"""Graph class: compressed sparse rows of uint32, checked on construction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vkssp.graph.storage import load_graph, save_graph
 from vkssp.graph.streets import Streets
 from vkssp.memory import require
 
-# What a node and an edge take at the least while the rows of a graph are made.
+# Least number of bytes for each node and edge while the rows of a graph are made.
 _NODE_BYTES, _EDGE_BYTES = 9, 30
 
 
@@ -43,12 +43,11 @@ def _coordinates(lat: Any, lon: Any, num_nodes: int) -> tuple[Floats | None, Flo
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A directed graph with non-negative integer weights, as compressed sparse rows.
+    """Directed graph with non-negative integer weights, as compressed sparse rows.
 
-    The arcs of node ``u`` are ``first_out[u]`` to ``first_out[u + 1] - 1``. Make one with `from_csr`, `from_edges`,
-    `from_scipy` or `load`; all of them check what they are given. Parallel arcs, loops and zero weights are fine.
-    A graph and its arrays do not change. Copies share them, and a graph that is unpickled is checked like one that is
-    loaded.
+    The arcs of node ``u`` are ``first_out[u]`` to ``first_out[u + 1] - 1``. Make a graph with `from_csr`, `from_edges`,
+    `from_scipy` or `load`; all of them check their arguments. Parallel arcs, loops and zero weights are allowed. A
+    graph and its arrays do not change. Copies share the arrays. Unpickling checks a graph as loading does.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class Graph:
     streets : Streets or None
         Lengths, names and geometry of the arcs of an imported map.
     hierarchy : Hierarchy or None
-        What `vkssp.prepare` made of the graph, whatever its weights.
+        Hierarchy that `vkssp.prepare` made; it does not depend on the weights.
     """
 
     first_out: Uint32s
@@ -75,7 +74,7 @@ class Graph:
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
-        """Keep arrays as they are now; what they hold has been checked already."""
+        """Protect the arrays from changes; their contents have been checked already."""
         for name, dtype in _DTYPES.items():
             array: Any = getattr(self, name)
             if array is None and name in ("lat", "lon"):
@@ -85,7 +84,7 @@ class Graph:
             object.__setattr__(self, name, fixed(array))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: from the arrays, with all checks."""
+        """Return the constructor of a copy, which repeats all checks, and its arguments."""
         rows = self.first_out, self.head, self.weight
         return _remade, (type(self), *rows, self.lat, self.lon, self.streets, self.hierarchy)
 
@@ -101,12 +100,12 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the three arrays that a solver works on."""
+        """Bytes of the arrays `first_out`, `head` and `weight`."""
         return self.first_out.nbytes + self.head.nbytes + self.weight.nbytes
 
     @cached_property
     def tail(self) -> Uint32s:
-        """Node that each arc comes from, shape (num_arcs,), uint32; made when first asked for."""
+        """Node that each arc begins at, shape (num_arcs,), uint32; computed on first access."""
         return own(tails_of(self.first_out))
 
     def __repr__(self) -> str:
@@ -127,9 +126,9 @@ class Graph:
     ) -> Graph:
         """Make a graph from compressed sparse rows.
 
-        Arrays that nothing can write to are shared: read-only ones that own their memory, and read-only views of
-        such, of bytes, and of files that are mapped into memory for reading. All others are copied, so that the graph
-        stays as it was checked.
+        The graph shares arrays that nothing can write to: read-only arrays that own their memory, and read-only views
+        of such arrays, of bytes, or of files that are mapped into memory for reading. It copies all other arrays, so
+        that its contents stay as they were checked.
 
         Parameters
         ----------
@@ -147,7 +146,7 @@ class Graph:
         Raises
         ------
         GraphError
-            If anything does not hold; the message names the array, the entry and the cure.
+            If an argument is invalid; the message names the array, the entry and the cure.
         """
         first, heads = checked_rows(first_out, head)
         weights, num_nodes = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1), len(first) - 1
@@ -176,7 +175,7 @@ class Graph:
         lat: npt.ArrayLike | None = None,
         lon: npt.ArrayLike | None = None,
     ) -> Graph:
-        """Make a graph from lists of arcs, in any order; those of one node keep theirs.
+        """Make a graph from lists of arcs in any order; the arcs of each node keep their order.
 
         Parameters
         ----------
@@ -185,7 +184,7 @@ class Graph:
         weight : array_like
             Whole numbers from 0 to 2**32 - 2, shape (num_edges,).
         num_nodes : int, optional
-            Number of nodes; by default as many as the ids, or the coordinates, need.
+            Number of nodes; by default the number of coordinates, or without coordinates the largest id + 1.
         undirected : bool
             Whether each edge stands for an arc in both directions; a loop then becomes one arc.
         lat, lon : array_like, optional
@@ -194,9 +193,9 @@ class Graph:
         Raises
         ------
         GraphError
-            If anything does not hold; the message names the array, the entry and the cure.
+            If an argument is invalid; the message names the array, the entry and the cure.
         MemoryShortageError
-            If there is not enough memory for as many nodes as the largest id needs.
+            If there is not enough memory for the nodes and edges, for example because an id is very large.
         """
         tails = whole_numbers(tail, "tail", "node ids", UNREACHABLE)
         heads = whole_numbers(head, "head", "node ids", UNREACHABLE)
@@ -236,8 +235,8 @@ class Graph:
     def from_scipy(cls, matrix: Any, *, lat: npt.ArrayLike | None = None, lon: npt.ArrayLike | None = None) -> Graph:
         """Make a graph from a square scipy sparse matrix or array: entry (u, v) is the weight of an arc from u to v.
 
-        Explicitly stored zeros are arcs of weight zero, and entries stored twice are parallel arcs (scipy's own
-        graph functions treat neither so).
+        Explicitly stored zeros are arcs of weight zero, and entries stored twice are parallel arcs (unlike in scipy's
+        own graph functions).
 
         Parameters
         ----------
@@ -249,10 +248,10 @@ class Graph:
         Raises
         ------
         GraphError
-            If it is no sparse matrix, not square, or holds what is no weight. Truth values are none; multiply them by
-            a weight.
+            If `matrix` is not a sparse matrix, is not square, or has an entry that is not a weight. Truth values are
+            not weights; multiply them by a weight.
         MemoryShortageError
-            If there is not enough memory for as many nodes.
+            If there is not enough memory for the nodes.
         """
         from scipy import sparse
 
@@ -261,10 +260,10 @@ class Graph:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"matrix has shape {matrix.shape}; give a square one")
         if matrix.format == "csr":
-            used = int(matrix.indptr[-1])  # there may be room for more
+            used = int(matrix.indptr[-1])  # the arrays may be longer
             return cls.from_csr(matrix.indptr, matrix.indices[:used], matrix.data[:used], lat=lat, lon=lon)
         entries = matrix.tocoo()
-        if matrix.format in ("bsr", "dia"):  # their zeros fill up blocks and diagonals, and mean nothing
+        if matrix.format in ("bsr", "dia"):  # their zeros only fill up blocks and diagonals
             entries.eliminate_zeros()
         return cls.from_edges(entries.row, entries.col, entries.data, num_nodes=matrix.shape[0], lat=lat, lon=lon)
 
@@ -272,7 +271,8 @@ class Graph:
         """Return the weights as a `scipy.sparse.csr_array` of shape (num_nodes, num_nodes), dtype uint32."""
         from scipy import sparse
 
-        # Copies, for scipy sorts rows in place; of 32 bits, for older versions of its graph routines take no others.
+        # Copies, because scipy sorts rows in place. 32-bit indices, because older versions of scipy's graph routines
+        # accept no others.
         index = np.int32 if max(self.num_nodes, self.num_arcs) < 2**31 else np.int64
         rows = (self.weight.copy(), self.head.astype(index), self.first_out.astype(index))
         return sparse.csr_array(rows, shape=(self.num_nodes, self.num_nodes))
@@ -283,13 +283,14 @@ class Graph:
         Parameters
         ----------
         weight : array_like
-            Whole numbers from 0 to 2**32 - 2, shape (num_arcs,). Where turns take time an arc's weight holds that of
-            the turn into it, see `Streets.turn`.
+            Whole numbers from 0 to 2**32 - 2, shape (num_arcs,). If turns take time, the weight of an arc includes the
+            turn into it; see `Streets.turn`.
 
         Raises
         ------
         GraphError
-            If a weight is none, there are more or fewer than arcs, or one is less than the turn into its arc takes.
+            If a weight is invalid, if the number of weights is not the number of arcs, or if a weight is less than the
+            weight of the turn into its arc.
         """
         weights = whole_numbers(weight, "weight", "weights", UNREACHABLE - 1)
         if len(weights) != self.num_arcs:
@@ -303,23 +304,28 @@ class Graph:
             )
         graph = replace(self, weight=weights)
         if "tail" in self.__dict__:
-            graph.__dict__["tail"] = self.tail  # the same, and need not be made again
+            graph.__dict__["tail"] = self.tail  # unchanged, so it is not computed again
         return graph
 
     def reversed(self) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with every arc turned round, not prepared, and for each of its arcs the id it has here."""
+        """Return the graph with every arc reversed, and for each of its arcs the id of the arc in this graph.
+
+        The reversed graph keeps the coordinates, but has no streets and no hierarchy.
+        """
         first_out, by_head = rows_of(self.head, self.num_nodes)
         arrays = (own(array) for array in (first_out, self.tail[by_head], self.weight[by_head]))
         graph = Graph.from_csr(*arrays, lat=self.lat, lon=self.lon)
         return graph, by_head
 
     def renumbered(self, order: Order) -> tuple[Graph, npt.NDArray[np.int64]]:
-        """Return the graph with nodes renumbered, not prepared, and for each of its arcs the id it has here.
+        """Return the graph with nodes renumbered, and for each of its arcs the id of the arc in this graph.
+
+        The renumbered graph has no hierarchy.
 
         Raises
         ------
         GraphError
-            If `order` is no `Order`, or one for another number of nodes.
+            If `order` is not an `Order`, or is for another number of nodes.
         """
         instance(order, Order, "order", "make an Order, with Order.from_nodes, z_order or landmark_order", GraphError)
         rank, node = order.rank, order.node
@@ -337,21 +343,21 @@ class Graph:
         return graph, by_tail
 
     def save(self, path: str | Path) -> None:
-        """Write the graph, and all it knows of coordinates and streets, and its hierarchy, to one file.
+        """Write the graph with its coordinates, streets and hierarchy to one file.
 
         The file appears only when it is complete.
 
         Parameters
         ----------
         path : str or Path
-            The file, a name that ends in .graph or .npz, or has no ending.
+            The file; its name ends in .graph or .npz, or has no ending.
 
         Raises
         ------
         FormatError
             If the file cannot be written, or its name has another ending.
         QueryError
-            If `path` is none.
+            If `path` is not a path.
         """
         save_graph(self, path)
 
@@ -364,13 +370,13 @@ class Graph:
         FormatError
             If the file is missing, not a saved graph, truncated or damaged.
         QueryError
-            If `path` is none.
+            If `path` is not a path.
         """
         return load_graph(path, partial(_remade, Graph))
 
 
 def checked_graph(graph: Any, error: Error = GraphError) -> Graph:
-    """Return an argument that has to be a graph, or raise an error that says how one is made."""
+    """Return an argument that must be a graph; otherwise raise an error that says how to make a graph."""
     return instance(graph, Graph, "graph", "make a Graph, with read_graph, Graph.from_edges or Graph.from_scipy", error)
 
 
@@ -384,7 +390,7 @@ def _remade(
     streets: Streets | None,
     hierarchy: Hierarchy | None,
 ) -> Graph:
-    """Return a graph of the parts that a copy, or a pickled graph, is made of."""
+    """Return a graph made of the parts of a copied or pickled graph."""
     graph = kind.from_csr(first_out, head, weight, lat=lat, lon=lon, streets=streets)
     if hierarchy is None:
         return graph

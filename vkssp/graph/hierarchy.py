@@ -1,12 +1,13 @@
-"""Hierarchies: a graph prepared once, whatever its weights, so that searches become sweeps over it.
+"""Customizable contraction hierarchies as data: the result of preprocessing, which does not depend on weights.
 
-Nodes are eliminated one after the other, by a nested dissection; each elimination joins the neighbours that are left.
-What comes of it is a chordal graph above the graph's own (customizable contraction hierarchies: J. Dibbelt,
-B. Strasser, D. Wagner, 2014). Nodes whose neighbours above are the same but for each other are one supernode, as in the
-factorization of sparse matrices: a clique, and one list of ancestors that all of its nodes are joined to.
+Nodes are eliminated one after the other, in the order of a nested dissection. Each elimination joins the neighbours
+that are left. The result is a chordal graph that contains the graph's own arcs (J. Dibbelt, B. Strasser, D. Wagner,
+Customizable contraction hierarchies, 2014). Nodes whose ancestors are the same but for each other form one supernode,
+as in the factorization of sparse matrices. A supernode is a clique with one list of ancestors, to which all of its
+nodes are joined.
 
-Nodes have positions, from the top: what is eliminated last comes first. Levels count supernodes on the way from the
-top, so that all nodes of a level can be swept at once, as soon as all levels before it are done.
+Positions count from the top: the node that is eliminated last has position 0. Levels count supernodes on the path from
+the top. A sweep works on all nodes of a level at once, as soon as all levels before it are done.
 """
 
 from __future__ import annotations
@@ -29,21 +30,22 @@ if TYPE_CHECKING:
 
 Indices = npt.NDArray[np.int64]
 
-#: How many arcs a node may have in its supernode's list beyond its own. Two of them make a quarter fewer levels of road
-#: networks, or more, and about half the supernodes, for 10 to 45% more arcs; with more of them few levels go.
+#: Number of arcs that the list of a supernode may add to the own arcs of a node. On road networks a value of 2 removes
+#: at least a quarter of the levels and about half of the supernodes, for 10 to 45% more arcs. Larger values remove few
+#: more levels.
 RELAX = 2
-#: Arcs of a hierarchy are numbered in 32 bits, with one left over for a sign.
+#: Largest number of arcs: they are numbered in 32 bits, one of which is left for a sign.
 MOST_ARCS = 2**31 - 1
-#: With more arcs for each node than this, a search over the hierarchy is no faster than one without. Road networks have
-#: 2 to 6 of them, and 3 to 25 in the order that is made at once; graphs without small separators have thousands.
+#: Largest number of arcs per node; with more, a search over the hierarchy is no faster than a search without it. Road
+#: networks have 2 to 6, and 3 to 25 in the order that is made at once. Graphs without small separators have thousands.
 MOST_ARCS_A_NODE = 100
-#: As many arcs as this are no burden whatever the number of nodes: 64 MiB in either direction.
+#: Number of arcs that is acceptable for any number of nodes: 64 MiB in each direction.
 FEW_ARCS = 2**24
-#: Nodes on a way from the top, the distances of which a search keeps in fast memory. Road networks of a million nodes
-#: have some hundreds of them.
+#: Largest number of nodes on a path from the top; a search keeps their distances in fast memory. In road networks of a
+#: million nodes such a path has some hundreds of nodes.
 MOST_HEIGHT = 8192
 
-# So many arcs are looked for at once that what this takes stays in cache.
+# Number of arcs that are looked up at once, so that the temporary arrays stay in cache.
 _AT_ONCE = 2**15
 
 
@@ -54,10 +56,11 @@ def _lengths(first: Uint32s) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """The order in which nodes are eliminated, and what it joins; it does not depend on weights.
+    """Elimination order of a graph and the resulting chordal arcs; independent of weights.
 
-    Make one with `vkssp.prepare`. Supernodes are in the order of their levels, their nodes have consecutive positions.
-    A node's list of ancestors is that of its supernode, and then the nodes of the supernode before it; it is ascending.
+    Make a hierarchy with `vkssp.prepare`. Supernodes are sorted by level, and the nodes of a supernode have consecutive
+    positions. The ancestors of a node are those of its supernode, followed by the nodes of the supernode that have
+    smaller positions; their positions ascend.
 
     Attributes
     ----------
@@ -66,7 +69,7 @@ class Hierarchy:
     first_node : numpy.ndarray
         Position of the first node of each supernode, shape (num_supernodes + 1,), uint32.
     first_ancestor : numpy.ndarray
-        Where each supernode's ancestors begin, shape (num_supernodes + 1,), uint32.
+        Offset of each supernode's first entry in `ancestor`, shape (num_supernodes + 1,), uint32.
     ancestor : numpy.ndarray
         Positions of the ancestors of each supernode, ascending, shape (num_ancestors,), uint32.
     first_of_level : numpy.ndarray
@@ -79,18 +82,18 @@ class Hierarchy:
     ancestor: Uint32s
     first_of_level: Uint32s
 
-    #: The arrays, by name.
+    #: Names of the arrays.
     ARRAYS: ClassVar[tuple[str, ...]] = ("node", "first_node", "first_ancestor", "ancestor", "first_of_level")
 
     def __post_init__(self) -> None:
-        """Keep arrays as they are now."""
+        """Protect the arrays from changes."""
         for name in self.ARRAYS:
             array: Any = getattr(self, name)
             if isinstance(array, np.ndarray):
                 object.__setattr__(self, name, fixed(array))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: with all checks but those against a graph."""
+        """Return the constructor of a copy, which repeats all checks but those against a graph."""
         return _remade, (type(self), *(getattr(self, name) for name in self.ARRAYS))
 
     @property
@@ -127,16 +130,16 @@ class Hierarchy:
 
     @cached_property
     def first_arc(self) -> Indices:
-        """Where the arcs of each supernode begin, shape (num_supernodes + 1,), int64.
+        """Offset of each supernode's first arc, shape (num_supernodes + 1,), int64.
 
-        There is one for each node and each node in its list, in this order.
+        Each node has one arc for each of its ancestors. The arcs are sorted by node, then by ancestor.
         """
         arcs = self.size * self.num_ancestors + self.size * (self.size - 1) // 2
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(arcs)])
 
     @property
     def num_arcs(self) -> int:
-        """Number of arcs, each of them both ways."""
+        """Number of arcs; each of them stands for both directions."""
         return int(self.first_arc[-1])
 
     @cached_property
@@ -146,7 +149,7 @@ class Hierarchy:
 
     @cached_property
     def parent(self) -> Indices:
-        """The position of each supernode's nearest ancestor, -1 where it has none, shape (num_supernodes,), int64."""
+        """Position of each supernode's nearest ancestor, or -1 if it has none, shape (num_supernodes,), int64."""
         has_one = self.num_ancestors > 0
         found = np.full(self.num_supernodes, -1, np.int64)
         found[has_one] = self.ancestor[self.first_ancestor[1:][has_one].astype(np.int64) - 1]
@@ -154,7 +157,7 @@ class Hierarchy:
 
     @cached_property
     def depth(self) -> Uint32s:
-        """How many nodes lie above each position, on the way to the top, shape (num_nodes,), uint32."""
+        """Number of nodes above each position, on the path to the top, shape (num_nodes,), uint32."""
         depth = np.zeros(self.num_nodes, np.int64)
         inside = np.arange(self.num_nodes) - self.first_node[:-1].astype(np.int64)[self.supernode]
         for first, end in zip(self.first_of_level[:-1].tolist(), self.first_of_level[1:].tolist(), strict=True):
@@ -166,12 +169,12 @@ class Hierarchy:
 
     @property
     def tree_height(self) -> int:
-        """Number of nodes on the longest way to the top."""
+        """Number of nodes on the longest path to the top."""
         return int(self.depth.max()) + 1 if self.num_nodes else 0
 
     @cached_property
     def nodes_on_way(self) -> Indices:
-        """Number of nodes of the supernodes on the way from each to the top, shape (num_supernodes,), int64."""
+        """Number of nodes in the supernodes from each supernode to the top, shape (num_supernodes,), int64."""
         found = self.size.copy()
         for first, end in pairwise(self.first_of_level[1:].tolist()):
             found[first:end] += found[self.supernode[self.parent[first:end]]]
@@ -179,12 +182,12 @@ class Hierarchy:
 
     @cached_property
     def height(self) -> Uint32s:
-        """How many nodes lie below each position, on the longest way down, shape (num_nodes,), uint32."""
+        """Number of nodes below each position, on the longest path down, shape (num_nodes,), uint32."""
         height = np.zeros(self.num_nodes, np.int64)
         last = self.first_node[1:].astype(np.int64) - 1
         for number in range(self.num_levels - 1, -1, -1):
             first, end = int(self.first_of_level[number]), int(self.first_of_level[number + 1])
-            # Within a supernode each node lies above the next one; where there is more below it counts for those above.
+            # Within a supernode each node lies above the next one, so the height of a node counts for the nodes above.
             for back in range(int(self.size[first:end].max(initial=1)) - 1):
                 has_more = self.size[first:end] > back + 1
                 low = last[first:end][has_more] - back
@@ -195,7 +198,7 @@ class Hierarchy:
         return height.astype(np.uint32)
 
     def arcs_of(self, tail: Indices, head: Indices) -> Indices:
-        """Return the arc that joins each pair of positions, -1 where none does, shape (k,), int64."""
+        """Return the arc that joins each pair of positions, or -1 if no arc does, shape (k,), int64."""
         low, high = np.maximum(tail, head), np.minimum(tail, head)
         group = self.supernode[low].astype(np.int64)
         first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
@@ -206,13 +209,13 @@ class Hierarchy:
         return np.where((column >= 0) & (low != high), row + column, -1)
 
     def ancestors_at(self, group: Indices, position: Indices) -> Indices:
-        """Return where in the lists of some supernodes some positions are, -1 where they are not, shape (k,), int64."""
+        """Return the index of each position in the ancestors of its supernode, or -1 if absent, shape (k,), int64."""
         first, count = self.first_ancestor[group].astype(np.int64), self.num_ancestors[group]
         low, high = first, first + count
-        # All of them are searched at once, by halving the part of each list that is left.
+        # Binary searches in all lists at once.
         for _ in range(int(count.max(initial=0)).bit_length()):
             middle = (low + high) >> 1
-            # Where nothing is left, the end of a list may be that of all.
+            # In a finished search `middle` may be the end of the whole array, so the index is clipped.
             goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < position)
             low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
         is_there = low < first + count
@@ -220,10 +223,10 @@ class Hierarchy:
         return np.where(is_there, low - first, -1)
 
     def check(self, graph: Graph) -> None:
-        """Raise `GraphError` unless this is a hierarchy, and that of a graph; the message says what does not hold.
+        """Raise `GraphError` unless this is a valid hierarchy of a graph; the message says what is wrong.
 
-        Any two neighbours that are left when a node is eliminated have to be joined, and the ends of the graph's arcs.
-        Weights do not matter.
+        Any two neighbours that are left when a node is eliminated must be joined, and so must the ends of each arc of
+        the graph. Weights do not matter.
         """
         if not hasattr(graph, "first_out") or not hasattr(graph, "head"):
             raise GraphError(f"graph is {shown(graph)}; give a Graph")
@@ -231,21 +234,21 @@ class Hierarchy:
 
 
 def _remade(kind: type[Hierarchy], *arrays: Uint32s) -> Hierarchy:
-    """Return a hierarchy of the arrays that a copy, or a pickled one, is made of."""
+    """Return a hierarchy made of the arrays of a copied or pickled hierarchy."""
     hierarchy = kind(*arrays)
     _check(hierarchy, None)
     return hierarchy
 
 
 def _check(hierarchy: Hierarchy, graph: Graph | None) -> None:
-    """Raise `GraphError` unless this is a hierarchy, and that of a graph, if one is given; see `Hierarchy.check`."""
+    """Raise `GraphError` unless this is a valid hierarchy, of the graph if given; see `Hierarchy.check`."""
     _check_arrays(hierarchy)
     if graph is not None and hierarchy.num_nodes != graph.num_nodes:
         _refuse(f"is for {hierarchy.num_nodes:,} nodes and the graph has {graph.num_nodes:,}")
     _check_nodes(hierarchy)
     _check_ancestors(hierarchy)
     _check_levels(hierarchy)
-    # Arrays of few entries can stand for many arcs, each of which takes memory in a search.
+    # Short arrays can stand for many arcs, and each arc takes memory in a search.
     most = min(MOST_ARCS, max(FEW_ARCS, MOST_ARCS_A_NODE * hierarchy.num_nodes) + RELAX * hierarchy.num_nodes)
     if hierarchy.num_arcs > most:
         _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {most:,}")
@@ -277,7 +280,7 @@ def _check_arrays(hierarchy: Hierarchy) -> None:
 
 
 def _check_offsets(hierarchy: Hierarchy, name: str, end: int, least: int) -> None:
-    """Check that offsets go from 0 to the end, and that what lies between two of them has some length at least."""
+    """Check that offsets go from 0 to `end`, and that consecutive offsets differ by at least `least`."""
     offsets = getattr(hierarchy, name).astype(np.int64)
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end:
         _refuse(f"has a {name} that does not go from 0 to {end:,}")
@@ -299,7 +302,7 @@ def _check_nodes(hierarchy: Hierarchy) -> None:
 
 
 def _check_ancestors(hierarchy: Hierarchy) -> None:
-    """Check that ancestors lie above their supernodes, and ascend."""
+    """Check that ancestors lie above their supernodes, and that their positions ascend."""
     ancestor, group = hierarchy.ancestor, _group_of_ancestors(hierarchy)
     wrong = np.flatnonzero(ancestor >= hierarchy.first_node[group])
     if len(wrong):
@@ -315,7 +318,7 @@ def _group_of_ancestors(hierarchy: Hierarchy) -> Indices:
 
 
 def _check_levels(hierarchy: Hierarchy) -> None:
-    """Check that what has no ancestors, and nothing else, is in the first level, and all others are below parents."""
+    """Check that only supernodes without ancestors have level 0, and that others have a later level than parents."""
     first = hierarchy.first_of_level.astype(np.int64)
     level = np.repeat(np.arange(hierarchy.num_levels), first[1:] - first[:-1])
     has_one = hierarchy.parent >= 0
@@ -333,8 +336,9 @@ def _check_levels(hierarchy: Hierarchy) -> None:
 def _check_closure(hierarchy: Hierarchy) -> None:
     """Check that any two ancestors of a supernode are joined.
 
-    Those in the supernode of the nearest one, its parent, are joined to each other and all ancestors of it, among
-    which all others have to be. That these are joined follows from the same for the parent.
+    The parent supernode is the supernode of the nearest ancestor. Ancestors in the parent supernode are joined to each
+    other and to all ancestors of the parent supernode. So it is enough to check that all other ancestors are ancestors
+    of the parent supernode. That these are joined to each other follows from the check of the parent supernode.
     """
     group = _group_of_ancestors(hierarchy)
     parent = hierarchy.supernode[hierarchy.parent[group]].astype(np.int64)
@@ -350,7 +354,7 @@ def _check_closure(hierarchy: Hierarchy) -> None:
 
 
 def _check_graph(hierarchy: Hierarchy, graph: Graph) -> None:
-    """Check that all arcs of a graph are there."""
+    """Check that the hierarchy joins the ends of all arcs of a graph."""
     position = hierarchy.position.astype(np.int64)
     tail = np.repeat(position, np.diff(graph.first_out))
     for start in range(0, graph.num_arcs, _AT_ONCE):

@@ -1,11 +1,11 @@
-"""A numbering that keeps neighbours together where nobody knows where the nodes are: hops from landmarks for places.
+"""Node numbering without coordinates: hop distances from landmarks serve as places, and neighbours get close ids.
 
-Hop distances, whatever directions and weights arcs have, from nodes at the rim of a graph tell where on it a node is
-(A. V. Goldberg and C. Harrelson, "Computing the shortest path: A* search meets graph theory", SODA 2005, use distances
-from landmarks in that way). Two landmarks far apart make an axis: the difference of the distances from both grows along
-it. Two axes make a map, which is cut in halves, quarters and so on (J. L. Bentley, "Multidimensional binary search
-trees used for associative searching", CACM 1975) down to blocks of consecutive ids. Unlike cells of the Z-order curve
-(Morton 1966), these have as many nodes as the blocks of a solver, wherever nodes are dense or sparse.
+Hop distances from nodes at the rim of a graph tell the place of a node (A. V. Goldberg and C. Harrelson, "Computing the
+shortest path: A* search meets graph theory", SODA 2005, use distances from landmarks in that way). They ignore the
+directions and weights of arcs. Two landmarks far apart make an axis: the difference of the distances from both grows
+along it. Two axes make a map. The map is cut into halves, quarters and so on (J. L. Bentley, "Multidimensional binary
+search trees used for associative searching", CACM 1975), down to blocks of consecutive ids. These blocks have as many
+nodes as the blocks of a solver, in dense and in sparse regions, unlike cells of the Z-order curve (Morton 1966).
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from vkssp.graph.order import Order
 Int32s = npt.NDArray[np.int32]
 Nodes = npt.NDArray[np.int64]
 
-#: Consecutive ids that a good numbering keeps arcs within, those of a block of `block_resident`: pieces of the map are
-#: multiples of it. Within it they are halved until they are as large as a subgroup.
+#: Number of consecutive ids in a block of `block_resident`. A good numbering keeps arcs within blocks, so pieces of the
+#: map have multiples of this number of nodes. Within a block, pieces are halved down to the size of a subgroup.
 BLOCK = 1024
 _PIECE = 32
-# scipy's graph routines take indices of 32 bits.
+# scipy's graph routines take 32-bit indices.
 _MOST_ENTRIES = 2**31 - 1
-# With fewer nodes a search is short whatever their numbers; with more arcs for each, a graph is no road network; and
-# where all is near, no block is far from any other.
+# With fewer nodes a search is short under any numbering. With a higher average degree a graph is not a road network.
+# With fewer hops no block is far from any other.
 _LEAST_NODES, _MOST_DEGREE, _LEAST_HOPS = 20_000, 6, 64
-# Square blocks of a grid lose 1 / 32 of its arcs; there is little to gain for an order that is nearly as good.
+# In a grid with square blocks 1 / 32 of the arcs leave their block. An order nearly as good leaves little to gain.
 _GOOD_SHARE = 0.04
-# How much of the arcs that leave blocks a new numbering may leave, to be worth that results are put in order again.
+# A new numbering must bring the share of arcs that leave their block below this multiple of the old share. Otherwise it
+# is not worth the reordering of results.
 _WORTH = 0.8
 
 
@@ -46,7 +47,7 @@ class _Hops:
     count : int
         Number of components.
     component : numpy.ndarray
-        Component of each node, shape (num_nodes,), int32; they are counted in the order of their first nodes.
+        Component of each node, shape (num_nodes,), int32. Components are numbered in the order of their first nodes.
     """
 
     def __init__(self, first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint32]) -> None:
@@ -60,7 +61,7 @@ class _Hops:
         there = sparse.csr_array(arcs, shape=(n, n))
         both = there + there.T.tocsr()
         self._indptr, self._indices = both.indptr, both.indices
-        # Nobody looks at these weights, but scipy would convert any of another type for each search.
+        # The searches ignore these weights, but scipy would convert weights of another type in each search.
         self._weights = np.ones(len(self._indices) + n)
         count, component = csgraph.connected_components(self._rows(self._indices, self._indptr), directed=False)
         self.count, self.component = int(count), component.astype(np.int32)
@@ -72,32 +73,33 @@ class _Hops:
         return sparse.csr_array((self._weights[: len(indices)], indices, indptr), shape=(size, size))
 
     def first(self, nodes: Nodes) -> Nodes:
-        """Return the first of some nodes in each component; every one has to have some."""
+        """Return the first of the given nodes in each component; each component must have at least one."""
         result = np.empty(self.count, np.int64)
-        # Where an index comes again, what is written last stays.
+        # For a repeated index the last write stays.
         result[self.component[nodes[::-1]]] = nodes[::-1]
         return result
 
     def top(self, score: Int32s) -> Nodes:
-        """Return the node of the highest score in each component, shape (count,); the first of equal ones."""
+        """Return the node with the highest score in each component, shape (count,); ties go to the first node."""
         highest = np.full(self.count, np.iinfo(np.int32).min, np.int32)
         np.maximum.at(highest, self.component, score)
         return self.first(np.flatnonzero(score == highest[self.component]))
 
     def depth(self, roots: Nodes) -> Int32s:
-        """Return how many hops each node is from the root of its component, shape (num_nodes,)."""
+        """Return the number of hops from the root of its component to each node, shape (num_nodes,)."""
         from scipy.sparse import csgraph
 
-        # From one more node, linked to all roots.
+        # The search begins at an additional node that is linked to all roots.
         n = len(self._indptr) - 1
         indices = np.concatenate([self._indices, roots.astype(np.int32)])
         rows = self._rows(indices, np.append(self._indptr, np.int32(len(indices))))
         order, before = csgraph.breadth_first_order(rows, n, return_predecessors=True)
         place = np.empty(n + 1, np.int32)
         place[order] = np.arange(n + 1, dtype=np.int32)
-        # Nodes found from one level are the next. At each place, where nodes found from there or later begin:
+        # The nodes found from one level are the next level. For each place in the search order, `next_begin` has the
+        # place at which the nodes found from there or later begin.
         found = np.bincount(place[before[order[1:]]], minlength=n + 1)
-        # A view of plain numbers, for there may be as many levels as nodes.
+        # A view of plain Python numbers is faster to index; there may be as many levels as nodes.
         next_begin: memoryview = np.concatenate([[1], 1 + np.cumsum(found)]).data
         begins, at = np.zeros(n + 1, np.int32), 1
         while at <= n:
@@ -109,10 +111,10 @@ class _Hops:
 
 
 def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint32]) -> Order:
-    """Return a numbering of nodes by blocks of a map, made of hops from landmarks, that are cut in halves.
+    """Return a numbering of nodes by blocks of a map that is made of hops from landmarks and cut into halves.
 
-    Takes five breadth-first searches and some counting sorts: about a second for a million nodes on a core, and up
-    to a minute for 17 millions that are numbered at random.
+    This takes five breadth-first searches and some counting sorts: about a second for a million nodes on one core, and
+    up to a minute for 17 million nodes in random order.
 
     Parameters
     ----------
@@ -124,19 +126,19 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
     Returns
     -------
     Order
-        Each component, of arcs in whatever direction, has consecutive ids.
+        The numbering. Each weakly connected component has consecutive ids.
 
     Raises
     ------
     GraphError
-        If the arrays are no rows of a graph, or it has more nodes and arcs than indices of 32 bits can number.
+        If the arrays are not the rows of a graph, or if the graph has too many nodes and arcs for 32-bit indices.
 
     Notes
     -----
-    Of each component the first axis goes from the node that is farthest from its first one to the farthest from that;
-    the second begins far from both ends of the first and goes to what is far from there and midway between them. Nodes
-    at one place of the map, such as those of a branch that leads away from all landmarks, are in the order of their
-    distances from these, and at equal ones in that of their ids.
+    In each component the first axis goes from the node farthest from the component's first node to the node farthest
+    from there. The second axis begins at a node far from both ends of the first axis. It ends at a node that is far
+    from its beginning and midway between the ends of the first axis. Nodes at the same place of the map, such as the
+    nodes of a branch that leads away from all landmarks, are sorted by their distances from the landmarks, then by id.
     """
     first_out, head = checked_rows(first_out, head)
     if len(first_out) == 1:
@@ -146,16 +148,16 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
 
 
 def road_order(graph: Graph) -> Order | None:
-    """Return the landmark order of what looks like a road network, if it is better than the graph's own numbering.
+    """Return the landmark order of a road network if it is better than the graph's own numbering.
 
-    A road network here is a graph of 20 000 nodes or more, with six arcs each at most on average, in which some node is
-    64 hops or more from the first one of its component. Own numbers that are good already are not compared with
-    anything, so that graphs which do not need an order hardly take longer.
+    A graph counts as a road network if it has at least 20 000 nodes, at most six arcs per node on average, and a node
+    at least 64 hops from the first node of its component. If the graph's own numbering is good already, no landmark
+    order is computed, so graphs that need no order take little extra time.
 
     Returns
     -------
     Order or None
-        None where the graph's own numbering should stay.
+        The landmark order; None if the graph's own numbering should stay.
     """
     n, m = graph.num_nodes, graph.num_arcs
     if n < _LEAST_NODES or m > _MOST_DEGREE * n or 2 * m + n > _MOST_ENTRIES:
@@ -172,7 +174,7 @@ def road_order(graph: Graph) -> Order | None:
 
 
 def leaving_share(first_out: Uint32s, head: Uint32s, order: Order | None = None, block: int = BLOCK) -> float:
-    """Return the part of all arcs that leave their block of consecutive ids; 0 where there are no arcs.
+    """Return the share of arcs that leave their block of consecutive ids; 0 if there are no arcs.
 
     Parameters
     ----------
@@ -183,13 +185,13 @@ def leaving_share(first_out: Uint32s, head: Uint32s, order: Order | None = None,
     order : Order, optional
         The numbering; by default the graph's own.
     block : int
-        Ids of a block.
+        Number of ids in a block.
     """
     if len(head) == 0:
         return 0.0
     ids = np.arange(len(first_out) - 1, dtype=np.uint32) if order is None else order.rank
     of_node = ids // np.uint32(block)
-    # Not by way of a graph's tails, which it would keep from then on.
+    # Not computed from `Graph.tail`, which the graph would keep in memory.
     return float(np.mean(np.repeat(of_node, np.diff(first_out)) != of_node[head]))
 
 
@@ -198,7 +200,7 @@ def _first_depth(hops: _Hops) -> Int32s:
 
 
 def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
-    """Return a map made of hops from landmarks, on which nodes that are near each other have close places.
+    """Return the places of the nodes on a map made of hops from landmarks; near nodes have close places.
 
     Parameters
     ----------
@@ -210,13 +212,13 @@ def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
     Returns
     -------
     x, y : numpy.ndarray
-        The number of each node along either axis of `landmark_order`, shape (num_nodes,) each, int32; those of each
-        component are consecutive. Numbers tell more than hops do, of which many nodes have the same.
+        Rank of each node along either axis of `landmark_order`, shape (num_nodes,) each, int32. The ranks of each
+        component are consecutive. Ranks tell more than hops, because many nodes have equal hops.
 
     Raises
     ------
     GraphError
-        If the arrays are no rows of a graph, or it has more nodes and arcs than indices of 32 bits can number.
+        If the arrays are not the rows of a graph, or if the graph has too many nodes and arcs for 32-bit indices.
     """
     first_out, head = checked_rows(first_out, head)
     if len(first_out) == 1:
@@ -242,17 +244,17 @@ def _axes(hops: _Hops, first_depth: Int32s) -> tuple[Int32s, Int32s]:
     from_end = hops.depth(hops.top(from_start))
     x = from_start - from_end
     across = hops.depth(hops.top(np.minimum(from_start, from_end)))
-    # Balance counts half: where it counts more, the two ends of an axis get close to each other on narrow graphs.
+    # Balance counts half: with a larger weight the two ends of an axis get close to each other on narrow graphs.
     across_end = hops.depth(hops.top(2 * across - np.abs(x)))
     y = across - across_end
-    # With the component first, cuts go between components where they can: none is in two places of the numbering.
+    # The component is the first key, so each component has consecutive ids and cuts go between components if they can.
     by_x = _sorted_by(hops.component, x, from_start.astype(np.int64) + from_end)
     by_y = _sorted_by(hops.component, y, across.astype(np.int64) + across_end)
     return by_x, by_y
 
 
 def _sorted_by(*keys: npt.NDArray[Any]) -> Int32s:
-    """Return the nodes sorted by the first key, where that is equal by the next, and at last by their ids."""
+    """Return the nodes sorted by the first key, ties by the next key, and at last by id."""
     order = np.arange(len(keys[0]))
     for key in reversed(keys):  # stable sorts, by counting
         value = (key.astype(np.int64) - int(key.min())).astype(np.uint32)
@@ -261,13 +263,14 @@ def _sorted_by(*keys: npt.NDArray[Any]) -> Int32s:
 
 
 def _cut(by_x: Int32s, by_y: Int32s) -> Int32s:
-    """Return the nodes piece by piece of the map, each cut into two of half the nodes, across either axis in turns.
+    """Return the nodes piece by piece of the map; pieces are halved, across the two axes in turn.
 
     Parameters
     ----------
     by_x, by_y : numpy.ndarray
-        The nodes sorted along either axis, shape (num_nodes,), int32. In every round each piece has its nodes at the
-        same places of both, sorted, so that a cut is in the middle of these, and only the other sequence is dealt out.
+        The nodes sorted along either axis, shape (num_nodes,), int32. In every round each piece occupies the same range
+        of both sequences, sorted along the axis of each. A cut is in the middle of this range, so only the other
+        sequence has to be partitioned.
     """
     sizes, unit = np.array([len(by_x)]), BLOCK
     is_second = np.empty(len(by_x), np.bool_)
@@ -275,7 +278,7 @@ def _cut(by_x: Int32s, by_y: Int32s) -> Int32s:
         if sizes.max() <= unit:
             unit //= 2
             continue
-        # Cuts are at multiples of a block's nodes, or a block would have nodes of two pieces.
+        # Cuts are at multiples of the block size; otherwise a block would have nodes of two pieces.
         half = np.minimum(-(-sizes // (2 * unit)) * unit, sizes)
         halves = np.stack([half, sizes - half], axis=1).ravel()
         to_second = np.repeat(np.arange(len(halves)) % 2 == 1, halves)

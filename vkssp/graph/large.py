@@ -1,4 +1,4 @@
-"""Rows of graphs with hundreds of millions of arcs: sorted by counting, in little more memory than they take."""
+"""Construction of graphs with hundreds of millions of arcs, by counting sorts that need little extra memory."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from vkssp.arrays import own
 from vkssp.graph.csr import Uint32s, turned
 from vkssp.graph.graph import Graph
 
-#: Fewest arcs that are sorted at a time; the rows do not depend on it.
+#: Least number of arcs that are sorted at a time; the resulting rows do not depend on it.
 BLOCK = 1 << 22
 
 
 def graph_of(first_out: npt.NDArray[Any], head: Uint32s, weight: Uint32s) -> Graph:
-    """Return the graph of arrays that were made for it; they are taken over, not copied."""
+    """Return a graph that takes over arrays made for it, without a copy."""
     return Graph.from_csr(own(first_out.astype(np.uint32, copy=False)), own(head), own(weight))
 
 
 def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32s, *, both_ways: bool) -> Graph:
     """Return the graph of a long list of edges; the arcs of a node keep their sequence.
 
-    `Graph.from_edges` gives the same rows, but takes 8 bytes per arc for each of several temporary arrays. Here the
-    edges (12 bytes each) and the graph (8 bytes per arc) are all that grows with the number of arcs. With `both_ways`
-    each edge, also a loop, is an arc in both directions; those from head to tail come last in their rows.
+    `Graph.from_edges` gives the same rows, but takes 8 bytes per arc for each of several temporary arrays. Here only
+    the edges (12 bytes each) and the graph (8 bytes per arc) grow with the number of arcs. With `both_ways` each edge,
+    also a loop, becomes an arc in both directions. In each row the arcs from head to tail come last.
     """
-    block = max(BLOCK, num_nodes)  # each block costs time and memory for the nodes, too
+    block = max(BLOCK, num_nodes)  # each block also costs time and memory in proportion to the nodes
     directions = ((tail, head), (head, tail)) if both_ways else ((tail, head),)
     degree = np.zeros(num_nodes, np.int64)
     for tails, _ in directions:
@@ -37,7 +37,7 @@ def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32
     np.cumsum(degree, out=first_out[1:])
     num_arcs = int(first_out[-1])
     sorted_head, sorted_weight = np.empty(num_arcs, np.uint32), np.empty(num_arcs, np.uint32)
-    free = first_out[:-1].copy()  # where the next arc of each node goes
+    free = first_out[:-1].copy()  # position of the next arc of each node
     for tails, heads in directions:
         for begin in range(0, len(tails), block):
             part = slice(begin, begin + block)

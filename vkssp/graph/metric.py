@@ -1,4 +1,4 @@
-"""What routes make least: the weights that a graph has, or the metres along its streets."""
+"""Metrics that routes minimize: the graph's own weights, or the metres along its streets."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
 
-#: Durations, or whatever the graph's own weights are, and distances.
+#: The graph's own weights, usually durations, and distances.
 METRICS = ("duration", "distance")
-#: Metres that one unit of weight stands for where distances are made least; 2**32 of them go round the Earth ten times.
+#: Metres for one unit of weight if routes minimize distance; 2**32 units are ten times the Earth's circumference.
 METRES_PER_WEIGHT = 0.1
 
 
 def duration(graph: Graph, weight: int) -> float | None:
-    """Return the seconds that a weight stands for, None where weights are no durations."""
+    """Return the duration of a weight in seconds, or None if weights are not durations."""
     streets = graph.streets
     return weight * streets.seconds_per_weight if streets is not None and streets.seconds_per_weight > 0 else None
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What weights are.
+    """Unit of weights.
 
     Attributes
     ----------
     name : str
-        ``"duration"``, ``"distance"``, or ``"weight"`` where they are neither.
+        ``"duration"``, ``"distance"``, or ``"weight"`` if weights are neither.
     per_weight : float
-        Seconds or metres that one is; 1 where weights are neither.
+        Seconds or metres for one unit of weight; 1 if weights are neither.
     """
 
     name: str
     per_weight: float
 
     def values(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; weights that are neither as uint32."""
+        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; other weights unchanged, uint32."""
         if self.name == "weight":
             return weight.astype(np.uint32, copy=False)
         return np.where(weight == UNREACHABLE, np.nan, weight * self.per_weight).astype(np.float32)
 
     def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
-        """Return limits in seconds, metres or weights as weights, rising; `name` is what they are called.
+        """Convert limits in seconds, metres or weights to ascending weights; errors call the limits `name`.
 
         Raises
         ------
         QueryError
-            If one is not more than 0 or passes 32 bits, or there is none.
+            If a limit is not more than 0 or does not fit into 32 bits, or if there are no limits.
         """
         numbers = [number_of(limit) for limit in items_of(limits) or ()]
         try:
@@ -71,7 +71,7 @@ class Unit:
 
 
 def unit_of(graph: Graph, metric: str) -> Unit:
-    """Return what the weights of a graph are when a metric is made least."""
+    """Return the unit of a graph's weights under a metric."""
     if metric == "distance":
         return Unit("distance", METRES_PER_WEIGHT)
     seconds = duration(graph, 1)
@@ -79,7 +79,7 @@ def unit_of(graph: Graph, metric: str) -> Unit:
 
 
 def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:
-    """Return the length of each arc in metres, shape (num_arcs,); along straight lines where there are no streets.
+    """Return the length of each arc in metres, shape (num_arcs,); of straight lines if the graph has no streets.
 
     Raises
     ------
@@ -96,20 +96,20 @@ def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:
 
 
 def measured_by(graph: Graph, metric: str) -> Graph:
-    """Return a graph whose weights are what routes are to make least; its arcs are those of the one given.
+    """Return a graph with the same arcs, weighted by a metric.
 
     Parameters
     ----------
     graph : Graph
         A graph.
     metric : str
-        ``"duration"``, the weights that it has, or ``"distance"``, tenths of a metre: turns take none, but those that
-        are forbidden stay so.
+        ``"duration"`` for the graph's own weights, or ``"distance"`` for tenths of a metre. Under ``"distance"`` turns
+        cost nothing, but forbidden turns stay forbidden.
 
     Raises
     ------
     QueryError
-        If there is no such metric, or no distances as the graph has no coordinates.
+        If the metric is unknown, or if it is ``"distance"`` and the graph has no coordinates.
     """
     if choice(metric, "metric", METRICS) == "duration":
         return graph

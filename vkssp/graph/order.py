@@ -1,6 +1,7 @@
-"""Node numberings, and the one along the Z-order curve: neighbours on the map get neighbouring ids.
+"""Node numberings, and the numbering along the Z-order curve, which gives neighbours on the map close ids.
 
-Sweeps over a range of ids (seed of `delta_step`) stay short, and the distances that a workgroup touches stay in cache.
+With close ids the ranges of ids that `delta_step` scans stay short, and the distances that a workgroup touches stay in
+cache.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vkssp.errors import GraphError
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A renumbering of nodes, kept in both directions. Make one with `from_nodes`, which checks what it is given.
+    """Renumbering of nodes, stored in both directions. Make an order with `from_nodes`, which checks its argument.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class Order:
     node: npt.NDArray[np.uint32]
 
     def __post_init__(self) -> None:
-        """Keep arrays as they are now; what they hold has been checked already."""
+        """Protect the arrays from changes; their contents have been checked already."""
         for name in ("rank", "node"):
             array: Any = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != np.uint32 or array.ndim != 1:
@@ -40,7 +41,7 @@ class Order:
             object.__setattr__(self, name, fixed(array))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: with all checks."""
+        """Return the constructor of a copy, which repeats all checks."""
         return type(self).from_nodes, (self.node,)
 
     @classmethod
@@ -72,7 +73,7 @@ class Order:
         return bool(np.array_equal(self.node, np.arange(len(self.node), dtype=np.uint32)))
 
 
-# Points in a smaller square count as one: a divisor of fewer bits than a number has would overflow.
+# Points whose bounding square has a smaller side count as one point: the division by such a side would overflow.
 _LEAST_SIDE = 1e-290
 
 
@@ -95,17 +96,17 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
     Parameters
     ----------
     lat, lon : numpy.ndarray
-        Coordinates in any one unit, shape (num_nodes,) each. The curve is laid over their bounding square, so that
-        its cells are as wide as high.
+        Coordinates in degrees, shape (num_nodes,) each. The curve covers their bounding square, so that its cells are
+        as wide as high.
 
     Notes
     -----
-    Points of one cell, equal ones among them, keep their given sequence.
+    Points of the same cell, such as equal points, keep their given sequence.
 
     Raises
     ------
     GraphError
-        If they are no finite numbers, or not as many of both.
+        If the coordinates are not finite numbers, or if `lat` and `lon` differ in length.
     """
     lat, lon = real_numbers(lat, "lat"), real_numbers(lon, "lon")
     if len(lat) != len(lon):
@@ -116,7 +117,7 @@ def z_order(lat: npt.NDArray[np.float64], lon: npt.NDArray[np.float64]) -> Order
             raise GraphError(f"{name}[{at}] is {values[at]}; give finite numbers")
     if len(lat) == 0:
         return Order.from_nodes(np.zeros(0, np.uint32))
-    # A degree of longitude is shorter than one of latitude; without this, cells far north would be thin strips.
+    # A degree of longitude is shorter than a degree of latitude. Without this factor, cells far north would be thin.
     width = np.cos(np.radians(np.clip((lat.min() + lat.max()) / 2, -89.0, 89.0)))
     x, y = (lon - lon.min()) * width, lat - lat.min()
     side = max(float(x.max()), float(y.max()))

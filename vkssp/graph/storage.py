@@ -1,4 +1,4 @@
-"""Graphs in one file: an uncompressed .npz archive, so that numpy alone can read it and a checksum guards it."""
+"""Storage of a graph in one file: an uncompressed .npz archive, which numpy alone can read, with checksums."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from vkssp.graph.graph import Graph
 
 _FORMAT = "vkssp graph"
-#: Graphs that know of turns have the second, since those who do not know of them would find forbidden routes.
+#: Graphs with turns have the second version, because a reader without support for turns would find forbidden routes.
 _VERSION, _VERSION_WITH_TURNS = 1, 2
-# What a hierarchy makes faster comes out the same without it. Those who do not know of hierarchies pass over arrays
-# whose names they do not look for, and so there is no version for graphs that have one.
+# Graphs with a hierarchy need no version of their own: results are the same without the hierarchy, and a reader without
+# support for hierarchies ignores arrays with unknown names.
 _HIERARCHY = "hierarchy_"
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
@@ -58,7 +58,7 @@ def save_graph(graph: Graph, path: str | Path) -> None:
         arrays.update({f"streets_{name}": getattr(streets, name) for name in known})
         if set(known) & set(_TURNS):
             header["version"] = _VERSION_WITH_TURNS
-        # Names in one block of UTF-8, ended by zero bytes, which no OSM tag can hold.
+        # Names are one block of UTF-8. Each ends with a zero byte, which no OSM tag can contain.
         text = "".join(f"{name}\0" for name in streets.names).encode("utf-8", "surrogateescape")
         arrays["streets_names"] = np.frombuffer(text, np.uint8)
         header["seconds_per_weight"] = streets.seconds_per_weight
@@ -78,7 +78,7 @@ def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
     path : str or Path
         The file.
     make : callable
-        Makes a graph of its fields, in their order, with all checks.
+        Makes a graph from its fields, in their order, with all checks.
     """
     source = path_of(path)
     try:
@@ -93,7 +93,7 @@ def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
         raise FormatError(f"{source} does not exist; check the path") from None
     except OSError as error:
         raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
-    # Whatever zipfile and json make of damaged bytes.
+    # zipfile and json raise many kinds of errors for damaged bytes.
     except Exception as error:
         raise FormatError(f"{source} is not a saved graph, or damaged ({error}); import it again") from error
     try:
@@ -114,7 +114,7 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
         raise FormatError(f"{source} is not a graph saved by vkssp; make one with 'vkssp import'")
     if len(members) < len(archive.infolist()):
         raise FormatError(f"{source} is damaged (two of its parts have the same name); import it again")
-    # Nothing is packed, and so no small file can hold a large graph.
+    # Compressed members are refused, so that a small file cannot hold a large graph.
     if any(m.compress_type != zipfile.ZIP_STORED or m.compress_size != m.file_size for m in members.values()):
         raise FormatError(f"{source} was packed by another program, or damaged; import it again")
     size = sum(member.file_size for member in members.values())
@@ -130,16 +130,16 @@ def _unpack(archive: zipfile.ZipFile, source: Path) -> tuple[dict[str, Any], dic
             f"{source} has format version {version!r:.20}, this vkssp reads {_VERSION} and {_VERSION_WITH_TURNS}; "
             "import it again"
         )
-    # The archive's directory has no checksum; a damaged name must not pass for an array that is not there.
+    # The archive's directory has no checksum. Without this check an array with a damaged name would count as absent.
     missing = set(header.get("arrays", _CORE)) - set(members)
     if missing:
         raise FormatError(f"{source} is damaged ({', '.join(sorted(missing)):.60} missing); import it again")
-    # Other names are those of later versions, whose graphs are the same without these arrays.
+    # Other names come from later versions; their graphs are the same without these arrays.
     return {name: own(_array(archive, member)) for name, member in members.items() if name in _NAMES}, header
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """Return an array of an archive, or raise `ValueError` if it is not what it says, before memory is taken for it."""
+    """Return an array of an archive; raise `ValueError` before allocating memory if its header is wrong."""
     with archive.open(member) as stream:
         try:
             return read_npy(stream, member.file_size)

@@ -1,4 +1,4 @@
-"""What an imported map knows of each arc beside its weight: length, street name, OSM way and geometry."""
+"""Attributes of the arcs of an imported map, beside weights: length, street name, OSM way and geometry."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from vkssp.checks import array_of, dtype_of, ids_among, number_of, shown, unmask
 from vkssp.errors import GraphError
 from vkssp.graph.csr import ranges, within
 
-#: OpenStreetMap stores coordinates as integers of 1e-7 degrees; geometry is kept in them, without loss.
+#: OpenStreetMap stores coordinates as integers in 1e-7 degrees; geometry keeps this unit, without loss.
 COORDINATE_SCALE = 1e-7
-#: The pole and the date line in the same unit.
+#: Latitude of the pole and longitude of the date line in the same unit.
 LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
-#: Metres of the longest street: ten times around the Earth. In tenths of a metre they fit into 32 bits.
+#: Metres of the longest street: ten times the Earth's circumference. In tenths of a metre they fit into 32 bits.
 MOST_METRES = 4e8
-#: Seconds that a unit of weight may stand for, so that no duration leaves the range of single precision.
+#: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
 _LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
-#: Parts of a trip that a node may serve; see `Streets.layer`.
+#: Number of the parts of a trip that a node may serve; see `Streets.layer`.
 _NUM_LAYERS = 3
 
 
@@ -30,8 +30,8 @@ _NUM_LAYERS = 3
 class Streets:
     """Attributes of the arcs of an imported road network.
 
-    Both arcs of a two-way street share one polyline, which one of them runs along backward. Arrays that may change are
-    copied, as `vkssp.Graph.from_csr` does.
+    Both arcs of a two-way street share one polyline; one of the arcs runs along it backward. Arrays that may change are
+    copied, as in `vkssp.Graph.from_csr`.
 
     Attributes
     ----------
@@ -56,27 +56,27 @@ class Streets:
         Latitude and longitude of the polylines' points, their two ends included, in 1e-7 degrees,
         shape (num_points, 2), int32.
     seconds_per_weight : float
-        Seconds that one unit of the graph's weight stands for; 0 where weights are no durations.
+        Seconds for one unit of the graph's weight; 0 if weights are not durations.
     junction : numpy.ndarray or None
-        Where the graph knows of turns, several of its nodes are one place, for travellers who came there by different
-        streets. The same number for all nodes of a place, shape (num_nodes,), uint32; None where each is a place.
+        Number of the place of each node, shape (num_nodes,), uint32. In a graph with turns a place may have several
+        nodes, for travellers who arrived by different streets; they share one number. None if each node is a place.
     turn : numpy.ndarray or None
         Part of each arc's weight that the turn into it takes, before any of its length is travelled, shape
-        (num_arcs,), uint32; None where turns cost nothing.
+        (num_arcs,), uint32; None if turns cost nothing.
     memory : numpy.ndarray or None
-        Where the graph knows of turns, what those at a node remember of the way there, as a number. Shape (num_nodes,),
-        uint32; None for a graph that was saved before this was kept.
+        In a graph with turns, what a traveller at each node remembers of the path there, as a number. Shape
+        (num_nodes,), uint32; None for a graph saved by a version without this array.
     layer : numpy.ndarray or None
-        Likewise, which part of a trip a node serves, where streets are for residents and guests: 0 the middle, 1 the
-        start, 2 the end. Shape (num_nodes,), uint8.
+        In a graph with turns and with streets for residents and guests, the part of a trip that each node serves: 0 the
+        middle, 1 the start, 2 the end. Shape (num_nodes,), uint8.
     ref : numpy.ndarray or None
-        Index into `names` of each arc's number, such as "E 15", shape (num_arcs,), uint32; None where not known.
+        Index into `names` of each arc's road number, such as "E 15", shape (num_arcs,), uint32; None if unknown.
     roundabout, link : numpy.ndarray or None
-        Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None
-        where not known.
+        Whether each arc is part of a roundabout, and whether it is a slip road, shape (num_arcs,) each, bool; None if
+        unknown.
     snappable : numpy.ndarray or None
-        Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None
-        where that holds for all that do not carry the traveller.
+        Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None if
+        places may be snapped to all arcs that are not `carried`.
     """
 
     length: npt.NDArray[np.float32]
@@ -100,12 +100,12 @@ class Streets:
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
-    #: Further ones, and such with one entry per node, that may be missing.
+    #: Optional arrays with one entry per arc, and with one entry per node.
     PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link", "snappable")
     PER_NODE_OR_NONE = ("junction", "memory", "layer")
     #: Arrays that belong to the map as a whole.
     SHARED = ("polyline_first", "points")
-    #: Types of all arrays; those that a graph does not have are None.
+    #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
         "way": np.int64,
@@ -126,7 +126,7 @@ class Streets:
     }
 
     def __post_init__(self) -> None:
-        """Keep arrays as they are now."""
+        """Protect the arrays from changes."""
         for name in self.DTYPES:
             array: Any = getattr(self, name)
             if isinstance(array, np.ndarray):
@@ -136,16 +136,16 @@ class Streets:
             object.__setattr__(self, "names", tuple(self.names))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: with all checks."""
+        """Return the constructor of a copy, which repeats all checks."""
         return _remade, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     @property
     def turns(self) -> str:
-        """What the graph knows of turns: "none", "restrictions" or "costs"."""
+        """Kind of turns in the graph: "none", "restrictions" or "costs"."""
         return "none" if self.junction is None else "restrictions" if self.turn is None else "costs"
 
     def check(self, num_arcs: int, num_nodes: int | None = None) -> None:
-        """Raise `GraphError` unless all arrays fit together and a graph of `num_arcs` arcs and `num_nodes` nodes."""
+        """Raise `GraphError` unless the arrays fit each other and a graph of `num_arcs` arcs and `num_nodes` nodes."""
         num_arcs = whole_number(num_arcs, "num_arcs", 0, 2**32 - 1, error=GraphError)
         if num_nodes is not None:
             num_nodes = whole_number(num_nodes, "num_nodes", 0, 2**32 - 2, error=GraphError)
@@ -201,12 +201,12 @@ class Streets:
             raise GraphError(f"streets.layer[{at}] is {self.layer[at]}; give 0 to {_NUM_LAYERS - 1}")
 
     def take(self, arcs: npt.NDArray[Any], nodes: npt.NDArray[Any] | None = None) -> Streets:
-        """Return the attributes of the given arcs, and nodes, in their order; the geometry is shared, not copied.
+        """Return the attributes of the given arcs and nodes, in their order; the geometry is shared, not copied.
 
         Raises
         ------
         GraphError
-            If there is no such arc or node.
+            If an arc or node does not exist.
         """
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         kinds: list[tuple[tuple[str, ...], Any, str]] = [(self.PER_ARC + self.PER_ARC_OR_NONE, arcs, "arc")]
@@ -220,12 +220,13 @@ class Streets:
         return Streets(**values)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return the weights of arcs less what the turns into them take, shape (num_arcs,), from the whole weights.
+        """Return the weights of arcs without the turns into them, shape (num_arcs,), given the weights with turns.
 
         Raises
         ------
         GraphError
-            If they are no weights, not as many as arcs, or one is less than its turn takes.
+            If a weight is invalid, if the number of weights is not the number of arcs, or if a weight is less than the
+            weight of its turn.
         """
         weights = whole_numbers(weight, "weight", "weights", 2**32 - 1)
         if len(weights) != len(self.length):
@@ -239,7 +240,7 @@ class Streets:
 
     @cached_property
     def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The arcs in the order of their ways, and the way of each; made when first asked for."""
+        """Arcs sorted by way, and the way of each of them; computed on first access."""
         order = np.argsort(self.way, kind="stable")
         return order, self.way[order]
 
@@ -254,15 +255,15 @@ class Streets:
         Returns
         -------
         arcs : numpy.ndarray
-            Ids of the arcs of the first way, then of the second and so on, rising in each, int64; none for ways that
-            the graph does not have.
+            Ids of the arcs of the first way, then of the second way and so on, ascending for each way, int64. A way
+            that the graph does not have contributes no arcs.
         which : numpy.ndarray
-            For each of them the index of its way in `ways`, int64.
+            For each arc the index of its way in `ways`, int64.
 
         Raises
         ------
         GraphError
-            If they are no integers.
+            If `ways` are not integers.
         """
         order, way = self._by_way
         given = array_of(ways, "ways", "OSM way ids")
@@ -279,7 +280,7 @@ class Streets:
         Raises
         ------
         GraphError
-            If there is no such polyline.
+            If the polyline does not exist.
         """
         first = self.polyline_first
         polyline = whole_number(polyline, "polyline", 0, len(first) - 2, error=GraphError)
@@ -296,12 +297,12 @@ class Streets:
         Returns
         -------
         numpy.ndarray
-            Latitude and longitude, shape (p, 2); the point that two arcs share is there once.
+            Latitude and longitude, shape (p, 2); a point that two arcs share appears once.
 
         Raises
         ------
         GraphError
-            If there is no such arc.
+            If an arc does not exist.
         """
         ids = ids_among(arcs, "arcs", "arc", len(self.length))
         line, backward = self.polyline[ids].astype(np.int64), self.backward[ids]
@@ -315,11 +316,11 @@ class Streets:
         return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
 
     def arc_name(self, arc: int) -> str:
-        """Return the street name of an arc, empty where it has none; `GraphError` if there is no such arc."""
+        """Return the street name of an arc, or "" if it has none; raise `GraphError` if the arc does not exist."""
         return self.names[int(self.name[self._arc(arc)])]
 
     def arc_ref(self, arc: int) -> str:
-        """Return the number of an arc's road, empty where it has none, or none is known; `GraphError` likewise."""
+        """Return the road number of an arc, or "" if unknown; raise `GraphError` if the arc does not exist."""
         arc = self._arc(arc)
         return "" if self.ref is None else self.names[int(self.ref[arc])]
 
@@ -328,7 +329,7 @@ class Streets:
 
 
 def _remade(kind: type[Streets], values: dict[str, Any]) -> Streets:
-    """Return attributes of the parts that a copy of some, or pickled ones, are made of."""
+    """Return streets made of the parts of copied or pickled streets."""
     streets = kind(**values)
     streets.check(np.size(streets.length))
     return streets

@@ -1,4 +1,4 @@
-"""Other weights for a graph's arcs, by the arcs' ids or by the speeds on OSM ways, as live traffic has them."""
+"""Changes of a graph's weights, by arc ids or by speeds on OSM ways as in live traffic data."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from vkssp.graph.csr import UNREACHABLE, Uint32s
 from vkssp.graph.graph import Graph, checked_graph
 
 _WAYS, _ARCS = ("way", "speed_kmh"), ("arc", "weight")
-#: Bounds of the speed on a way in km/h; a slower street is closed, and a higher number is a slip of the keyboard.
+#: Bounds of the speed on a way in km/h. A slower street counts as closed, and a higher number as a typing error; both
+#: are refused.
 LOWEST_KMH, HIGHEST_KMH = 0.01, 1000.0
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of other speeds.
+    """Summary of a change of weights.
 
     Attributes
     ----------
     arcs : int
-        How many arcs have other weights now.
+        Number of arcs that were given weights.
     ways : int
-        How many ways were given, or 0 where weights were given by arcs.
+        Number of ways that were given, or 0 if weights were given by arcs.
     unknown : int
-        How many of them the graph does not have.
+        Number of the given ways that the graph does not have.
     """
 
     arcs: int
@@ -44,12 +45,12 @@ class Change:
 def changed_weights(
     graph: Graph, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None
 ) -> tuple[Graph, npt.NDArray[np.int64] | None]:
-    """Return a graph with other weights for all arcs, or some, and the ids of those, None for all.
+    """Return a graph with other weights for all or some arcs, and the ids of these arcs, or None for all arcs.
 
     Raises
     ------
     GraphError
-        If there is no such arc or weight, or there are not as many weights as arcs.
+        If an arc id or a weight is invalid, or if the number of weights is not the number of arcs.
     QueryError
         If an arc has two weights.
     """
@@ -70,10 +71,10 @@ def changed_weights(
 
 
 def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArray[np.int64], Uint32s, Change]:
-    """Return the arcs of OSM ways and what they weigh where the ways are travelled at some speeds, both ways.
+    """Return the arcs of OSM ways, in both directions, and their weights at given speeds.
 
-    An arc takes its length at that speed, and the turn into it as before. The links that stand for the time that gates
-    take have no length, and stay as they are.
+    The new weight of an arc is the duration of its length at the speed, plus the unchanged weight of the turn into it.
+    Arcs of length 0, which stand for the time that gates take, keep their weights.
 
     Parameters
     ----------
@@ -89,13 +90,13 @@ def speed_weights(graph: Graph, speeds: Mapping[int, float]) -> tuple[npt.NDArra
     weights : numpy.ndarray
         Their weights, shape (k,), uint32.
     change : Change
-        How many of the ways the graph has.
+        Numbers of changed arcs, of given ways, and of ways that the graph does not have.
 
     Raises
     ------
     QueryError
-        If the graph has no streets or no durations, a speed is out of range or so low that a weight does not fit into
-        32 bits, or the graph has none of the ways.
+        If the graph has no streets or no durations, if a speed is out of range or so low that a weight does not fit
+        into 32 bits, or if the graph has none of the ways.
     """
     checked_graph(graph)
     try:
@@ -133,7 +134,7 @@ def _speed_weights(
         raise QueryError(f"the graph has none of the {len(ways)} ways, such as {ways[0]}; give ids of OSM ways on it")
     moving = streets.length[arcs] > 0
     arcs, which = arcs[moving], which[moving]
-    with np.errstate(over="ignore"):  # infinite is too long, too
+    with np.errstate(over="ignore"):  # infinity is refused below
         units = np.rint(streets.length[arcs] * 3.6 / speed[which] / streets.seconds_per_weight)
     weights = np.maximum(units, 1.0)
     if streets.turn is not None:
@@ -145,22 +146,22 @@ def _speed_weights(
 
 
 def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
-    """Return a graph with the weights that a file changes.
+    """Return a graph with weights changed by a file, and a summary of the change.
 
     Parameters
     ----------
     graph : Graph
         The graph.
     path : str or Path
-        A table of comma-separated values with a line that names the columns: ``way`` and ``speed_kmh``, see
-        `speed_weights`, or ``arc`` and ``weight``. Other columns are passed over.
+        A table of comma-separated values whose first line names the columns: ``way`` and ``speed_kmh`` (see
+        `speed_weights`), or ``arc`` and ``weight``. Other columns are ignored.
 
     Raises
     ------
     FormatError
-        If the file is missing or no such table; the message names the line.
+        If the file is missing or is not such a table; the message names the line.
     GraphError, QueryError
-        If what it holds does not suit the graph; see `changed_weights` and `speed_weights`.
+        If the contents do not fit the graph; see `changed_weights` and `speed_weights`.
     """
     checked_graph(graph)
     names, first, second = _read(path)
@@ -173,7 +174,7 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
 
 
 def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return which two columns a file has, and both."""
+    """Return the names of a file's two columns, and the columns."""
     numbers: list[int] = []
     values: list[float] = []
     with csv_lines(path) as lines:

@@ -1,7 +1,7 @@
-"""The core of a graph: what is left without dead ends and chains, which need no dissection to be eliminated well.
+"""Core of a graph: the nodes left without dead ends and chains, whose good elimination needs no dissection.
 
-Of the nodes of a street map with the shapes of its streets it is a few percent. All else are trees that hang on one
-node of the core or link two of them, and so can be eliminated before it without joining others than these two.
+In a street map with the shapes of its streets the core has a few percent of the nodes. All other nodes form trees that
+hang on one node of the core or link two. Eliminating these trees first joins no other nodes of the core than these two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PIECE = 1
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """The core of a graph, and an order for all nodes outside.
+    """Core of a graph, and an elimination order of all nodes outside.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Core:
 
     @classmethod
     def of(cls, edges: Edges) -> Core:
-        """Return that of a graph with some edges."""
+        """Return the core of a graph with the given edges."""
         first, neighbour = edges.both_ways()
         label, sequence = np.empty(edges.num_nodes, np.int8), np.empty(edges.num_nodes, np.int32)
         low, high = np.empty(len(edges.low), np.uint32), np.empty(len(edges.low), np.uint32)

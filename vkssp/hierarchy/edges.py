@@ -1,4 +1,4 @@
-"""The edges of a graph as eliminations see them: without directions, weights, loops and parallels."""
+"""Edges of a graph for eliminations: without directions, weights, loops and parallel edges."""
 
 from __future__ import annotations
 

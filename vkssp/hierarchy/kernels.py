@@ -20,7 +20,7 @@ Int32s = npt.NDArray[Any]  # what is written are int64s, which numba narrows
 
 @jit
 def elimination_tree(first: Int32s, lower: Int32s, parent: Int32s) -> None:
-    """Write the parent of each node, -1 for those that have none.
+    """Write the parent of each node, -1 for nodes without a parent.
 
     The edges to lower neighbours of node ``v`` are ``first[v]`` to ``first[v + 1] - 1``. This is Liu's algorithm with
     path compression ("A compact row storage scheme for Cholesky factors using elimination trees", 1986).
@@ -40,7 +40,7 @@ def elimination_tree(first: Int32s, lower: Int32s, parent: Int32s) -> None:
 
 @jit
 def subtree_sizes(parent: Int32s, size: Int32s) -> None:
-    """Write how many nodes the subtree of each node has, with itself; parents have higher ranks."""
+    """Write the number of nodes in the subtree of each node, itself included; parents have higher ranks."""
     size[:] = 1
     for node in range(len(parent)):
         if parent[node] >= 0:
@@ -65,7 +65,7 @@ def place_in_postorder(parent: Int32s, size: Int32s, place: Int32s) -> None:
 
 @jit
 def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, count: Int32s) -> None:
-    """Write how many neighbours are left when each node is eliminated.
+    """Write the number of neighbours that are left when each node is eliminated.
 
     The edges to upper neighbours of node ``v`` are ``first[v]`` to ``first[v + 1] - 1``; ranks are in postorder. The
     algorithm is that of J. R. Gilbert, E. G. Ng and B. W. Peyton ("An efficient algorithm to compute row and column
@@ -109,7 +109,7 @@ def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, co
 
 @jit
 def tree_heights(parent: Int32s, height: Int32s) -> int:
-    """Write how many nodes lie below each node on the longest way down; return the nodes on the longest way of all."""
+    """Write the number of nodes below each node on its longest path down; return the nodes on the longest path."""
     height[:] = 0
     highest = 0
     for node in range(len(parent)):
@@ -131,7 +131,7 @@ def make_supernodes(
     top: Int32s,
     level: Int32s,
 ) -> int:
-    """Cut the tree into ways down, each a supernode, and return how many there are.
+    """Cut the tree into paths down, each a supernode, and return the number of supernodes.
 
     A node's child joins its supernode where the list that it then has is longer than its own by at most `relax`: of
     several the one with the greatest height, of these the lowest. Supernodes are counted from the top.

@@ -1,4 +1,4 @@
-"""Orders to eliminate nodes in: a good one by nested dissection, and one that is made at once, to try a graph with."""
+"""Elimination orders: a good order by nested dissection, and a fast order to test a graph with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkssp.hierarchy.inertial_flow import inertial_order
 
 
 def places(graph: Graph) -> tuple[Floats, Floats]:
-    """Return coordinates by which nodes that are near each other are told: the graph's, or hops from landmarks.
+    """Return coordinates of the nodes: the graph's, or places by hops from landmarks.
 
     Returns
     -------
@@ -22,14 +22,14 @@ def places(graph: Graph) -> tuple[Floats, Floats]:
     """
     if graph.lat is not None and graph.lon is not None:
         return graph.lat, graph.lon
-    # Near the equator, where both directions count alike.
+    # The places lie near the equator, so that both directions count alike.
     scale = 1.0 / max(1, graph.num_nodes)
     x, y = (place.astype(np.float64) * scale for place in landmark_places(graph.first_out, graph.head))
     return y, x
 
 
 def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
-    """Return the nodes in a good order to eliminate them in, by nested dissection with inertial flow.
+    """Return the nodes in a good elimination order, by nested dissection with inertial flow.
 
     Separators are smallest cuts between nodes at two ends of the map (A. Schild and C. Sommer, "On balanced separators
     in road networks", SEA 2015), as RoutingKit computes them. They are those of the core only; see
@@ -51,21 +51,21 @@ def nested_dissection(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
 
 
 def dissected(core: Core, at: tuple[Floats, Floats]) -> Uint32s:
-    """Return the same of a graph whose core is known."""
+    """Return the order of `nested_dissection` for a graph whose core is known."""
     edges = core.edges
     order = inertial_order(len(core.node), edges.low, edges.high, *(values[core.node] for values in at))
     return np.concatenate([core.outside, core.node[order]])
 
 
 def halving(edges: Edges, at: tuple[Floats, Floats]) -> Uint32s:
-    """Return the nodes in an order that is made at once, some times worse than that of `nested_dissection`.
+    """Return the nodes in an elimination order that is computed fast, several times worse than `nested_dissection`.
 
     Nodes are numbered along the Z-order curve and halved by these numbers again and again. Of the edges that a cut
     passes, the lower ends separate both halves, and are eliminated after them.
     """
     numbers = z_order(*at)
     low, high = numbers.rank[edges.low], numbers.rank[edges.high]
-    # The highest bit in which two numbers differ tells the cut that passes between them.
+    # The highest bit in which two numbers differ identifies the cut between them.
     cut = np.frexp((low ^ high).astype(np.float64))[1].astype(np.uint8)
     largest_cut = np.zeros(edges.num_nodes, np.uint8)
     np.maximum.at(largest_cut, np.minimum(low, high), cut)

@@ -1,4 +1,4 @@
-"""Prepares a graph once for searches with any weights."""
+"""Preprocessing of a graph, once for searches with any weights."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from vkssp.hierarchy.order import dissected, halving, places
 from vkssp.hierarchy.supernodes import build
 from vkssp.terminal import progress_bar
 
-#: Stages of preparing.
+#: Number of stages.
 NUM_STAGES = 6
 
 
 def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     """Return a graph with its hierarchy, which does not depend on weights.
 
-    Takes 2 to 30 microseconds a node of a road network on one core, less where more nodes are dead ends or on chains.
+    This takes 2 to 30 microseconds per node of a road network on one core, less if more nodes are dead ends or on
+    chains.
 
     Parameters
     ----------
     graph : Graph
-        The graph. Where it has no coordinates, hops from landmarks stand for them, and the hierarchy is a bit larger.
+        The graph. Without coordinates, hops from landmarks replace them, and the hierarchy is slightly larger.
     progress : bool
         Whether to show a progress bar on the terminal.
 
@@ -41,8 +42,8 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     Raises
     ------
     GraphError
-        If it is no graph; or if the hierarchy would have too many arcs, as it does where no few nodes part a graph in
-        halves, or ways in it would be too long. This is known before memory is taken for it.
+        If `graph` is not a graph, if the hierarchy would have too many arcs, as in graphs without small separators, or
+        if its paths would be too long. The error is raised before the hierarchy is allocated.
     QueryError
         If numba or routingkit-cch is not installed.
     """
@@ -60,15 +61,15 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
 
 
 def stages(graph: Graph) -> Generator[str, None, Graph]:
-    """Prepare a graph, one stage after the other; yield what each of the `NUM_STAGES` does before it begins.
+    """Prepare a graph in `NUM_STAGES` stages; yield the name of each stage before it begins.
 
-    Returns and raises what `prepare` does.
+    Return values and errors are those of `prepare`.
     """
     require_library()
     enough = max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes)
     yield "edges and places"
     edges, at = Edges.of(graph), places(graph)
-    # The good order takes many minutes where a graph has no small separators; another one tells these before.
+    # The good order takes many minutes for graphs without small separators; a fast order detects them before.
     yield "elimination by halving, to try it"
     _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
     yield "core"
@@ -94,7 +95,7 @@ _CURE = "search it without preparing it, such as by block_resident or near_far"
 
 
 def _check_arcs(graph: Graph, arcs: int, most: int, about: str = "") -> None:
-    """Raise `GraphError` if a hierarchy would have more arcs than are of use, or can be numbered."""
+    """Raise `GraphError` if a hierarchy would have too many arcs to be useful or to be numbered."""
     if arcs > most:
         a_node = f"{arcs / max(1, graph.num_nodes):,.0f} for each of the {graph.num_nodes:,} nodes"
         raise GraphError(

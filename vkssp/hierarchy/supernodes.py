@@ -1,4 +1,4 @@
-"""Makes a hierarchy of an elimination: supernodes, their ancestors, and levels."""
+"""Construction of a hierarchy from an elimination: supernodes, their ancestors, and levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vkssp.hierarchy.extra import kernels
 def build(elimination: Elimination) -> Hierarchy:
     """Return the hierarchy of an elimination.
 
-    Supernodes are ways down the elimination tree (fundamental supernodes: J. W. H. Liu, E. G. Ng, B. W. Peyton, "On
+    Supernodes are paths down the elimination tree (fundamental supernodes: J. W. H. Liu, E. G. Ng, B. W. Peyton, "On
     finding supernodes for sparse matrix computations", 1993), relaxed by `RELAX` (C. Ashcraft and R. Grimes, "The
     influence of relaxed supernode partitions on the multifrontal method", 1989). Lists of ancestors are made for
     supernodes only, from those of the supernodes right below; their lengths are known before.
@@ -44,5 +44,5 @@ def build(elimination: Elimination) -> Hierarchy:
 
 
 def _offsets(count: Int32s | Indices) -> Indices:
-    """Return where lists of some lengths begin, and the end of the last."""
+    """Return the offsets of lists of given lengths, and the end of the last list."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(count, dtype=np.int64)])

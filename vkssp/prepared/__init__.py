@@ -1,1 +1,1 @@
-"""What is done to a graph before a search: renumbering, reduction, blocks, and the checks of seeds and targets."""
+"""Preparation of a graph for searches: renumbering, reduction, blocks, and checks of seeds and targets."""

@@ -1,4 +1,4 @@
-"""The arcs of a graph in the order in which block_resident wants them: by blocks of nodes with consecutive ids.
+"""Arcs of a graph in the layout of block_resident: by blocks of nodes with consecutive ids.
 
 Of most nodes of a road network all arcs but those that leave the block fit into a record of four words, which a search
 reads at once instead of the row's ends first and then its arcs. What does not fit is in lists for each block: arcs that
@@ -25,7 +25,7 @@ _NODES_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Arcs by blocks; loops, which improve nothing, are in none.
+    """Arcs by blocks, without loops, which never improve a distance.
 
     Attributes
     ----------

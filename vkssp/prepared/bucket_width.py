@@ -1,4 +1,4 @@
-"""The width of a bucket, for all algorithms that have one."""
+"""Bucket width of the algorithms that use buckets."""
 
 from __future__ import annotations
 

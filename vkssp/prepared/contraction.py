@@ -79,7 +79,7 @@ def joined(edges: Edges, num_nodes: int) -> Edges:
 
 
 class Rest:
-    """A graph that shrinks.
+    """Graph that shrinks while dead ends and chains are removed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A graph as a list of edges: undirected ones once, arcs without a way back after them, sorted for locality."""
+"""Graph as a list of edges, sorted for locality: undirected edges once, then arcs without an opposite arc."""
 
 from __future__ import annotations
 

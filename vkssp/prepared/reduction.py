@@ -1,8 +1,8 @@
-"""Exact reduction of a graph: dead ends are peeled, chains become single arcs, and searches go through the rest only.
+"""Exact reduction of a graph to its core: dead ends are peeled, and chains become single arcs.
 
-Most nodes of a street map have two neighbours at most, and a search goes through them one by one. What hangs off the
-rest, or lies between two nodes of it, is taken out beforehand; each node taken out has a record of how far it is from
-the one or two core nodes around it, from which its distance follows once theirs are known, for all nodes at once.
+Most nodes of a street map have two neighbours at most, and a search goes through them one by one. The reduction removes
+dead ends and chains beforehand, so that a search only goes through the core. Each removed node has a record of its
+distances from the one or two core nodes around it. The distances of all removed nodes follow at once from these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_GAIN, _MOST_TURNS = 1e-3, 32
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """A graph's core, and what leads back from it to all nodes.
+    """Core of a graph, and the records that give distances of all nodes from distances of core nodes.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Reduction:
 
 
 def most_left(num_nodes: int) -> float:
-    """Return how many of a graph's nodes a reduction that pays leaves at most."""
+    """Return the largest number of nodes that a reduction may leave to be worth it."""
     return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
 
 
@@ -101,7 +101,7 @@ def reduction_for(prepared: PreparedGraph, wanted: str) -> Reduction | None:
 
 
 def reduce_graph(prepared: PreparedGraph) -> Reduction:
-    """Take dead ends and chains out of a graph, exactly.
+    """Remove dead ends and chains from a graph, exactly.
 
     Directions, one-way arcs, parallel arcs and loops are all minded: neighbours are those by any arc of either
     direction, and an arc that stands for a chain exists where all arcs of the chain do.

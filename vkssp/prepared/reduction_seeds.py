@@ -1,4 +1,4 @@
-"""The part of a search that stays among removed nodes: from seeds there to the core nodes around them."""
+"""Part of a search among removed nodes: from seeds there to the core nodes around them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A graph made ready for the device: numbered so that neighbours are close, and free of cycles of weight zero.
+"""Renumbered graph for searches: neighbours have close ids, and cycles of weight zero are contracted.
 
-Nodes on a cycle whose arcs all weigh nothing are equally far from everywhere; they become one node, so that a walk back
-along distances cannot go round in circles, and no solver has to know. Results are always in the caller's ids.
+The nodes of a cycle of weight zero have equal distances from everywhere. They become one node, so that a walk back
+along distances cannot run in circles, and solvers need no special case. Results are always in the caller's ids.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ORDERS = ("auto", "natural", "z", "landmarks", "hierarchy")
 
 
 class Spread(NamedTuple):
-    """What weights are like, as far as algorithms plan with it.
+    """Statistics of weights that algorithms plan with.
 
     Attributes
     ----------
     mean : float
-        The mean weight of an arc; 1 where there is none.
+        The mean weight of an arc; 1 if there are no arcs.
     heaviest : int
         The largest weight.
     """
@@ -41,12 +41,12 @@ class Spread(NamedTuple):
     heaviest: int
 
     def fits(self, planned: Spread) -> bool:
-        """Return whether what was made for other weights is right with these, and about as fast."""
+        """Return whether data planned for other weights is correct for these, and about as fast."""
         return self.heaviest <= planned.heaviest and planned.mean <= 2 * self.mean <= 4 * planned.mean
 
 
 class PreparedGraph:
-    """The arrays that solvers upload, and the way back to the caller's ids.
+    """Arrays of the renumbered graph that solvers upload, and the mapping to the caller's ids.
 
     Parameters
     ----------
@@ -54,28 +54,28 @@ class PreparedGraph:
         The caller's graph.
     order : str
         ``"z"`` numbers nodes along the Z-order curve of their coordinates, ``"landmarks"`` by hops from landmarks (see
-        `vkssp.landmark_order`), ``"natural"`` keeps the caller's numbering. ``"auto"`` takes the first where
-        there are coordinates, and the second where there are none, the graph looks like a road network, and many fewer
-        arcs leave blocks of 1024 ids than before. The second takes about a second on the host for a million nodes,
-        also where it turns out not to be better. ``"hierarchy"`` numbers nodes by their positions in the graph's
-        hierarchy, which is made where it has none; see `vkssp.prepare`.
+        `vkssp.landmark_order`), ``"natural"`` keeps the caller's numbering. ``"auto"`` takes ``"z"`` if the graph has
+        coordinates. Without coordinates it takes ``"landmarks"`` if the graph looks like a road network and many fewer
+        arcs leave blocks of 1024 ids than before, otherwise ``"natural"``. ``"landmarks"`` takes about a second on the
+        host for a million nodes, also if ``"auto"`` rejects the result. ``"hierarchy"`` numbers nodes by their
+        positions in the graph's hierarchy, which is made if the graph has none; see `vkssp.prepare`.
     keep : bool
-        Whether what algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
+        Whether data that algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
 
     Attributes
     ----------
     graph : Graph
         The caller's graph.
     order : str
-        What was asked for.
+        The argument `order`.
     hierarchy : Hierarchy or None
-        The hierarchy, where it gives the order.
+        The hierarchy, if it gives the order.
     node : numpy.ndarray
-        Node here of each of the caller's nodes, shape (graph.num_nodes,), uint32.
+        Renumbered id of each of the caller's nodes, shape (graph.num_nodes,), uint32.
     is_identity : bool
         Whether nodes have the caller's ids.
     arc : numpy.ndarray
-        The caller's id of each arc here, shape (num_arcs,), int64.
+        The caller's id of each arc of the renumbered graph, shape (num_arcs,), int64.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
     arcs : numpy.ndarray
@@ -100,11 +100,11 @@ class PreparedGraph:
         self._contract()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how a copy is made: from the caller's graph, so that it takes as long as this one."""
+        """Return the constructor of a copy and its arguments; making the copy takes as long as making the original."""
         return _remade, (self.graph, self.order, self.keeps)
 
     def _contract(self) -> None:
-        """Make the arrays, by the numbering and without cycles of weight zero."""
+        """Make the arrays in the numbering, with cycles of weight zero contracted."""
         graph, rank = self.graph, self._rank
         group, between = zero_cycles(graph)
         if group is not None:
@@ -137,12 +137,12 @@ class PreparedGraph:
 
     @property
     def keeps(self) -> bool:
-        """Whether what is derived from the arrays is kept."""
+        """Whether data derived from the arrays is kept."""
         return self._kept is not None
 
     @cached_property
     def spread(self) -> Spread:
-        """What the weights are like."""
+        """Statistics of the weights."""
         weights = self.arcs[:, 1]
         return Spread(float(weights.mean()), int(weights.max())) if len(weights) else Spread(1.0, 0)
 
@@ -151,18 +151,18 @@ class PreparedGraph:
         return places_of(self.arc, self.graph.num_arcs)
 
     def places(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the ids here of some of the caller's arcs, -1 for those in contracted cycles, shape (k,), int64."""
+        """Return the renumbered ids of the caller's arcs, -1 for arcs in contracted cycles, shape (k,), int64."""
         return arcs if self.is_identity else self._place[arcs]
 
     def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> PreparedGraph:
-        """Return the caller's graph with other weights made ready, with the numbering that this one has.
+        """Return the renumbered graph of the caller's graph with other weights, in the same numbering.
 
         Parameters
         ----------
         graph : Graph
             The caller's graph with other weights; see `Graph.with_weights`.
         changed : numpy.ndarray, optional
-            Ids of the arcs whose weights may be others, shape (k,), int64; by default all.
+            Ids of the arcs whose weights may differ, shape (k,), int64; by default all.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class PreparedGraph:
         return not self.contracted and (not (after & ~before).any() or zero_cycles(graph)[0] is None)
 
     def derived(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` returns; if such things are kept, what it returned under this name before."""
+        """Return the result of `make`; if derived data is kept, return the earlier result under this name."""
         if self._kept is None:
             return make()
         with self._making:
@@ -206,7 +206,7 @@ class PreparedGraph:
             return self._kept[name]
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-        """Return the arcs by head, those with the same head by the caller's ids, whatever the numbering of nodes is.
+        """Return the arcs sorted by head, then by the caller's arc ids under any numbering of nodes.
 
         Returns
         -------
@@ -230,19 +230,19 @@ class PreparedGraph:
         return first_in, arcs_in, arc_in
 
     def arcs_light_first(self) -> npt.NDArray[np.uint32]:
-        """Return head and weight of each arc, those of a node sorted by weight; shape (num_arcs, 2), uint32."""
+        """Return head and weight of each arc, sorted by weight for each node; shape (num_arcs, 2), uint32."""
         arcs: npt.NDArray[np.uint32] = self.derived("light first", lambda: sorted_rows(self.first_out, self.arcs))
         return arcs
 
     @cached_property
     def has_arc_in(self) -> npt.NDArray[np.bool_]:
-        """Which nodes an arc leads to, shape (num_nodes,)."""
+        """Whether each node has an incoming arc, shape (num_nodes,)."""
         result = np.zeros(self.num_nodes, np.bool_)
         result[self.arcs[:, 0]] = True
         return result
 
     def large_nodes(self, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the nodes of more than `limit` arcs, and in how many pieces of so many arcs each is cut."""
+        """Return the nodes with more than `limit` arcs, and the number of pieces of `limit` arcs for each."""
         degree = self.first_out[1:] - self.first_out[:-1]
         large = np.flatnonzero(degree > limit)
         return large, -(-degree[large].astype(np.int64) // limit)
@@ -253,10 +253,10 @@ class PreparedGraph:
         return np.stack([self.num_nodes + np.arange(count), np.zeros(count, np.int64)], axis=1).astype(np.uint32)
 
     def split_rows(self, limit: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Return rows in which no node has many arcs, for searches that one large node would hold up.
+        """Return rows in which large nodes are split, for searches that one large node would hold up.
 
-        A node of more than `limit` arcs is cut into pieces: further nodes of at most `limit` of its arcs each, and the
-        node itself has only arcs of weight zero to them. All arcs that there were stay where they are.
+        A node with more than `limit` arcs is split into pieces: additional nodes with at most `limit` of its arcs each.
+        The node itself keeps only arcs of weight zero to the pieces. All original arcs keep their places.
 
         Returns
         -------
@@ -285,7 +285,7 @@ class PreparedGraph:
         return lightest
 
     def beyond(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return the nodes that only paths whose sums do not fit into 32 bits reach.
+        """Return the nodes that are reached only by paths whose sums do not fit into 32 bits.
 
         Parameters
         ----------
@@ -342,10 +342,10 @@ def _remade(graph: Graph, order: str, keep: bool) -> PreparedGraph:
 
 
 def _hierarchy(graph: Graph) -> Hierarchy:
-    """Return the hierarchy of a graph, made where it carries none."""
+    """Return the hierarchy of a graph; make it if the graph has none."""
     if graph.hierarchy is not None:
         return graph.hierarchy
-    # Which takes long, and needs compiled code.
+    # This takes long, and needs compiled code.
     from vkssp.hierarchy.prepare import prepare
 
     made = prepare(graph).hierarchy
@@ -354,7 +354,7 @@ def _hierarchy(graph: Graph) -> Hierarchy:
 
 
 def _numbering(graph: Graph, order: str) -> Order | None:
-    """Return the numbering that is asked for; None for the graph's own."""
+    """Return the requested numbering; None for the graph's own."""
     if order == "landmarks":
         return landmark_order(graph.first_out, graph.head)
     if order == "natural":

@@ -1,4 +1,4 @@
-"""Groups of seeds, one for each of many searches, in arrays: a loop over thousands of them would be felt."""
+"""Groups of seeds for many searches, in arrays, because loops over thousands of groups would be slow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vkssp.prepared.terminals import terminals
 
 
 class Groups:
-    """Nodes from which searches begin, each with the weight between it and the place that is meant.
+    """Groups of seeds: nodes, each with the weight between it and the place that is meant.
 
     Parameters
     ----------

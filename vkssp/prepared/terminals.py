@@ -1,4 +1,4 @@
-"""Seeds and targets as callers give them, checked and in the numbering of the device."""
+"""Checks of the caller's seeds and targets, and their conversion to renumbered ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cycles whose arcs all weigh nothing: which nodes are on the same one, and ways of weight zero between them."""
+"""Cycles of weight zero: groups of nodes on the same cycle, and paths of weight zero between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray
 
 
 class ZeroTrees:
-    """Ways of weight zero inside each group, through the group's root: one tree towards it and one away from it."""
+    """Paths of weight zero inside each group through the group's root: one tree towards it and one away from it."""
 
     def __init__(self, graph: Graph, group: npt.NDArray[Any]) -> None:
         from scipy import sparse
@@ -73,7 +73,7 @@ class ZeroTrees:
         return into, out
 
     def walk(self, start: int, end: int) -> list[int]:
-        """Return the arcs of a way of weight zero between two nodes of one group."""
+        """Return the arcs of a path of weight zero between two nodes of one group."""
         if start == end:
             return []
         hub = self._graph.num_nodes
