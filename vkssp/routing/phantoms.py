@@ -88,7 +88,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
     """Return the states in which a route may pass a point without turning round there.
 
     On a street these are its two directions. At a junction of a graph that knows of turns they are the streets by which
-    the route may arrive. Each may occur several times, once for each value of `Streets.memory`.
+    the route may arrive. Each may occur several times if more of the path has to be remembered; see `Streets.memory`.
     """
     if snap.is_end:
         nodes: dict[tuple[int, bool], list[int]] = defaultdict(list)
@@ -189,7 +189,7 @@ def _is_along(passage: ViaState, arc: int) -> bool:
 
 
 def _memory(index: StreetIndex, node: int) -> int:
-    """Return the memory of a node: of the nodes of one place, those with the same memory allow the same next arcs."""
+    """Return what a node remembers of the path there, which decides how a route may go on; see `Streets.memory`."""
     streets = index.graph.streets
     if streets is None or streets.junction is None:
         return 0
