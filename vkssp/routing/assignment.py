@@ -89,7 +89,7 @@ class Assignment:
         return {"type": "FeatureCollection", "features": list(features(self, ids))}
 
     def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
-        """Write the assignment to a .geojson, .csv or .npy file; see `write_assignment` in `assignment_file`."""
+        """Write a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
         write_assignment(path, self, ids)
 
 

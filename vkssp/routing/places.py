@@ -14,7 +14,7 @@ from vkssp.route import Place
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
-#: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap to.
+#: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap.
 _MARGIN_M = 1000.0
 # Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
