@@ -125,7 +125,7 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
 def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to if trips only begin there.
 
-    A point on an island, or on a street that leads nowhere, gives way to the nearest point on a street from which the
+    A point on an island, or on a street that leads nowhere, is replaced by the nearest point on a street from which the
     network's core can be reached, if there is one.
     """
     found = snapped(index, places, names)

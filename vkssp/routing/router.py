@@ -136,10 +136,10 @@ class Router(Resource):
     ) -> Route:
         """Return the best route from one place to another.
 
-        Each place is snapped to the nearest point on a street where the profile lets trips begin. A street that can
-        only be reached, or only be left, gives way to a street within 200 m of the place that can be both. If the
-        street lies on an island of the network, or leads nowhere, the nearest street that is connected to the network
-        is taken instead; for a via point, the nearest street that can be both reached and left.
+        Each place is snapped to the nearest point on a street where the profile lets trips begin. If the street can
+        only be reached, or only be left, a street within 200 m of the place that can be both is taken instead. If the
+        street lies on an island of the network, or leads nowhere, the nearest street that does not is taken instead;
+        for a via point, the nearest street that can be both reached and left.
 
         Parameters
         ----------
@@ -272,8 +272,8 @@ class Router(Resource):
     def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
         """Return which of some places is the nearest to each node and each part of a street, all from one search.
 
-        Places are snapped as for isochrones. Paths lead from the places. If several places are equally near, the first
-        one is taken.
+        Places are snapped as for isochrones. Paths lead from the places. Of several equally near places the first is
+        taken.
 
         Parameters
         ----------

@@ -36,7 +36,8 @@ ISLAND_NODES = 1000
 # Maximum number of candidates for the core: strongly connected pieces with at least a twentieth of the nodes of the
 # largest one.
 _CORES = 8
-#: A street that can only be left, or only be reached, gives way to a street within this many metres that can be both.
+#: If a street can only be left, or only be reached, one within this many metres of the place that can be both replaces
+#: it.
 _BOTH_WAYS_M = _FIRST_RADIUS_M
 
 
@@ -157,12 +158,12 @@ class StreetIndex(StreetLines):
 
     @cached_property
     def _useful(self) -> tuple[Bools, Bools]:
-        """For each polyline, whether the core can be reached from it, and whether it can be reached from the core."""
+        """Masks of the polylines from which the core can be reached, and of those that the core reaches."""
         return self._tied_to_core(self.searched)
 
     @cached_property
     def _one_sided(self) -> Bools:
-        """For each polyline, whether it is in the core's connected part, but cannot be both left and reached.
+        """Mask of the polylines in the core's connected part that cannot be both left and reached.
 
         Areas to avoid do not count: a place that they shut in stays where it is. If the core is no larger than an
         island may be, no polyline is marked.
@@ -232,8 +233,8 @@ class StreetIndex(StreetLines):
     def trip_ends(self, places: npt.ArrayLike) -> list[Snap | None]:
         """Return the points at which trips from or to places begin or end, each chosen without regard to other places.
 
-        These are the nearest points. A street that can only be left, or only be reached, such as a slip road at the
-        edge of an extract, gives way to a street within 200 m that can be both.
+        These are the nearest points. But if a street can only be left, or only be reached, such as a slip road at the
+        edge of an extract, a street within 200 m of the place that can be both is taken instead.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class StreetIndex(StreetLines):
         Raises
         ------
         QueryError
-            If a coordinate or the limit is no number, or less than one street is asked for.
+            If a coordinate or the limit is no number, or `number` is less than 1.
         """
         ((lat, lon),) = _pairs([(lat, lon)]).tolist()
         number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
@@ -349,7 +350,7 @@ class StreetIndex(StreetLines):
         leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
         radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
-        # Near the meridian where the map's longitudes wrap, a street may lie on either side; `nearest` looks on both.
+        # Near the meridian at which the map's longitudes wrap, a street may lie on either side; `nearest` tries both.
         plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
         groups = [first + np.flatnonzero(plain[first : first + _AT_ONCE]) for first in range(0, len(places), _AT_ONCE)]
@@ -402,7 +403,7 @@ class StreetIndex(StreetLines):
         if reached:
             usable &= self._useful[1][found]
         place, found = place[usable], found[usable]
-        order = np.lexsort((found, place))  # so that ties fall the same way everywhere
+        order = np.lexsort((found, place))  # so that ties are broken alike on all computers
         return place[order], found[order]
 
     def _pieces_near(

@@ -77,7 +77,7 @@ class _Targets:
         return {min(nodes)} if nodes else set()
 
     def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
-        """Lower a row of weights to the paths that pass no node, and set their sums, shape (figures, targets)."""
+        """Lower a row of weights to those of paths that pass no node, and set their sums, shape (figures, targets)."""
         index = self._index
         streets = {start.polyline, *(int(index.polyline_of[arc]) for arc, _ in first_arcs(index, start))}
         columns = {column for street in streets for column in self._on.get(street, ())}

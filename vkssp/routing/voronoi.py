@@ -28,7 +28,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 class Served(NamedTuple):
-    """Parts of streets with the places that serve them, sorted by polyline and position; no parts overlap.
+    """Parts of streets with the places that serve them; no parts overlap.
 
     `low` and `high` are the bounds of each part as parts of its polyline, `source` is the place that serves it, and
     `weight` is the weight of the path from the place to the nearest point of the part.
@@ -73,7 +73,7 @@ _Part = tuple[float, float, _Way]
 def served_streets(
     index: StreetIndex, nodes: NearestSources, begun: Sequence[tuple[int, Begun]], limit: int = UNREACHABLE
 ) -> Served:
-    """Return the place that serves each part of each street.
+    """Return the place that serves each part of each street, sorted by polyline and position.
 
     Parameters
     ----------
