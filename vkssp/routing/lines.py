@@ -1,4 +1,4 @@
-"""The streets of a graph as lines: where they run, and which arcs and nodes are on them."""
+"""Streets of a graph as lines: their geometry, and the arcs and nodes on them."""
 
 from __future__ import annotations
 

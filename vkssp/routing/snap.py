@@ -403,7 +403,7 @@ class StreetIndex(StreetLines):
         if reached:
             usable &= self._useful[1][found]
         place, found = place[usable], found[usable]
-        order = np.lexsort((found, place))  # so that ties are broken alike on all computers
+        order = np.lexsort((found, place))  # so that all callers break ties alike
         return place[order], found[order]
 
     def _pieces_near(

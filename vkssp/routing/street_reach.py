@@ -12,7 +12,7 @@ from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import first_arcs, part_weight
 from vkssp.routing.snap import StreetIndex
 
-#: Weight of the path to where no path leads; more than any other.
+#: Weight that stands for no path; greater than any other weight.
 NEVER = 1 << 62
 
 
