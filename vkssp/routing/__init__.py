@@ -1,1 +1,1 @@
-"""From places to routes: snapping, point-to-point queries, GeoJSON and maps."""
+"""Routing between places on a map: snapping, routes, isochrones, tables, assignments, GeoJSON and maps."""

@@ -11,33 +11,33 @@ from vkssp.checks import items_of, number_of, path_of, shown
 from vkssp.errors import QueryError
 from vkssp.routing.geojson import read_json
 
-#: What areas may be given as: a GeoJSON file, a GeoJSON object, or anything that says what it is as one, such as
-#: shapely's geometries.
+#: Forms in which areas may be given: a GeoJSON file, a GeoJSON object, or an object with `__geo_interface__`, such as a
+#: shapely geometry.
 Areas = Any
 
 _RING = "rings are lists of 4 positions or more of which the last is the first"
 
 
 def read_areas(areas: Areas) -> Any:
-    """Return areas as one polygon or several.
+    """Return the union of areas.
 
     Parameters
     ----------
     areas : str, Path, mapping or geometry
-        A GeoJSON file; a GeoJSON object: a Polygon, a MultiPolygon, or features or a collection of such; or an object
-        with `__geo_interface__`, such as a geometry of shapely's.
+        A GeoJSON file; a GeoJSON object: a Polygon, a MultiPolygon, or a Feature or a collection of them; or an object
+        with `__geo_interface__`, such as a shapely geometry.
 
     Returns
     -------
     shapely.Polygon or shapely.MultiPolygon
-        What any of them covers.
+        The union of all areas.
 
     Raises
     ------
     FormatError
         If the file cannot be read, or is no JSON.
     QueryError
-        If it holds no area, or one that is not right; the message says which, and why.
+        If there is no area, or an area is not valid; the message says which, and why.
     """
     import shapely
 
@@ -53,7 +53,7 @@ def read_areas(areas: Areas) -> Any:
 
 
 def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
-    """Yield the rings of every polygon in a GeoJSON object, and where in it they stand."""
+    """Yield the rings of each polygon in a GeoJSON object, and their path in the object for errors."""
     kind = item.get("type") if isinstance(item, Mapping) else None
     kind = kind if isinstance(kind, str) else None
     parts = {"FeatureCollection": "features", "GeometryCollection": "geometries", "MultiPolygon": "coordinates"}
@@ -77,7 +77,7 @@ def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:
 
 
 def _polygon(rings: Any, where: str) -> Any:
-    """Return a polygon of rings, the first around it, the others around its holes."""
+    """Return the polygon of some rings: the first is its outer ring, the others are holes."""
     import shapely
 
     if not isinstance(rings, list | tuple) or not rings:

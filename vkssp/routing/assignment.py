@@ -1,4 +1,4 @@
-"""Facility assignment: which of some places serves each node and each street, because it is the nearest to it."""
+"""Facility assignment: the nearest of some places for each node and each part of a street."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from vkssp.solver.solver import Solver
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Which place serves each node, and each part of each street.
+    """Assignment of each node and each part of a street to the nearest of some places, which serves it.
 
     Attributes
     ----------
     places : tuple of Place
         The places, with the points on streets that they were snapped to.
     nodes : NearestSources
-        For each node the weight of the way from the nearest place, and which one that is.
+        For each node the nearest place, by its number, and the weight of the path from it.
     unit : Unit
-        What weights are.
+        The unit of weights.
     limit : int
-        The largest weight of a way; 2**32 - 1 where there is no limit.
+        The largest weight of a path; 2**32 - 1 if there is no limit.
     """
 
     places: tuple[Place, ...]
@@ -51,17 +51,20 @@ class Assignment:
 
     @property
     def graph(self) -> Graph:
-        """The graph, with the weights that were made least."""
+        """The graph, with the weights that paths minimize."""
         return self._index.graph
 
     @property
     def source(self) -> Uint32s:
-        """Which place serves each node, 2**32 - 1 where none does; shape (num_nodes,), uint32."""
+        """The number of the place that serves each node, 2**32 - 1 if none does; shape (num_nodes,), uint32."""
         return self.nodes.source
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """What it takes from there: seconds or metres, float32, NaN where none does; or weights; shape (num_nodes,)."""
+        """The distance of each node from its place, shape (num_nodes,).
+
+        In seconds or metres, float32, NaN if no place serves the node; or in weights.
+        """
         return self.unit.values(self.nodes.distance)
 
     @cached_property
@@ -72,7 +75,7 @@ class Assignment:
     def polyline(self, number: int) -> npt.NDArray[np.float64]:
         """Return the points of a polyline of `streets`, latitude and longitude in degrees, shape (k, 2).
 
-        Beyond the 180th meridian longitudes go on.
+        Longitudes are continuous across the 180th meridian, so they may exceed 180 degrees.
 
         Raises
         ------
@@ -86,14 +89,14 @@ class Assignment:
         return {"type": "FeatureCollection", "features": list(features(self, ids))}
 
     def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
-        """Write it to a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
+        """Write a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
         write_assignment(path, self, ids)
 
 
 def assign(
     solver: Solver | SolverPool, index: StreetIndex, unit: Unit, places: Sequence[LatLon], limit: int
 ) -> Assignment:
-    """Return which of some places serves each node and street; see `vkssp.Router.assign`.
+    """Assign nodes and streets to the nearest of some places; see `vkssp.Router.assign`.
 
     Parameters
     ----------
@@ -102,11 +105,11 @@ def assign(
     index : StreetIndex
         The streets.
     unit : Unit
-        What weights are.
+        The unit of weights.
     places : sequence of (float, float)
         Latitude and longitude in degrees.
     limit : int
-        The largest weight of a way; UNREACHABLE for none.
+        The largest weight of a path; UNREACHABLE for no limit.
     """
     where = listed_places(index, places, "source")
     snaps = starting_points(index, where, [f"source {row}" for row in range(len(where))])
@@ -115,11 +118,11 @@ def assign(
     if ends:
         most = None if limit == UNREACHABLE else limit
         found = solver.nearest_sources([end.node for end in ends], [end.weight for end in ends], most)
-        # Ends come in the order of the places, so that the first of equally near ends is of the first place.
+        # Ends are in the order of the places, so the first of equally near ends belongs to the first place.
         owner = np.append(np.repeat(np.arange(len(starts)), [len(some) for some in starts]), UNREACHABLE)
         source = owner[np.minimum(found.source, len(ends))].astype(np.uint32)
         nodes = NearestSources(found.distance, source)
-    else:  # where areas to avoid shut all of them in
+    else:  # areas to avoid shut all places in
         nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
         nodes = NearestSources(nowhere, nowhere)
     begun = tuple((number, one) for number, snap in enumerate(snaps) for one in begun_streets(index, snap))

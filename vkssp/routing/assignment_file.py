@@ -1,4 +1,4 @@
-"""Assignments in files: streets for a map, or a line for each node."""
+"""Files of assignments: streets for a map, or a line for each node."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from vkssp.solver.table_file import COLUMNS
 if TYPE_CHECKING:
     from vkssp.routing.assignment import Assignment
 
-#: Endings of files that assignments of nodes can be written to, and of those that show streets.
+#: Endings of files for assignments of nodes, and of files for assignments of streets.
 NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
 Ids = Sequence[int] | Sequence[str]
-# Hues that follow each other by this part of the circle stay as far apart as can be, however many there are.
+# Successive hues differ by this part of the circle (the golden ratio), which keeps any number of hues well apart.
 _GOLDEN = 0.618034
 
 
 def check_assignment_ending(path: str | Path, *, streets: bool = True) -> None:
-    """Raise `FormatError` unless an assignment, with streets or of nodes alone, can be written to such a file."""
+    """Raise `FormatError` unless the file's ending is one for an assignment, with streets or of nodes alone."""
     endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
     if path_of(path).suffix.lower() in endings:
         return
@@ -48,22 +48,25 @@ def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None =
     Parameters
     ----------
     path : str or Path
-        A name that ends in .geojson: the parts of streets as lines, with ``source`` and ``duration_s``, ``distance_m``
-        or ``weight`` (of the way from the source to the nearest point of the line), and a colour for each source,
-        ``stroke``; and the sources as points, with ``role`` "source". In .csv: a line for each node, with ``node``,
-        ``lat``, ``lon``, ``source`` and one of the three; empty where no way leads. In .npy: the last two by node, in
-        an array of a structured type; `source` is the source's number from 0, 2**32 - 1 where no way leads.
+        The file. Its ending says what is written.
+        .geojson or .json: the parts of streets as lines, with ``source``, with ``duration_s``, ``distance_m`` or
+        ``weight`` (of the path from the source to the nearest point of the line), and with ``stroke``, the colour of
+        the source; and the sources as points, with ``role`` "source".
+        .csv: a line for each node, with ``node``, ``lat``, ``lon``, ``source`` and one of ``duration_s``,
+        ``distance_m`` and ``weight``; the last two are empty if no path leads to the node.
+        .npy: ``source`` and one of the same three by node, in an array of a structured type. ``source`` is the number
+        of the source from 0, 2**32 - 1 if no path leads to the node.
     assignment : Assignment
         The assignment.
     ids : sequence of int or str, optional
-        What the sources are called; their numbers by default. NumPy arrays know no names.
+        Names of the sources; their numbers by default. NumPy arrays do not hold names.
 
     Raises
     ------
     FormatError
         If the file cannot be written, or its ending is not known.
     QueryError
-        If there are not as many names as sources.
+        If `assignment` is no assignment, or if there are not as many names as sources.
     """
     check_assignment_ending(path)
     if not hasattr(assignment, "nodes"):
@@ -91,7 +94,7 @@ def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Uni
     lines = csv.writer(text, lineterminator="\n")
     missing = nodes.distance == UNREACHABLE
     names = np.array([*ids, ""], object)[np.where(missing, len(ids), nodes.source)]
-    # Single precision has seven digits; what more a double shows of it is noise.
+    # Single precision has seven digits; further digits of a double are noise.
     values = unit.values(nodes.distance)
     told = (values.astype(np.float64).round(3) if values.dtype.kind == "f" else values).astype(object)
     told[missing] = ""
@@ -117,7 +120,7 @@ def features(assignment: Assignment, ids: Ids | None = None) -> Iterator[dict[st
     for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
         geometry = line_of(_wrapped(part_of_line(assignment.polyline(polyline), low, high)))
         first, *others = geometry["coordinates"]
-        # Gates without length, and what is left where two ways meet next to a junction, cannot be seen.
+        # Gates without length cannot be seen, nor tiny remainders where two sources' paths meet next to a junction.
         if any(position != first for position in others):
             yield {
                 "type": "Feature",

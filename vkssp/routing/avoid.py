@@ -1,7 +1,7 @@
-"""Streets less some areas: which are closed, which ends of them are still open, and the graph of the others.
+"""Streets without some areas: which streets are closed, which parts of these are still open, and the graph of the rest.
 
-A street that an area touches is not used from end to end. Who begins or ends a trip on it may still use the part on
-their side of the area, as where a road of ten kilometres is closed in its middle.
+A street that an area touches is not used from end to end. A trip that begins or ends on it may still use the part on
+its side of the area, for example if a road of ten kilometres is closed in its middle.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Avoided:
-    """What is left of the streets of an index without some areas.
+    """Streets of an index without some areas.
 
     Parameters
     ----------
@@ -36,20 +36,20 @@ class Avoided:
     touched : numpy.ndarray
         Whether an area touches each polyline, shape (num_polylines,), bool.
     graph : Graph
-        The graph without the arcs along these.
+        The graph without the arcs along touched polylines.
     arc_ids : numpy.ndarray
-        For each of its arcs the id in the whole graph, int64.
+        For each arc of `graph` its id in the whole graph, int64.
 
     Raises
     ------
     QueryError
-        If the areas lie where the map does only with latitude and longitude swapped, or touch every street.
+        If the areas are on the map only with latitude and longitude swapped, or if they touch every street.
     """
 
     def __init__(self, lines: StreetLines, areas: Any) -> None:
         import shapely
 
-        turns = (0.0, 360.0, -360.0)  # lines across the 180th meridian go on beyond it
+        turns = (0.0, 360.0, -360.0)  # longitudes of lines across the 180th meridian continue beyond it
         self._area = shapely.union_all([_moved(areas, turn) for turn in turns])
         shapely.prepare(self._area)
         extent = shapely.box(lines.west, lines.south, lines.east, lines.north)
@@ -67,13 +67,13 @@ class Avoided:
         self.graph, self.arc_ids = _without(lines.graph, closed)
 
     def with_weights(self, weight: Uint32s) -> Avoided:
-        """Return the same with other weights, one for each arc of the whole graph."""
+        """Return the same streets with other weights, one for each arc of the whole graph."""
         avoided = copy.copy(self)
         avoided.graph = self.graph.with_weights(own(weight[self.arc_ids]))
         return avoided
 
     def searched_ids(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the ids that arcs of the whole graph have in `graph`, without those that are closed, int64."""
+        """Return the ids in `graph` of arcs of the whole graph, without closed arcs, int64."""
         at = np.searchsorted(self.arc_ids, arcs)
         is_open = self.arc_ids[np.minimum(at, len(self.arc_ids) - 1)] == arcs
         found: npt.NDArray[np.int64] = at[is_open]
@@ -93,14 +93,14 @@ class Avoided:
         return bool(shapely.intersects(self._area, _line(points)))
 
     def free_part(self, points: npt.NDArray[np.float64]) -> float:
-        """Return how much of a line, by length, is before the first place where an area touches it."""
+        """Return the part of a line, by length, before the first point where an area touches it."""
         import shapely
 
         begin = shapely.Point(points[0, ::-1])
         if shapely.intersects(self._area, begin):
             return 0.0
         pieces = shapely.get_parts(shapely.difference(_line(points), self._area))
-        # The piece that begins where the line does; a line that meets itself there may have another that ends there.
+        # The piece that begins where the line begins. If the line returns there, another piece may end there.
         first = next(piece for piece in pieces if shapely.get_point(piece, 0) == begin)
         free, whole = (_metres(line) for line in (shapely.get_coordinates(first)[:, ::-1], points))
         return min(1.0, free / whole) if whole > 0 else 1.0
@@ -123,7 +123,7 @@ def _metres(points: npt.NDArray[np.float64]) -> float:
 
 
 def _without(graph: Graph, closed: npt.NDArray[np.bool_]) -> tuple[Graph, npt.NDArray[np.int64]]:
-    """Return a graph with the same nodes and without some arcs, and for each arc left the id it had."""
+    """Return a graph with the same nodes and without the closed arcs, and the old id of each remaining arc."""
     kept = np.flatnonzero(~closed)
     found = Graph.from_csr(
         own(np.searchsorted(kept, graph.first_out).astype(np.uint32)),

@@ -1,4 +1,4 @@
-"""Figures and instructions as people say them."""
+"""Texts for people: distances, durations, directions and instructions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ _ADVERBS = {"slight": "slightly", "sharp": "sharply"}
 
 
 def format_distance(metres: float) -> str:
-    """Return a distance as people say it: "640 m", "27.4 km"."""
+    """Return a distance as a text: "640 m", "27.4 km"."""
     if metres < 999.5:
         return f"{metres:.0f} m"
     return f"{metres / 1000:.1f} km" if metres < 99_950 else f"{metres / 1000:,.0f} km"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration as people say it: "35 s", "43 min", "1 h 23 min"."""
+    """Return a duration as a text: "35 s", "43 min", "1 h 23 min"."""
     if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -22,7 +22,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_query(milliseconds: float) -> str:
-    """Return how long a query took: "0.84 ms", "120 ms", "1.20 s"."""
+    """Return the duration of a query as a text: "0.84 ms", "120 ms", "1.20 s"."""
     if milliseconds >= 999.5:
         return f"{milliseconds / 1000:.2f} s"
     return f"{milliseconds:.0f} ms" if milliseconds >= 99.5 else f"{milliseconds:.2g} ms"
@@ -34,11 +34,11 @@ def compass(degrees: float) -> str:
 
 
 def street_label(name: str, ref: str) -> str:
-    """Return what a street is called: its name, its number, or both."""
+    """Return the label of a street: its name, its number, or both."""
     ref = "/".join(part.strip() for part in ref.split(";") if part.strip())
     if not ref or name in (ref, ""):
         return name or ref
-    # Where a way has no name its number stands for it, written as in the map.
+    # If a way has no name, its number is its name, spelled as in the map data.
     return ref if name.replace(";", "/").replace(" ", "") == ref.replace(" ", "") else f"{name} ({ref})"
 
 
@@ -48,11 +48,11 @@ def instruction(kind: str, modifier: str, street: str, exit: int | None = None) 
     Parameters
     ----------
     kind, modifier : str
-        As those of `vkssp.route.Step`; the modifier of a departure is a point of the compass.
+        As in `vkssp.route.Step`; the modifier of a departure is a point of the compass.
     street : str
-        What the street is called that one is on from there, empty where it has no name.
+        Label of the street after the manoeuvre, empty if it has no name.
     exit : int, optional
-        Which exit of a roundabout to take.
+        Number of the roundabout's exit to take.
     """
     onto, on, stay = (f" {word} {street}" if street else "" for word in ("onto", "on", "to stay on"))
     degree, _, side = modifier.rpartition(" ")
@@ -81,7 +81,10 @@ def instruction(kind: str, modifier: str, street: str, exit: int | None = None) 
 
 
 def arrival(number: int, is_last: bool, side: str) -> str:
-    """Return what is said at the end of a leg, the place being on a side of the street, ``"straight"`` on neither."""
+    """Return the instruction at the end of a leg.
+
+    `side` is the side of the street on which the place is, ``"straight"`` if on neither side.
+    """
     place = "your destination" if is_last else f"via point {number}"
     return f"Arrive at {place}" + ("" if side == "straight" else f", on the {side}")
 

@@ -19,7 +19,7 @@ from vkssp.route import Place, Route
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: 1e-7 degrees is a centimetre, and as fine as OpenStreetMap is.
+#: 1e-7 degrees is a centimetre, the resolution of OpenStreetMap.
 _DECIMALS = 7
 
 
@@ -29,17 +29,17 @@ def _position(lat: float, lon: float) -> list[float]:
 
 
 def _number(value: float | None) -> float | None:
-    """Return a float that JSON can hold: it knows neither NaN nor infinity."""
+    """Return a value as a float that JSON can hold; None for NaN and infinity, which JSON does not have."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def read_json(path: str | Path) -> Any:
-    """Return what a GeoJSON file holds, which may be anything that JSON can say.
+    """Return the content of a GeoJSON file, which may be any JSON value.
 
     Raises
     ------
     FormatError
-        If it cannot be read, or is no JSON.
+        If the file cannot be read, or is no JSON.
     """
     path = path_of(path)
     try:
@@ -73,7 +73,7 @@ def points_of(route: Route) -> npt.NDArray[np.float64]:
 
 
 def places_of(route: Route) -> list[Place]:
-    """Return the places that a route joins, via points included; of one between nodes they are its own ends."""
+    """Return the places that a route joins, with via points; for a route between nodes its first and last point."""
     points = points_of(route)
     first, last = (Place(lat, lon, lat, lon, 0.0) for lat, lon in points[[0, -1]].tolist())
     return [route.origin or first, *route.vias, route.destination or last]
@@ -94,7 +94,7 @@ def point_of(place: Place, role: str) -> dict[str, Any]:
 
 
 def line_of(points: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Return a line, cut where it crosses the 180th meridian, as RFC 7946 wants it (section 3.1.9)."""
+    """Return a line as a geometry, cut at the 180th meridian, as RFC 7946 requires (section 3.1.9)."""
     if len(points) > 1 and not (np.abs(np.diff(points[:, 1])) > 180.0).any():
         return {"type": "LineString", "coordinates": (points[:, ::-1].round(_DECIMALS) + 0.0).tolist()}
     line: list[list[float]] = []
@@ -111,12 +111,12 @@ def line_of(points: npt.NDArray[np.float64]) -> dict[str, Any]:
         line.append(_position(lat, lon))
     if len(lines) > 1:
         return {"type": "MultiLineString", "coordinates": lines}
-    # What ends where it starts is still a line to GeoJSON, which wants two positions.
+    # GeoJSON requires two positions for a line, so a line of one point gets that point twice.
     return {"type": "LineString", "coordinates": line * 2 if len(line) == 1 else line}
 
 
 def _bbox(points: npt.NDArray[np.float64], places: Sequence[Place]) -> list[float]:
-    """Return west, south, east and north; west is the larger one where the way crosses the 180th meridian."""
+    """Return west, south, east and north; west is greater than east if the route crosses the 180th meridian."""
     first, *vias, last = ((place.lat, place.lon) for place in places)
     way = np.concatenate([[first], points, [last]])
     lat, lon = np.concatenate([way, vias] if vias else [way]).T
@@ -127,7 +127,7 @@ def _bbox(points: npt.NDArray[np.float64], places: Sequence[Place]) -> list[floa
 
 
 def _steps(route: Route) -> list[dict[str, Any]]:
-    """Return the steps of a route as features: a line each, and a point for an arrival."""
+    """Return the steps of a route as features: a line for each step, a point for an arrival."""
     features = []
     for number, leg in enumerate(route.legs, 1):
         for step in leg.steps:
@@ -148,18 +148,18 @@ def route_geojson(route: Route) -> dict[str, Any]:
     Parameters
     ----------
     route : Route
-        The route; its points are latitude and longitude, which GeoJSON turns round.
+        The route. Its points are latitude and longitude; GeoJSON has longitude first.
 
     Returns
     -------
     dict
-        First the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`, and, where there are via
-        points, a list `legs` with the first two of each. Then the places asked for, with `role` ("from", "via" or
-        "to"), `name`, and in `snapped` and `snapped_m` the position on the road that each was moved to and how many
-        metres away that is. Last, where the route has them, its steps, with `role` "step", the number of their leg
-        from 1, and what `Step` has: lines, and points where a leg ends. Positions are longitude and latitude in degrees
-        with seven decimals; lines that cross the 180th meridian are cut there. `bbox` is west, south, east, north. A
-        figure that is not known is None.
+        First the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`; if there are via points,
+        also a list `legs` with `distance_m` and `duration_s` of each leg. Then the given places, with `role` ("from",
+        "via" or "to"), `name`, `snapped` (the position on the street to which the place was snapped) and `snapped_m`
+        (its distance from the place in metres). Last the steps, if the route has them, with `role` "step", `leg` (the
+        number of the leg from 1) and the attributes of `Step`: lines, and a point at the end of each leg. Positions are
+        longitude and latitude in degrees with seven decimals. Lines that cross the 180th meridian are cut there. `bbox`
+        is west, south, east, north. A figure that is not known is None.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def write_geojson(path: str | Path, route: Route) -> None:
     path : str or Path
         The file to write, a name that ends in .geojson or .json.
     route : Route
-        The route; see `route_geojson` for what of it is written.
+        The route; see `route_geojson` for the content of the file.
 
     Raises
     ------
@@ -223,8 +223,8 @@ def places_geojson(places: Sequence[Place]) -> dict[str, Any]:
     Returns
     -------
     dict
-        A point on a street for each, with the `name` of the street, `snapped_m`, its distance from the place that was
-        asked for, and `asked`, the position of that.
+        A point on a street for each place, with `name` (the name of the street), `asked` (the position of the given
+        place) and `snapped_m` (the distance between the two in metres).
     """
     features = [
         {

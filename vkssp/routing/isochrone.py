@@ -1,7 +1,7 @@
-"""Isochrones: what can be reached within some time, as polygons that follow the roads.
+"""Isochrones: areas that can be reached within a limit, as polygons that follow the roads.
 
-From the distances of all nodes follows how far every street can be travelled from either of its ends. These parts of
-streets, widened to a band, make the polygons; so nothing is inside but what lies along a road that was reached.
+The distances of all nodes say how far each street can be travelled from either of its ends. These parts of streets,
+widened to a band, form the polygons. So a polygon contains only what lies along a road that is reached.
 """
 
 from __future__ import annotations
@@ -38,41 +38,42 @@ if TYPE_CHECKING:
 
 #: Metres to either side of a road that an isochrone covers.
 DEFAULT_WIDTH_M = 50.0
-#: The least and the most: areas are told to a tenth of a metre, and on a plane.
+#: The least and the greatest width: areas have a precision of a tenth of a metre, and are computed on a plane.
 WIDTHS_M = (1.0, 10_000.0)
-# Lines are simplified by this part of the width first, round ends get so many corners, and holes of fewer squared
-# widths are filled: the inside of a block of houses.
+# Tolerance of the simplification of lines, as a part of the width; corners of a quarter circle at round ends; size in
+# squared widths below which holes are filled, such as the inside of a block of houses.
 _TOLERANCE, _CORNERS, _HOLE = 0.1, 4, 100.0
-# Boxes around pieces of streets that meet others, for each piece: four on a map of roads. A few more are no burden.
+# Allowed meetings of boxes around pieces of streets for each piece (on a map of roads there are four), allowed meetings
+# in any case, and pieces that are checked at once.
 _MEETINGS, _FEW_MEETINGS, _PIECES_AT_ONCE = 64, 10**5, 64
 _DECIMALS = 6  # of degrees, a tenth of a metre
-# Around a pole an area is turned into degrees sector by sector: in each of them longitudes do not jump.
+# Sectors around a pole. An area there is converted to degrees sector by sector: within a sector longitudes do not jump.
 _SECTORS = 8
-# Lines that go on beyond this latitude are none that a plane at the pole can show.
+# Lines that extend beyond this latitude, away from the pole, cannot be shown on the plane of the pole.
 _TOO_FAR = 45.0
 
 
 @dataclass(frozen=True, eq=False)
 class Isochrone:
-    """What can be reached within a limit.
+    """Area that can be reached within a limit.
 
     Attributes
     ----------
     limit : int
-        The largest weight of a way to there.
+        The largest weight of a path.
     seconds : float or None
-        The same in seconds; None where weights are no durations.
+        The limit in seconds; None if weights are no durations.
     metres : float or None
-        The same in metres; None where weights are no distances.
+        The limit in metres; None if weights are no distances.
     origin : Place or None
-        Where the way begins, where that was asked for by coordinates.
+        The place where the paths begin, if it was given by coordinates.
     area : shapely.MultiPolygon
-        What lies along the roads that are reached, longitude and latitude in degrees; empty where none is. It is cut at
-        the 180th meridian, as RFC 7946 wants it (section 3.1.9), and reaches up to the latitude of 90 degrees where it
-        holds a pole.
+        The area along the roads that are reached, longitude and latitude in degrees; empty if no road is reached. It is
+        cut at the 180th meridian, as RFC 7946 requires (section 3.1.9). If it contains a pole, it extends to the
+        latitude of 90 degrees.
     road_m : float
-        Metres of road that are reached, each street once, whatever its directions; where a graph has no streets each of
-        its arcs counts as one.
+        Metres of road that are reached. A street counts once for both directions. If the graph has no streets, each arc
+        counts as a street.
     """
 
     limit: int
@@ -84,14 +85,14 @@ class Isochrone:
 
     @property
     def label(self) -> str:
-        """The limit as people say it."""
+        """The limit as a text for people, such as "15 min" or "2.0 km"."""
         if self.seconds is not None:
             return format_duration(self.seconds)
         return f"{self.limit:,}" if self.metres is None else format_distance(self.metres)
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The limit in all units, and the metres of road; the one in metres only where it is known."""
+        """The limit in all units, and the metres of road; ``metres`` is left out if it is not known."""
         metres = {} if self.metres is None else {"metres": self.metres}
         return {"limit": self.limit, "seconds": self.seconds, **metres, "road_m": self.road_m}
 
@@ -103,18 +104,18 @@ def isochrones(
     limits: Sequence[int],
     width_m: float = DEFAULT_WIDTH_M,
 ) -> list[Isochrone]:
-    """Return isochrones from the distances of all nodes.
+    """Compute isochrones from the distances of all nodes.
 
     Parameters
     ----------
     index : StreetIndex
         The streets.
     distances : numpy.ndarray
-        Distance of each node, UNREACHABLE where no way leads, shape (num_nodes,), uint32.
+        Distance of each node, UNREACHABLE if no path leads there, shape (num_nodes,), uint32.
     begun : sequence of Begun
-        Streets on which the way begins.
+        Streets on which the paths begin.
     limits : sequence of int
-        Weights, rising.
+        Weights, in ascending order.
     width_m : float
         Metres to either side of a road that are covered.
     """
@@ -129,7 +130,7 @@ def isochrones(
         parts = [span for span in zip(*spans, strict=True) if not whole[span[0]]]
         lines = np.concatenate([plane.whole(new), *(plane.part(*span) for span in parts)])
         polyline = np.concatenate([new, np.array([span[0] for span in parts], np.int64)])
-        # What was reached within a lower limit is reached within this one.
+        # Everything that is reached within a lower limit is reached within this one.
         area = plane.with_bands(area, lines, polyline, width_m)
         seen = whole
         road_m = float((np.minimum(covered, 1.0) * plane.length).sum())
@@ -138,7 +139,7 @@ def isochrones(
 
 
 class _Spans(NamedTuple):
-    """Parts of polylines, from `low` to `high`, none of which overlap."""
+    """Parts of polylines, from `low` to `high`, which do not overlap."""
 
     polyline: npt.NDArray[np.int64]
     low: npt.NDArray[np.float64]
@@ -167,7 +168,7 @@ def _spans(index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limit
 
 
 def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return what some intervals cover, as intervals that do not touch."""
+    """Return the union of some intervals as intervals that do not touch."""
     merged: list[tuple[float, float]] = []
     for low, high in sorted(pieces):
         if high <= low:
@@ -180,7 +181,7 @@ def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return which part of each polyline is reached from its start, and which from its end."""
+    """Return the part of each polyline that is reached from its start, and the part that is reached from its end."""
     entered, weight = entered_at(index, distances)
     left = limit - entered
     part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
@@ -196,24 +197,25 @@ def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.ND
     return shares[0], shares[1]
 
 
-#: An area along roads: its part away from the poles in degrees, and those on the planes of the two poles in metres.
+#: An area along roads: its part away from the poles in degrees, and its parts on the planes of the north and the south
+#: pole in metres.
 _Area = tuple[Any, Any, Any]
 
 
 class _Plane:
-    """Polylines in metres: each as long and as wide as it is, or on the plane of a pole that it comes near.
+    """Polylines in metres: each with the scale of its own latitude, or on the plane of a pole if it comes near one.
 
     Attributes
     ----------
     length : numpy.ndarray
-        Of each polyline, in metres, shape (num_polylines,), float64.
+        Length of each polyline in metres, shape (num_polylines,), float64.
     """
 
     def __init__(self, index: StreetIndex) -> None:
         self._first, self._count = index.first, np.diff(index.first)
         line = np.repeat(np.arange(index.num_polylines), self._count)
         lat, lon = index.points.T
-        # All lines are put on one side of the Earth, so that streets on both sides of the 180th meridian meet.
+        # All lines are moved to one side of the Earth, so that streets on both sides of the 180th meridian meet.
         begin = lon[index.first[:-1]]
         east, north = np.cos(np.radians(begin)).sum(), np.sin(np.radians(begin)).sum()
         lon = lon + (turned(begin, math.degrees(math.atan2(north, east))) - begin)[line]
@@ -236,7 +238,7 @@ class _Plane:
 
     @staticmethod
     def nothing() -> _Area:
-        """Return the area along no road."""
+        """Return an empty area."""
         import shapely
 
         return shapely.MultiPolygon(), shapely.MultiPolygon(), shapely.MultiPolygon()
@@ -244,13 +246,13 @@ class _Plane:
     def with_bands(
         self, area: _Area, lines: npt.NDArray[Any], polyline: npt.NDArray[np.int64], width_m: float
     ) -> _Area:
-        """Return an area with what lies within a width of some lines, each along one of the polylines."""
+        """Return the union of an area and bands around some lines, each of which lies along one of the polylines."""
         import shapely
 
         pole = self._pole[polyline]
         flat = np.flatnonzero(pole == 0)
         simple = shapely.simplify(lines, _TOLERANCE * width_m)
-        # Each for itself: widening many lines together takes ten times as long as joining what comes out.
+        # Each line is widened alone: widening many lines together takes ten times as long as the union of the bands.
         bands = shapely.buffer(simple, width_m, quad_segs=_CORNERS)
         for shapes in (simple, bands):
             points, which = shapely.get_coordinates(shapes[flat], return_index=True)
@@ -275,7 +277,7 @@ class _Plane:
         return lines
 
     def part(self, polyline: int, low: float, high: float) -> npt.NDArray[Any]:
-        """Return a line along a part of a polyline, alone in an array."""
+        """Return a line along a part of a polyline, as an array of one."""
         import shapely
 
         points = self._points[self._first[polyline] : self._first[polyline + 1]]
@@ -287,7 +289,7 @@ class _Plane:
 
 
 def _check_meetings(lines: npt.NDArray[Any]) -> None:
-    """Raise `QueryError` if lines meet each other so often that their union takes more memory than the map."""
+    """Raise `QueryError` if lines meet each other so often that their union would take more memory than the map."""
     import shapely
 
     points, line = shapely.get_coordinates(lines, return_index=True)
@@ -304,7 +306,7 @@ def _check_meetings(lines: npt.NDArray[Any]) -> None:
 
 
 def _degrees(area: _Area, width_m: float) -> Any:
-    """Return an area in degrees, without small holes, its outer rings counterclockwise as GeoJSON wants them."""
+    """Return an area in degrees, without small holes, with counterclockwise outer rings as GeoJSON requires."""
     import shapely
 
     elsewhere, north, south = area
@@ -332,7 +334,7 @@ def _without_small_holes(area: Any, width_m: float, *, in_degrees: bool = False)
 
 
 def _cut(area: Any) -> Any:
-    """Return an area in degrees cut at the poles, and at the 180th meridian where it goes on beyond that."""
+    """Return an area in degrees, cut at the poles, and at the 180th meridian if it extends beyond it."""
     import shapely
 
     whole = (-180.0, -90.0, 180.0, 90.0)
@@ -348,7 +350,7 @@ def _cut(area: Any) -> Any:
 def _unrolled(area: Any, pole: int, width_m: float) -> list[Any]:
     """Return an area on the plane of a pole as polygons in degrees, one or several for each sector that it lies in.
 
-    In degrees the pole itself is a line. A sector's tip becomes the part of that line between the sector's sides.
+    In degrees the pole is a line. The tip of a sector becomes the part of this line between the sector's sides.
     """
     import shapely
 
@@ -363,7 +365,7 @@ def _unrolled(area: Any, pole: int, width_m: float) -> list[Any]:
                 rings = [
                     _unrolled_ring(ring.coords, pole, middle, width_m) for ring in (part.exterior, *part.interiors)
                 ]
-                # Where two edges all but touch, one may be bent over the other.
+                # If two edges almost touch, the conversion may bend one over the other.
                 found.append(shapely.make_valid(shapely.Polygon(rings[0], rings[1:])))
     return found
 
@@ -372,7 +374,7 @@ def _unrolled_ring(coordinates: Any, pole: int, middle: float, width_m: float) -
     """Return a ring on the plane of a pole, within a sector, as longitudes and latitudes."""
     ring = np.array(coordinates)[:, :2]
     while True:
-        # Straight lines there are bent in degrees, the more the nearer they pass by the pole.
+        # Straight lines on the plane are curves in degrees, the more so the nearer they pass by the pole.
         start, step = ring[:-1], np.diff(ring, axis=0)
         nearest = np.hypot(*(start + part_before_nearest(start, step)[:, None] * step).T)
         long = np.flatnonzero((step**2).sum(axis=1) > width_m * np.maximum(width_m, nearest))
@@ -391,11 +393,11 @@ def _unrolled_ring(coordinates: Any, pole: int, middle: float, width_m: float) -
 
 
 def _rounded(area: Any) -> Any:
-    """Return an area in degrees with coordinates as they are written, its outer rings counterclockwise."""
+    """Return an area in degrees with rounded coordinates and counterclockwise outer rings."""
     import shapely
     from shapely.geometry.polygon import orient
 
-    # Points that are just rounded may make rings that cross themselves, where bands are narrow.
+    # In narrow bands, plain rounding of points could make rings cross themselves.
     parts = shapely.get_parts(shapely.set_precision(area, 10.0**-_DECIMALS))
     result = shapely.MultiPolygon([orient(part) for part in parts if part.geom_type == "Polygon"])
     return shapely.transform(result, lambda points: np.round(points, _DECIMALS))
@@ -412,7 +414,7 @@ def isochrone_geojson(found: Sequence[Isochrone]) -> dict[str, Any]:
     Raises
     ------
     QueryError
-        If they are none.
+        If `found` is no sequence of isochrones.
     """
     return {"type": "FeatureCollection", "features": _features(found)}
 
@@ -431,7 +433,7 @@ def _features(found: Sequence[Isochrone], **more: Any) -> list[dict[str, Any]]:
 
 
 def checked_isochrones(found: object) -> list[Isochrone]:
-    """Return an argument that has to be a list of isochrones."""
+    """Return an argument as a list of isochrones, or raise `QueryError` if it is none."""
     cure = "isochrones that Router.isochrones returns"
     return [instance(one, Isochrone, "an isochrone", f"give {cure}") for one in listed(found, "found", cure)]
 
@@ -442,7 +444,7 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
     Parameters
     ----------
     path : str or pathlib.Path
-        The file, a name that ends in .geojson or .json; one that exists is replaced.
+        The file, a name that ends in .geojson or .json; an existing file is replaced.
     found : sequence of Isochrone
         The isochrones.
 
@@ -451,7 +453,7 @@ def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
     FormatError
         If the file cannot be written.
     QueryError
-        If they are none.
+        If `found` is no sequence of isochrones.
     """
     write_collection(path, isochrone_geojson(found))
 
@@ -468,14 +470,14 @@ def write_isochrones_of_each(
     found : iterable of sequence of Isochrone
         The isochrones of each place.
     names : sequence of int or str
-        What the places are called, the property ``place`` of their features.
+        Names of the places, the property ``place`` of their features.
 
     Raises
     ------
     FormatError
         If the file cannot be written.
     QueryError
-        If there are no isochrones, or not as many names as places.
+        If `found` holds no isochrones of places, or if there are not as many names as places.
     """
     called = named(names, "names")
     if isinstance(found, str | bytes | Mapping) or not (isinstance(found, Iterator) or is_many(found)):

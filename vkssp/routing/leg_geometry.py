@@ -1,4 +1,4 @@
-"""The course of a leg, arc by arc: how much of each is travelled, what that takes, and where it runs."""
+"""Geometry of a leg, arc by arc: the part of each arc that is travelled, its weight and its points."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The arcs of a leg in their order, one entry for each unless said otherwise.
+    """Course of a leg: its arcs in order. Arrays have one entry for each arc unless said otherwise.
 
     Attributes
     ----------
     arcs : numpy.ndarray
-        Their ids, int64.
+        Ids of the arcs, int64.
     parts : numpy.ndarray
-        How much of each is travelled, by length, float64.
+        Part of each arc that is travelled, by length, float64.
     metres : numpy.ndarray
-        Metres travelled on each, float64.
+        Metres travelled on each arc, float64.
     weights : numpy.ndarray
-        What each takes, with the turn into it, in weights of the graph as it was given, int64.
+        Weight of each arc's part, with the turn into the arc, in weights of the graph as it was given, int64.
     nodes : numpy.ndarray
-        The nodes passed, of any number, uint32.
+        The nodes passed, any number of them, uint32.
     points : numpy.ndarray
-        The points passed, latitude and longitude in degrees, shape (p, 2); two that follow each other differ.
+        The points passed, latitude and longitude in degrees, shape (p, 2). Successive points differ.
     first : numpy.ndarray
-        Where in the points each arc begins, and where the last one ends, shape (len(arcs) + 1,), int64.
+        Index of the point at which each arc begins, and of the last arc's end, shape (len(arcs) + 1,), int64.
     """
 
     arcs: npt.NDArray[np.int64]
@@ -47,22 +47,22 @@ class Course:
 
 
 def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap) -> Course:
-    """Return the course of a way between two snapped points.
+    """Return the course of a path between two snapped points.
 
     Parameters
     ----------
     index : StreetIndex
-        The streets that the way was found in.
+        The streets in which the path was found.
     graph : Graph
-        The same graph with the weights that it was given with, where others were made least.
+        The same graph with the weights as given, in case the search minimized other weights.
     way : Way
-        The way.
+        The path.
     start, end : Snap
         The two points.
     """
     ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
     first, last = way.first, way.last
-    # An arc that is travelled whole is not cut: of a loop, the point may be at either end.
+    # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
     cut = start if first.at > 0.0 else None, end if last.at < 1.0 else None
     if way.direct:
         arcs = [first.arc] if first.arc >= 0 else []
@@ -84,7 +84,7 @@ def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap
     points = np.concatenate([ends[0], *pieces, ends[1]])
     beyond = np.abs(points[:, 1]) > 180.0
     points[beyond, 1] = (points[beyond, 1] + 180.0) % 360.0 - 180.0
-    # Pieces meet in points that both have.
+    # Adjacent pieces share the point in which they meet.
     keep = np.ones(len(points), np.bool_)
     keep[1:] = (points[1:] != points[:-1]).any(axis=1)
     offsets = np.cumsum([1, *map(len, pieces)])
@@ -101,11 +101,11 @@ def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap
 
 
 def _weights(graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool) -> npt.NDArray[np.int64]:
-    """Return what parts of arcs take; of the first not the turn into it, where the way begins on it."""
+    """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count."""
     weight, turn = graph.weight[arcs].astype(np.int64), np.zeros(len(arcs), np.int64)
     if graph.streets is not None and graph.streets.turn is not None:
         turn = graph.streets.turn[arcs].astype(np.int64)
-    travel = np.rint(parts * (weight - turn)).astype(np.int64)  # as `vkssp.routing.phantoms.part_weight` has it
+    travel = np.rint(parts * (weight - turn)).astype(np.int64)  # as in `vkssp.routing.phantoms.part_weight`
     if begun:
         turn[0] = 0
     return travel + turn

@@ -1,11 +1,11 @@
-"""Legs of a route: the best ways from each place to the next, and where they run.
+"""Legs of a route: the best paths from each place to the next.
 
-A traveller passes a via point without turning round there: who comes along a street goes on along it, in the same
-direction, and who comes to a junction obeys what the graph knows of turns there; OSRM calls that
-``continue_straight``. So there may be two ways and more to pass each point, and which of them are best follows only
-from what comes after. That is a shortest path in a small graph of ways to pass, found by dynamic programming: one
-search for each of the ways to pass the next point, from all ways to pass the one before, each with what it takes to get
-there. Where no way goes on, one turns round after all, as seldom as can be.
+A route passes a via point without turning round there. On a street it goes on in the same direction; at a junction it
+obeys the turn restrictions of the graph. OSRM calls this ``continue_straight``. So there may be two or more states in
+which a route passes a point (`ViaState`), and the best one depends on the legs that follow. The best sequence is a
+shortest path in a small graph of these states, found by dynamic programming: one search for each state at the next
+point, from all states at the point before, each with the weight of the path up to it. If no route goes on from a point,
+the route turns round there after all, as seldom as possible.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _NO_ARCS = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The way between two snapped points: the arcs that they lie on, unless at a junction, and those in between.
+    """Path between two snapped points: the arcs that they lie on, unless they are at junctions, and those in between.
 
-    A direct way stays on one arc, or at one junction; any other reaches the node of `first` first.
+    A direct path stays on one arc, or at one junction. Any other path goes first to the node of `first`, then along the
+    arcs `inner`, then from the node of `last` to the second point.
     """
 
     weight: int
@@ -44,9 +45,10 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class _Arrival:
-    """The best way to pass a point in one of the ways to do so.
+    """Best arrival at a point in one of the states in which a route may pass it.
 
-    `turns` says how often one turned round at a point up to here, and `before` from which arrival the way comes.
+    `turns` is how often the route turned round at a via point up to here, `weight` the weight of the route up to here,
+    `way` the path of the last leg, and `before` the arrival at which this path begins.
     """
 
     turns: int
@@ -57,7 +59,7 @@ class _Arrival:
 
 @dataclass(frozen=True, eq=False)
 class _Departure:
-    """A way to go on from a point: after an arrival, or after turning round there."""
+    """State in which a route goes on from a point: the state of its arrival, or any state after turning round there."""
 
     turns: int
     arrival: _Arrival
@@ -67,7 +69,7 @@ class _Departure:
 def find_ways(
     solver: Solver | SolverPool, index: StreetIndex, snaps: Sequence[Snap], straight: bool
 ) -> list[Way] | int:
-    """Return the best ways from each of some points to the next.
+    """Return the best paths from each of some points to the next.
 
     Parameters
     ----------
@@ -78,12 +80,12 @@ def find_ways(
     snaps : sequence of Snap
         The points, two or more.
     straight : bool
-        Whether one goes on in the direction that one came in, at the points in between.
+        Whether the route goes on in the direction of its arrival at the points in between.
 
     Returns
     -------
     list of Way or int
-        One fewer than points; the number of the first leg without any way where there is none.
+        One path for each leg, one fewer than points; or the number of the first leg, from 0, that has no path.
     """
     departures = [_Departure(0, _Arrival(0, 0), _origin(index, snaps[0]))]
     arrivals: list[_Arrival] = []
@@ -97,7 +99,7 @@ def find_ways(
             return leg
         if not is_last:
             best = min(arrivals, key=lambda a: (a.turns, a.weight))
-            # Without a direction to keep, going on is as good as turning round.
+            # If the route need not keep its direction, turning round is as good as going on.
             turned = _Departure(best.turns + straight, best, _origin(index, there))
             departures = [*departures, turned] if straight else [turned]
     ways: list[Way] = []
@@ -124,7 +126,7 @@ def _arrive(
     departures: Sequence[_Departure],
     passage: ViaState,
 ) -> _Arrival | None:
-    """Return the best way to come to a point in one of the ways to pass it; None where there is none."""
+    """Return the best arrival at a point in one of the states to pass it, None if there is none."""
     for turns, group in groupby(sorted(departures, key=lambda d: d.turns), key=lambda d: d.turns):
         found = _best_way(solver, index, here, there, list(group), passage)
         if found is not None:
@@ -141,8 +143,8 @@ def _best_way(
     departures: Sequence[_Departure],
     passage: ViaState,
 ) -> tuple[_Arrival, Way] | None:
-    """Return the best way from any of some departures, and the arrival that it goes on from."""
-    least = min(d.arrival.weight for d in departures)  # only what one takes more than another has to fit into 32 bits
+    """Return the best path from any of some departures, and the arrival that it continues."""
+    least = min(d.arrival.weight for d in departures)  # only the differences of weights have to fit into 32 bits
     seeds: dict[int, tuple[int, _Departure, PhantomNode]] = {}
     direct: tuple[int, _Departure, Way] | None = None
     for departure in departures:
@@ -162,7 +164,7 @@ def _best_way(
     if found is not None:
         weight, seed, target, arcs = found
         ahead, departure, first = starts[seed]
-        # Of two ways that take the same, the one that passes the points sooner.
+        # Of two paths with the same total weight, the one from the arrival with the smaller weight is taken.
         if direct is not None and (direct[0], direct[1].arrival.weight) <= (weight, departure.arrival.weight):
             return direct[1].arrival, direct[2]
         if index.avoided is not None:

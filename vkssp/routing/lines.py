@@ -1,4 +1,4 @@
-"""The streets of a graph as lines: where they run, and which arcs and nodes are on them."""
+"""Streets of a graph as lines: their geometry, and the arcs and nodes on them."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from vkssp.graph.geo import (
 from vkssp.graph.streets import COORDINATE_SCALE
 
 Bools = npt.NDArray[np.bool_]
-# Coordinates closer to zero than a micrometre are zero: differences without full precision overflow as divisors.
+# Coordinates closer to zero than a micrometre are set to zero: as divisors, differences of subnormal numbers overflow.
 _LEAST_DEGREES = 1e-11
 
 
 @dataclass(frozen=True)
 class Snap:
-    """A point on the road network.
+    """Point on the street network to which a place was snapped.
 
     Attributes
     ----------
     polyline : int
-        The polyline that it lies on.
+        The polyline of the point.
     fraction : float
-        Where: 0 at the polyline's start, 1 at its end, by length.
+        Position on the polyline by length: 0 at its start, 1 at its end.
     segment : int
-        The piece of the polyline that it lies on, counted from its start.
+        The piece of the polyline that the point lies on, counted from the polyline's start.
     lat, lon : float
         The point, in degrees.
     metres : float
@@ -54,15 +54,15 @@ class Snap:
 
     @property
     def is_end(self) -> bool:
-        """Whether it is at an end of its polyline, and so at a junction."""
+        """Whether the point is at an end of its polyline, and so at a junction."""
         return self.fraction in (0.0, 1.0)
 
 
 class Junctions(NamedTuple):
-    """Places, counted from 0 in the order of their numbers in `Streets.junction`, and the nodes that stand for each.
+    """Places, counted from 0 in the order of their numbers in `Streets.junction`, and the nodes of each place.
 
-    `place` is the place of each node, and `order` the nodes in the order of their places, shape (num_nodes,) each;
-    `first` is where in that order each place begins, shape (num_places + 1,).
+    `place` is the place of each node, and `order` the nodes sorted by place, shape (num_nodes,) each; `first` is the
+    offset in `order` at which each place begins, shape (num_places + 1,).
     """
 
     place: npt.NDArray[np.int64]
@@ -71,12 +71,12 @@ class Junctions(NamedTuple):
 
 
 class StreetLines:
-    """The streets of a graph as lines, one for both arcs of a two-way street.
+    """Streets of a graph as lines, one for both arcs of a two-way street.
 
     Parameters
     ----------
     graph : Graph
-        A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+        A graph with coordinates. If it has no streets, its arcs are taken as straight lines.
 
     Raises
     ------
@@ -99,8 +99,7 @@ class StreetLines:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
             self.polyline_of: npt.NDArray[Any] = streets.polyline
-            # Nobody steps aboard a ferry in the middle of the sea, and the link that makes a gate take its time has no
-            # length to stand on.
+            # A trip cannot begin on a ferry in the middle of the sea, nor on the link of a gate, which has no length.
             self._usable = np.zeros(self.num_polylines, np.bool_)
             usable = ~streets.carried & (streets.length > 0)
             if streets.snappable is not None:
@@ -136,7 +135,7 @@ class StreetLines:
                 self.north, self.south = max(self.north, bound), min(self.south, bound)
 
     def near(self, lat: float, lon: float, metres: float) -> list[float]:
-        """Return the longitudes of a place's meridian, full turns apart, at which lines may be so near to the place.
+        """Return the longitudes of a place, full turns apart, at which lines may be within some metres of the place.
 
         Near a pole this is the given longitude alone, since `plane_at` does not distinguish turns there.
         """
@@ -152,7 +151,7 @@ class StreetLines:
         return len(self.first) - 1
 
     def arcs(self, polyline: int) -> npt.NDArray[np.int64]:
-        """Return the ids of the arcs that run along a polyline, either way."""
+        """Return the ids of the arcs that run along a polyline in either direction."""
         return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
 
     @property
@@ -162,7 +161,7 @@ class StreetLines:
 
     @cached_property
     def junctions(self) -> Junctions | None:
-        """The places that nodes of the graph stand for; None where each node is a place."""
+        """The places that nodes of the graph stand for; None if each node is a place."""
         streets = self.graph.streets
         if streets is None or streets.junction is None:
             return None
@@ -175,7 +174,7 @@ class StreetLines:
         return Junctions(place, order, np.append(np.flatnonzero(is_first), len(order)))
 
     def nodes_at(self, node: int) -> list[int]:
-        """Return the nodes that are the same place as a given one, that one among them."""
+        """Return the nodes that are the same place as a given node, including that node."""
         junctions = self.junctions
         if junctions is None:
             return [node]
@@ -186,8 +185,8 @@ class StreetLines:
     def nodes_of(self, snap: Snap) -> list[int]:
         """Return the nodes at the end of a polyline that a point lies on."""
         arcs = self.arcs(snap.polyline)
-        # All of them are one place where the graph tells; else both directions of a street may have nodes of their own,
-        # as on either side of a gate that takes its time.
+        # If the graph knows of turns, all these nodes are one place. Otherwise the two directions of a street may have
+        # nodes of their own, as on either side of a gate that takes time.
         arcs = arcs[:1] if self.knows_turns else arcs
         at_tail = snap.fraction == np.where(self.backward[arcs], 1.0, 0.0)
         ends = np.unique(np.where(at_tail, self.graph.tail[arcs], self.graph.head[arcs]))
@@ -202,16 +201,16 @@ class StreetLines:
         return self.points[self.first[polyline] : self.first[polyline + 1]]
 
     def length(self, arc: int) -> float:
-        """Return an arc's length in metres; along the straight line where the graph has no streets."""
+        """Return an arc's length in metres; the length of the straight line if the graph has no streets."""
         if self.graph.streets is not None:
             return float(self.graph.streets.length[arc])
         (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
         return float(haversine(lat0, lon0, lat1, lon1))
 
     def piece(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> npt.NDArray[np.float64]:
-        """Return the points of an arc from a snapped point, or its tail, to another, or its head.
+        """Return the points of an arc from a snapped point (by default its tail) to another (by default its head).
 
-        Points on other streets than the arc's count for none.
+        Snapped points that lie on another polyline are ignored.
         """
         polyline, backward = int(self.polyline_of[arc]), self.backward[arc]
         points = self.polyline_points(polyline)

@@ -1,6 +1,6 @@
-"""A route, or isochrones, on a map of the road network, as one HTML page that opens without a network.
+"""Maps of routes and isochrones on the road network: single HTML pages that open without an internet connection.
 
-The page holds Leaflet, the roads (see `vkssp.routing.network`) and what was found, as numbers that its script draws.
+A page holds Leaflet, and as numbers for its script the roads (see `vkssp.routing.network`) and the route or isochrones.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def _encode_degrees(points: npt.NDArray[np.float64]) -> str:
 
 
 def _pins(places: Sequence[Place], centre: float) -> list[dict[str, Any]]:
-    """Return what the page's script reads of places: the first is A, the last B, via points have numbers.
+    """Return the data of places for the page's script: the first is A, the last B, via points have numbers.
 
-    All of them are on the side of the longitude `centre`, as the roads and the route are.
+    Longitudes are within half a turn of the longitude `centre`, as the roads and the route are around it.
     """
     return [
         {
@@ -85,7 +85,7 @@ def _label(place: Place) -> str:
 
 
 def _steps_html(steps: Sequence[Step]) -> str:
-    """Return the list of steps, each a button that shows its place."""
+    """Return the list of steps as HTML, each a button that shows its place."""
     if not steps:
         return ""
     items = []
@@ -102,9 +102,9 @@ def _facts_html(facts: Mapping[str, str]) -> str:
 
 
 def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> str:
-    """Return the page with what its script reads, and the texts of its panel, which are HTML."""
+    """Return the page with the data of its script (`payload`) and the texts of its panel, which are HTML."""
     folder = files("vkssp.routing")
-    # The style's few pictures belong to controls that the page has not; without them it asks for no file.
+    # The few pictures of the style belong to controls that the page does not have. Without them it loads no file.
     style = re.sub(r"url\([^)]*\)", "none", (folder / "vendor/leaflet.css").read_text("utf-8"))
     script = re.sub(r"(?m)^//# sourceMappingURL.*$", "", (folder / "vendor/leaflet.js").read_text("utf-8"))
     payload = {**payload, "attribution": _ATTRIBUTION if graph.streets is not None else ""}
@@ -117,7 +117,7 @@ def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> st
         "payload": json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
     template = (folder / "map.html").read_text("utf-8")
-    # One pass, so that what looks like a placeholder inside a name stays as it is.
+    # One pass, so that a name that looks like a placeholder stays unchanged.
     return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
@@ -129,7 +129,7 @@ def _check_drawable(graph: Graph, title: str | None) -> None:
 
 
 def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
-    """Return the HTML of `write_map`."""
+    """Return the page of a route as HTML; see `write_map`."""
     _check_drawable(graph, title)
     points, places = points_of(route), places_of(route)
     lon = unwrapped(np.array([0, len(points)]), points[:, 1])
@@ -140,7 +140,7 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
         "ends": _pins(places, centre),
         "steps": [[round(step.lat, 6), round(float(turned(step.lon, centre)), 6)] for step in route.steps],
     }
-    # Where weights are no durations, the weight is what was made least.
+    # If weights are no durations, the page shows the weight, which the route minimizes.
     known = route.duration_s is not None and math.isfinite(route.duration_s)
     duration = format_duration(route.duration_s or 0.0) if known else f"weight {route.weight:,}"
     distance = "" if route.distance_m is None else format_distance(route.distance_m)
@@ -157,13 +157,14 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
 
 
 def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None = None) -> None:
-    """Write one HTML page that shows a route on the road network of its graph and needs no network to open.
+    """Write an HTML page that shows a route on the road network of its graph and opens without an internet connection.
 
-    Roads are drawn by the mean speed on their OSM way, in classes bounded by `vkssp.routing.network.CLASS_KMH`; a graph
-    without streets is drawn as straight lines between its nodes. Networks of more than `SIMPLIFY_ABOVE` points are
-    simplified by at most `TOLERANCE_M`, and reduced to `MAX_POINTS`: the roads around the route first, then
-    the faster ones. Where the route has steps, the page lists them, and shows the place of one that is clicked.
-    A map across the 180th meridian goes on there. Its projection, Web Mercator, ends at latitudes of 85 degrees.
+    Roads are drawn by the mean speed on their OSM way, in classes bounded by `vkssp.routing.network.CLASS_KMH`. A graph
+    without streets is drawn as straight lines between its nodes. A network of streets with more than `SIMPLIFY_ABOVE`
+    points is simplified by at most `TOLERANCE_M`. A network that still has more than `MAX_POINTS` is reduced to them:
+    the roads around the route are kept first, then the faster ones. If the route has steps, the page lists them and
+    shows the place of a step that is clicked. The map is continuous across the 180th meridian. Its projection, Web
+    Mercator, ends at latitudes of 85 degrees.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def isochrone_page(
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> str:
-    """Return the HTML of `write_isochrone_map`."""
+    """Return the page of isochrones as HTML; see `write_isochrone_map`."""
     import shapely
 
     _check_drawable(graph, title)
@@ -208,7 +209,7 @@ def isochrone_page(
     colours = [f"hsl({hue:.0f} 75% 42%)" for hue in np.linspace(_NEAR_HUE, _FAR_HUE, max(2, len(rising)))]
     areas, inside = [], shapely.MultiPolygon()
     for one, colour in zip(rising, colours, strict=False):
-        # What lies in a nearer one has the colour of that.
+        # The area of a smaller isochrone keeps that isochrone's colour.
         area = _joined(one.area, origin.snapped_lon)
         areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
         inside = area
@@ -233,7 +234,7 @@ def isochrone_page(
 
 
 def _joined(area: Any, centre: float) -> Any:
-    """Return an area with the parts that were cut at the 180th meridian beside each other, around a longitude."""
+    """Return an area around a longitude, with the parts that were cut at the 180th meridian joined again."""
     import shapely
 
     parts = shapely.get_parts(area)
@@ -248,7 +249,7 @@ def _joined(area: Any, centre: float) -> Any:
 
 
 def _area_payload(area: Any) -> dict[str, str]:
-    """Return polygons as the numbers of rings of each, of points of each ring, and the points."""
+    """Return polygons as encoded numbers: the rings of each polygon, the points of each ring, and the points."""
     import shapely
 
     polygons = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
@@ -269,25 +270,25 @@ def write_isochrone_map(
     facts: Mapping[str, str] | None = None,
     title: str | None = None,
 ) -> None:
-    """Write one HTML page that shows isochrones on the road network of their graph and needs no network to open.
+    """Write an HTML page that shows isochrones on the road network and opens without an internet connection.
 
     Parameters
     ----------
     path : str or Path
         The file to write, a name that ends in .html or .htm; it appears only when it is complete.
     graph : Graph
-        The graph that they were found in; see `write_map` for how it is drawn.
+        The graph in which the isochrones were found; see `write_map` for how it is drawn.
     found : sequence of Isochrone
         The isochrones, as `Router.isochrones` returns them.
     facts : mapping of str to str, optional
-        What else the page is to say, such as the device.
+        Further entries of the page's panel, such as the device.
     title : str, optional
         Heading of the page; by default the name, or coordinates, of the place.
 
     Raises
     ------
     QueryError
-        If there is no isochrone, or none that says where it begins.
+        If there is no isochrone, if the first one has no origin, or if the graph has no coordinates.
     FormatError
         If the file cannot be written, or its name has another ending.
     """
@@ -297,5 +298,5 @@ def write_isochrone_map(
 
 def _write(path: str | Path, text: str) -> None:
     with atomic_write(path) as stream:
-        # Names may hold bytes that were no UTF-8 in their source; they show as question marks.
+        # Names may hold bytes that were not valid UTF-8 in their source; the page shows question marks for them.
         stream.write(text.encode("utf-8", "replace"))

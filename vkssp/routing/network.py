@@ -1,7 +1,8 @@
-"""The roads of a graph as lines that a map page holds and draws.
+"""Roads of a graph as lines that a map page holds and draws.
 
-The page gets them as three streams of variable-length integers in base64: points per line, index of each line's name,
-and the differences between successive points. It decodes them into typed arrays and draws them on one canvas.
+The page gets three streams of variable-length integers in base64: the number of points of each line, the index of each
+line's name, and the differences between successive points. It decodes them into typed arrays and draws them on one
+canvas.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ Ints = npt.NDArray[np.int64]
 PAGE_SCALE = 10**6
 #: Streets units (1e-7 degrees) in one unit of the page.
 _STREETS_PER_PAGE = 10
-#: Lowest speed in km/h of the classes above the first, which are drawn ever wider: residential streets, main
-#: roads in cities, country roads, motorways. They fit profiles that expect four fifths of the posted limit.
+#: Lowest speed in km/h of each class above the first: residential streets, main roads in cities, country roads,
+#: motorways. Higher classes are drawn wider. The speeds fit profiles that expect four fifths of the posted limit.
 CLASS_KMH = (18.0, 36.0, 56.0, 80.0)
-#: The class of roads whose speed is not known.
+#: Class of roads whose speed is not known.
 _PLAIN_CLASS = 1
 #: Networks with more points than this are simplified.
 SIMPLIFY_ABOVE = 50_000
-#: Metres that simplification may move a road by.
+#: Metres by which simplification may move a road.
 TOLERANCE_M = 2.0
-#: Points that a browser on a phone still handles; of larger networks only a part goes into the page.
+#: Number of points that a browser on a phone can handle; of larger networks the page holds only a part.
 MAX_POINTS = 1_500_000
 
 
 @dataclass(frozen=True)
 class Network:
-    """Lines ready to be drawn.
+    """Lines of roads, ready to be drawn.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Network:
     points : numpy.ndarray
         Latitude and longitude in degrees times `PAGE_SCALE`, shape (num_points, 2), int64.
     speed_class : numpy.ndarray
-        How many entries of `CLASS_KMH` each line's speed reaches, shape (num_lines,), int64.
+        Number of entries of `CLASS_KMH` that each line's speed reaches, shape (num_lines,), int64.
     name : numpy.ndarray
         Index into `names` for each line, shape (num_lines,), int64.
     names : tuple of str
@@ -71,9 +72,9 @@ class Network:
 
 
 def _way_kmh(graph: Graph, streets: Streets) -> npt.NDArray[np.float64]:
-    """Return for each arc the mean speed on its OSM way, turns left out, shape (num_arcs,).
+    """Return the mean speed in km/h on each arc's OSM way, without turns, shape (num_arcs,).
 
-    Single arcs would not do: rounding, and the seconds lost at a traffic light, weigh heavily on short ones.
+    The speed of a single arc would be unreliable: rounding and waiting at traffic lights distort it on short arcs.
     """
     _, way = np.unique(streets.way, return_inverse=True)
     metres = np.bincount(way, streets.length)
@@ -83,11 +84,11 @@ def _way_kmh(graph: Graph, streets: Streets) -> npt.NDArray[np.float64]:
 
 
 def _roads(graph: Graph, streets: Streets) -> Network:
-    """Return the polylines that arcs run along, each once."""
+    """Return the polylines of all arcs as lines, each once."""
     used, arc = np.unique(streets.polyline.astype(np.int64), return_index=True)
     if streets.seconds_per_weight > 0:
         speed_class = np.searchsorted(CLASS_KMH, _way_kmh(graph, streets)[arc], side="right")
-        # On a map for walkers all roads are slow; they are not for that drawn as if they were all tracks.
+        # On a map for walkers all roads are slow. They are still not drawn in the class of tracks.
         speed_class += max(0, _PLAIN_CLASS - int(speed_class.max(initial=0)))
     else:
         speed_class = np.full(len(used), _PLAIN_CLASS)
@@ -111,9 +112,9 @@ def _straight(graph: Graph) -> Network:
 
 
 def _merged(network: Network) -> Network:
-    """Return the network with the pieces between junctions joined to streets of one name and class.
+    """Return the network with the pieces between junctions joined to streets of the same name and class.
 
-    Whole streets are fewer to draw, and have room for their names.
+    Whole streets are fewer lines to draw, and have room for their names.
     """
     import shapely
 
@@ -132,12 +133,12 @@ def _merged(network: Network) -> Network:
 
 
 def _simplified(network: Network, tolerance: float) -> Network:
-    """Return the network with points left out that lie within `tolerance` metres of the line without them."""
+    """Return the network without points that lie within `tolerance` metres of the line without them."""
     import shapely
 
     lines = len(network.first) - 1
     which = np.repeat(np.arange(lines), np.diff(network.first))
-    # A degree of longitude shrinks towards the poles; each line is measured at the latitude where it starts.
+    # A degree of longitude shrinks towards the poles; the scale of each line is that of the latitude where it starts.
     width = np.cos(np.radians(network.points[network.first[:-1], 0] / PAGE_SCALE))
     scale = np.stack([np.ones(lines), np.maximum(width, 0.01)], axis=1) * (METRES_PER_DEGREE / PAGE_SCALE)
     metres = shapely.linestrings(network.points * scale[which], indices=which)
@@ -148,7 +149,7 @@ def _simplified(network: Network, tolerance: float) -> Network:
 
 
 def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> Network:
-    """Return what a page can hold of a large network: the roads around the route, then the faster ones."""
+    """Return the part of a network that a page can hold: first the roads around the route, then the faster ones."""
     if len(network.points) <= MAX_POINTS:
         return network
     low, high = route_points.min(axis=0) * PAGE_SCALE, route_points.max(axis=0) * PAGE_SCALE
@@ -162,7 +163,7 @@ def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> N
 
 
 def _around(network: Network, centre: float) -> Network:
-    """Return the network with lines that go on beyond the 180th meridian, each on the side of a longitude."""
+    """Return the network with lines that are continuous across the 180th meridian, each near a longitude."""
     lon = network.points[:, 1] / PAGE_SCALE
     found, begin = unwrapped(network.first, lon), lon[network.first[:-1]]
     found = found + np.repeat(turned(begin, centre) - begin, np.diff(network.first))
@@ -179,8 +180,8 @@ def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
     graph : Graph
         A graph with coordinates.
     route_points : numpy.ndarray
-        Latitude and longitude in degrees, shape (k, 2). Where these points go on beyond the 180th meridian, the roads
-        do, too.
+        Latitude and longitude in degrees, shape (k, 2). If their longitudes continue beyond the 180th meridian, those
+        of the roads do, too.
     """
     centre = float(route_points[:, 1].min() + route_points[:, 1].max()) / 2
     if graph.streets is None:
@@ -194,7 +195,7 @@ def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
 
 
 def encode(values: npt.ArrayLike) -> str:
-    """Return integers as base64 of little-endian groups of seven bits, whose high bit says that more follow.
+    """Encode integers as base64 of little-endian groups of seven bits, whose high bit says that more groups follow.
 
     Parameters
     ----------
@@ -215,16 +216,16 @@ def encode(values: npt.ArrayLike) -> str:
 
 
 def encode_points(points: Ints) -> str:
-    """Return points, shape (k, 2), as the encoded differences from each to the next, the first from (0, 0).
+    """Encode points, shape (k, 2), as differences between successive points, the first one from (0, 0).
 
-    The sign moves to the lowest bit, so that small differences of either sign are small numbers.
+    The sign is in the lowest bit, so that small differences of either sign are small numbers.
     """
     steps = np.diff(points, axis=0, prepend=np.zeros((1, 2), np.int64)).ravel()
     return encode((steps << 1) ^ (steps >> 63))
 
 
 def roads_payload(graph: Graph, around: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Return what the page's script reads of the roads of a graph, and of large networks of those around some points.
+    """Return the roads of a graph as data of the page's script; of a large network, first those around some points.
 
     Parameters
     ----------
@@ -234,7 +235,7 @@ def roads_payload(graph: Graph, around: npt.NDArray[np.float64]) -> dict[str, An
         Latitude and longitude in degrees, shape (k, 2); see `network_of`.
     """
     network = network_of(graph, around)
-    # Only names that are seen travel; 0 stays the empty one.
+    # Only names in use go into the page; 0 stays the empty name.
     seen, label = np.unique(np.concatenate([[0], network.name]), return_inverse=True)
     return {
         "scale": PAGE_SCALE,

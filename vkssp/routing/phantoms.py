@@ -1,8 +1,9 @@
-"""Ends of routes: from a point on a street to the nodes that a search begins at, and to those that it looks for.
+"""Phantom nodes of snapped points: the nodes that a search begins at, and the nodes that it looks for.
 
-Where a graph knows of turns, a node is a place and the street that one came there by. Who starts at a junction came by
-none: all arcs out of it are open, and the turns into them cost nothing. Who wants to get to a junction does not care.
-Who passes a point on the way does: the street that one came by is the street that one goes on along.
+If a graph knows of turns, a node is a place together with the street by which a traveller arrived there. A trip that
+starts at a junction arrived by no street: all arcs out of the junction are open, and the turns into them cost nothing.
+A trip that ends at a junction may arrive by any street. A trip that passes a point goes on along the street by which it
+arrived.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from vkssp.solver.phantom_node import PhantomNode
 
 
 def position(index: StreetIndex, arc: int, snap: Snap) -> float:
-    """Return how much of an arc is before a point on its polyline."""
+    """Return the part of an arc, from 0 to 1, before a point on its polyline."""
     return 1.0 - snap.fraction if index.backward[arc] else snap.fraction
 
 
 def turn_weight(index: StreetIndex, arc: int) -> int:
-    """Return what the turn into an arc takes."""
+    """Return the weight of the turn into an arc."""
     streets = index.graph.streets
     return 0 if streets is None or streets.turn is None else int(streets.turn[arc])
 
 
 def part_weight(index: StreetIndex, arc: int, part: float) -> int:
-    """Return what a part of an arc takes, without the turn into it."""
+    """Return the weight of a part of an arc, without the turn into the arc."""
     return round(part * (int(index.graph.weight[arc]) - turn_weight(index, arc)))
 
 
 @dataclass(frozen=True)
 class ViaState:
-    """A way to be at a point: how one came there, and how one goes on.
+    """State in which a route passes a point: how it arrives there, and how it goes on.
 
     Attributes
     ----------
-    goals : list of End
-        Nodes from which one comes; none where a trip begins.
-    starts : list of End
-        Nodes that one gets to first; none where a trip ends.
+    goals : list of PhantomNode
+        Nodes from which the route arrives; empty if the trip begins at the point.
+    starts : list of PhantomNode
+        Nodes that the route reaches next; empty if the trip ends at the point.
     arcs : frozenset of int or None
-        The arcs that one passes along, none at a junction; None where it may be any.
+        The arcs along which the route passes the point, empty at a junction; None if any arc is allowed.
     nodes : frozenset of int or None
-        The nodes of the junction that one passes through; None elsewhere, and where it may be any.
+        The nodes of the junction through which the route passes; None on a street, or if any node is allowed.
     """
 
     goals: list[PhantomNode]
@@ -56,24 +57,24 @@ class ViaState:
 
 
 def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
-    """Return the arcs along which one may begin at a point, and how much of each is before it."""
+    """Return the arcs along which a trip may begin at a point, each with the part of the arc before the point."""
     if index.knows_turns and snap.is_end:
         return [(arc, 0.0) for node in index.nodes_of(snap) for arc in index.arcs_out(node)]
     return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
 
 
 def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
-    """Return the nodes that one gets to first from a point."""
+    """Return the phantom nodes from a point to the nodes that a trip from there reaches first."""
     arcs = first_arcs(index, snap)
     ends = _starts(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)
-    # Who stands on a junction is already there, whichever of its streets was found.
+    # A trip that starts on a junction is already at its node, whichever street of the junction was found.
     return ends + [PhantomNode(int(index.graph.tail[arc]), 0) for arc, at in arcs if at == 0.0]
 
 
 def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
-    """Return the nodes from which one gets to a point without passing another."""
+    """Return the phantom nodes to a point from the nodes that reach it without passing another node."""
     arcs = index.arcs(snap.polyline).tolist()
     if index.knows_turns and snap.is_end:
         return _best(PhantomNode(node, 0) for node in index.nodes_of(snap))
@@ -84,10 +85,10 @@ def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
 
 
 def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
-    """Return the ways to pass a point without turning round there.
+    """Return the states in which a route may pass a point without turning round there.
 
-    On a street these are its two directions, at a junction the streets that one may have come by, where the graph knows
-    of turns. Either may be there more than once, for those who have to remember more of the way, see `Streets.memory`.
+    On a street these are its two directions. At a junction of a graph that knows of turns they are the streets by which
+    the route may arrive. Each may occur several times if more of the path has to be remembered; see `Streets.memory`.
     """
     if snap.is_end:
         nodes: dict[tuple[int, bool], list[int]] = defaultdict(list)
@@ -95,7 +96,8 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
             nodes[_memory(index, node), _layer(index, node) > 0].append(node)
         found = []
         for (memory, bound), group in nodes.items():
-            # Who came by a street that serves the ends of trips may go on along such, too, as a new leg starts.
+            # After arriving by a street that serves the ends of trips, a route may also leave by such a street, because
+            # a new leg starts.
             starts = [*group, *nodes.get((memory, False), [])] if bound else group
             goals, out = (_best(PhantomNode(node, 0) for node in ends) for ends in (group, starts))
             found.append(ViaState(goals, out, frozenset(), frozenset(group)))
@@ -109,8 +111,8 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
     passages = []
     for (backward, memory), group in arcs.items():
         ends = _starts(index, snap, [(arc, position(index, arc, snap)) for arc in group])
-        # Streets that serve only the ends of trips serve those of each leg. No arc may lead to where a leg starts with
-        # the same memory, as the streets to be remembered are none that one starts on.
+        # Streets that serve only the ends of trips serve the ends of each leg. Perhaps no arc leads to a node at which
+        # a leg starts with the same memory, because a leg does not start on a street that has to be remembered.
         ends += [
             replace(end, node=node)
             for end in _best_of_places(index, ends)
@@ -124,7 +126,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
 def find_direct(
     index: StreetIndex, start: Snap, goal: Snap, leaving: ViaState | None = None, coming: ViaState | None = None
 ) -> tuple[int, PhantomNode, PhantomNode] | None:
-    """Return the best way from a point to another that passes no node, None where there is none.
+    """Return the best path from one point to another that passes no node, None if there is none.
 
     Parameters
     ----------
@@ -133,12 +135,12 @@ def find_direct(
     start, goal : Snap
         The two points.
     leaving, coming : ViaState, optional
-        How one goes on from the first, and comes to the second; by default that may be any way.
+        How the route leaves the first point, and how it arrives at the second. By default there is no restriction.
 
     Returns
     -------
     tuple of (int, PhantomNode, PhantomNode) or None
-        What it takes, and the two points on the arc that they share; without one where they are the same junction.
+        The weight, and the two points on the arc that they share; they have no arc (-1) if both are the same junction.
     """
     graph = index.graph
     ways: list[tuple[int, PhantomNode, PhantomNode]] = []
@@ -166,7 +168,7 @@ def find_direct(
 
 
 def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -> list[PhantomNode]:
-    """Return the ways from a point to the heads of arcs, of each of which so much is before it."""
+    """Return the phantom nodes from a point to the heads of arcs, given with the part of each arc before the point."""
     head = index.graph.head
     return [
         PhantomNode(int(head[arc]), part_weight(index, arc, 1.0 - at), arc, at)
@@ -176,7 +178,7 @@ def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -
 
 
 def _goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[PhantomNode]:
-    """Return the ways from the tails of arcs to a point that lies on them."""
+    """Return the phantom nodes from the tails of arcs to a point that lies on them."""
     ends = [(a, position(index, a, snap)) for a in arcs if index.is_open(a, end=snap)]
     tail = index.graph.tail
     return [PhantomNode(int(tail[a]), turn_weight(index, a) + part_weight(index, a, at), a, at) for a, at in ends]
@@ -187,22 +189,22 @@ def _is_along(passage: ViaState, arc: int) -> bool:
 
 
 def _memory(index: StreetIndex, node: int) -> int:
-    """Return what decides how one may go on from a node of some place."""
+    """Return what a node remembers of the path there, which decides how a route may go on; see `Streets.memory`."""
     streets = index.graph.streets
     if streets is None or streets.junction is None:
         return 0
-    # Of a graph that does not tell, no two nodes are taken to be alike.
+    # If the graph has no memory, no two nodes are taken to be alike.
     return node if streets.memory is None else int(streets.memory[node])
 
 
 def _layer(index: StreetIndex, node: int) -> int:
-    """Return which part of a trip a node serves."""
+    """Return the layer of a node, the part of a trip that it serves; see `Streets.layer`."""
     streets = index.graph.streets
     return 0 if streets is None or streets.layer is None else int(streets.layer[node])
 
 
 def _best_of_places(index: StreetIndex, ends: Iterable[PhantomNode]) -> list[PhantomNode]:
-    """Return the best end for each place; its nodes times its ends could be many."""
+    """Return the phantom node of least weight for each place, since the nodes times the ends of a place may be many."""
     junctions = index.junctions
     best: dict[int, PhantomNode] = {}
     for end in ends:
@@ -213,7 +215,7 @@ def _best_of_places(index: StreetIndex, ends: Iterable[PhantomNode]) -> list[Pha
 
 
 def _best(ends: Iterable[PhantomNode]) -> list[PhantomNode]:
-    """Return the best end for each node; of more than a search takes the nearest."""
+    """Return the phantom node of least weight for each node, at most `MAX_TERMINALS`, the nearest first."""
     best: dict[int, PhantomNode] = {}
     for end in ends:
         if end.node not in best or end.weight < best[end.node].weight:

@@ -1,4 +1,4 @@
-"""Places on a map: whether they are on it, which streets are near them, and to which of these a route leads."""
+"""Places on a map: checks that they are on it, and the points on streets that they may be snapped to."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vkssp.route import Place
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
-#: A place farther outside the bounds of a map, in metres, is not on it, even if a road of it is near enough to snap to.
+#: A place more than this many metres outside the bounds of a map is not on it, even if a road is near enough to snap.
 _MARGIN_M = 1000.0
-# More streets are near no place; twice as many are asked for, again and again, as long as more are found.
+# Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
 
 #: Latitude and longitude in degrees.
@@ -24,12 +24,15 @@ LatLon = tuple[float, float]
 
 
 def text(place: LatLon) -> str:
-    """Return a place as people write it."""
+    """Return a place as a text, latitude and longitude."""
     return f"{place[0]:.6g},{place[1]:.6g}" if max(map(abs, place)) >= 1000 else f"{place[0]:.5f},{place[1]:.5f}"
 
 
 def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
-    """Return a place, called `name`, as two floats, or raise `QueryError` if it is off the map or to be avoided."""
+    """Return a place as two floats, or raise `QueryError` if it is off the map or in an area to avoid.
+
+    `name` is the place's name in errors.
+    """
     lat, lon = _pair(place) or (None, None)
     if lat is None or lon is None:
         raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
@@ -53,14 +56,14 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
 
 
 def _pair(place: object) -> tuple[float | None, float | None] | None:
-    """Return the numbers of a pair, None for what is none of them; None for what is no pair."""
+    """Return the two items of a pair, None for an item that is no number; None if `place` is no pair."""
     # A set has two items in no order.
     pair = None if isinstance(place, Set) else items_of(place)
     return (number_of(pair[0]), number_of(pair[1])) if pair is not None and len(pair) == 2 else None
 
 
 def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str) -> list[LatLon]:
-    """Return places as pairs of floats, or raise `QueryError`, which calls each `name`, with its number from 0."""
+    """Return places as pairs of floats, or raise `QueryError`; errors call each place `name` with its number from 0."""
     given = listed(places, f"{name}s", "pairs of latitude and longitude")
     if not given:
         raise QueryError(f"there are no {name}s; give at least one")
@@ -81,7 +84,7 @@ def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
 
 
 def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
-    """Return the nearest points on streets to a place, one of each street; see `Router.nearest`."""
+    """Return the points on streets that are nearest to a place, one for each street; see `Router.nearest`."""
     count = whole_number(number, "number", 1, _MOST_STREETS, f"give how many streets are wanted, 1 to {_MOST_STREETS}")
     place = checked_place(index, place, "place")
     asked = count
@@ -98,7 +101,10 @@ def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[P
 
 
 def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
-    """Return what tells streets apart; without any, all arcs between two nodes are one, whatever their direction."""
+    """Return a key of the street that a point lies on.
+
+    If the graph has no streets, all arcs between two nodes are one street, in either direction.
+    """
     if index.graph.streets is not None:
         return (snap.polyline,)
     ends = index.graph.tail[snap.polyline], index.graph.head[snap.polyline]
@@ -117,9 +123,10 @@ def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) 
 
 
 def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
-    """Return the points that places are snapped to from which one wants to get anywhere.
+    """Return the points that places are snapped to if trips only begin there.
 
-    Those on streets that lead nowhere give way to the nearest on one from which the network can be reached.
+    A point on an island, or on a street that leads nowhere, is replaced by the nearest point on a street from which the
+    network's core can be reached, if there is one.
     """
     found = snapped(index, places, names)
     away = [i for i, snap in enumerate(found) if index.on_island(snap) or not index.leaves(snap)]
@@ -130,14 +137,14 @@ def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequenc
 
 
 def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> Iterator[list[Snap]]:
-    """Yield the points that the places of a route may be snapped to, those that are tried first."""
+    """Yield the points that the places of a route may be snapped to, in the order in which to try them."""
     nearest = snapped(index, places, names)
     useful = [index.nearest(*place, leaving=True, reached=True) for place in places[1:-1]]
     for start, end in _ends(index, places[0], places[-1], nearest[0], nearest[-1]):
         tried: list[list[Snap]] = []
         for vias in (nearest[1:-1], useful):
             between = [snap for snap in vias if snap is not None and index.part(snap) == index.part(start)]
-            # No way leads from one part of the network to another.
+            # No path leads from one part of the network to another.
             if len(between) == len(vias) and between not in tried:
                 tried.append(between)
                 yield [start, *between, end]
@@ -146,18 +153,19 @@ def candidates(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str
 def _ends(
     index: StreetIndex, origin: LatLon, destination: LatLon, start: Snap, end: Snap
 ) -> Iterator[tuple[Snap, Snap]]:
-    """Yield the points that origin and destination may be snapped to, first of all the nearest if that may do."""
+    """Yield the points that origin and destination may be snapped to, the nearest first if a path may join them."""
     same_part = index.part(start) == index.part(end)
     if same_part:
         yield start, end
-    # A real island with no way off it is an answer; a few stray nodes are not.
+    # A place on a real island without a connection stays there; a place on a few stray nodes does not.
     leaving = start if index.leaves(start) else index.nearest(*origin, leaving=True)
     reached = end if index.is_reached(end) else index.nearest(*destination, reached=True)
     other_start = leaving if same_part or index.on_island(start) else start
     other_end = reached if same_part or index.on_island(end) else end
     if other_start is not None and other_end is not None and (other_start, other_end) != (start, end):
         yield other_start, other_end
-        # With an island passed over, the other end may be where one cannot leave the network, or get to.
+        # After an island is passed over, the other end may still lie on a street that cannot reach the core, or cannot
+        # be reached from it.
         meet = not same_part and index.part(other_start) == index.part(other_end)
         if meet and leaving is not None and reached is not None and (leaving, reached) != (other_start, other_end):
             yield leaving, reached

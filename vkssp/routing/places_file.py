@@ -1,4 +1,4 @@
-"""Files that say between what a table is made: places or nodes."""
+"""Files of the sources or targets of a table: places or nodes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from _csv import Reader
 
 
-#: Bytes of Python objects for each byte of an array: 250 for a place of 16 bytes, 50 for a node of 4.
+#: Bytes of Python objects for each byte of an array: 250 bytes for a place of 16 bytes, 50 bytes for a node of 4 bytes.
 _BYTES_OF_A_BYTE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Sources or targets of a table, as a file has them.
+    """Sources or targets of a table, as read from a file.
 
     Attributes
     ----------
     places : list of (float, float) or None
-        Latitude and longitude in degrees; None where the file has nodes.
+        Latitude and longitude in degrees; None if the file has nodes.
     nodes : numpy.ndarray or None
-        Node ids, int64; None where the file has places.
+        Node ids, int64; None if the file has places.
     ids : list of int or list of str
-        What they are called; their numbers from 0 where the file has no names for places, the nodes' ids for nodes.
+        Names from the file. If it has none: numbers from 0 for places, node ids for nodes.
     """
 
     places: list[LatLon] | None
@@ -52,15 +52,15 @@ def read_ends(path: str | Path) -> Ends:
     Parameters
     ----------
     path : str or Path
-        Comma-separated values with a line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and
-        perhaps ``id``; or just an integer in each line, a node. GeoJSON (.json, .geojson) of points, with their ``id``
-        or a property of that name. A NumPy array (.npy) of integers, which are nodes, or of shape (k, 2), of latitudes
-        and longitudes.
+        GeoJSON of points (.json, .geojson), with an ``id`` or a property of that name; a NumPy array (.npy) of
+        integers, which are nodes, or of shape (k, 2), with latitudes and longitudes; any other ending: comma-separated
+        values with a first line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally
+        ``id``, or with one integer in each line, a node.
 
     Raises
     ------
     FormatError
-        If it is missing, or nothing of the kind, or there is nothing in it.
+        If the file cannot be read, has another format, or holds no places or nodes.
     """
     readers = {".npy": _from_npy, ".json": _from_geojson, ".geojson": _from_geojson}
     try:
@@ -148,7 +148,7 @@ def _from_lines(path: str | Path, lines: Reader) -> Ends:
 
 
 def _named(ids: Sequence[Any]) -> list[int] | list[str]:
-    """Return names as numbers where all of them are, else as texts."""
+    """Return names as integers if all of them are integers of 64 bits, else as texts."""
     if all(isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**63 for name in ids):
         return list(ids)
     return [str(name) for name in ids]

@@ -1,4 +1,4 @@
-"""What can be reached from places: isochrones around one, or around each of many, whose searches share the device."""
+"""Isochrones around one place, or around each of many places whose searches share the device."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def isochrones_around(
     Parameters
     ----------
     solver : Solver or SolverPool
-        Over the streets' graph.
+        Searches in `StreetIndex.searched`.
     index : StreetIndex
         The streets.
     metric : str
-        What ways make least, see `vkssp.Router`.
+        The metric that paths minimize; see `vkssp.Router`.
     origins : sequence of (float, float)
-        The places.
+        Latitude and longitude of the places in degrees.
     names : sequence of str
-        What errors call them.
+        Names of the places in errors.
     limits : sequence of float
-        Seconds, metres or weights.
+        Limits in seconds, metres or weights.
     width_m : float
         Metres to either side of a road.
     """
@@ -71,13 +71,13 @@ def isochrones_around(
 def _distances(
     solver: RowSource, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
 ) -> Iterator[Uint32s]:
-    """Return the distances of all nodes from each of some groups of seeds."""
+    """Yield the distances of all nodes from each of some groups of seeds."""
     num_nodes = index.graph.num_nodes
     if len(seeds) > 1:
         for block in rows(solver, index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
             yield from block
         return
-    # Without any seeds where areas to avoid shut one in.
+    # There are no seeds if areas to avoid shut the place in.
     (group,) = seeds
     yield solver.distances_from(group, limit=limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
 

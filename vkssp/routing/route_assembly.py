@@ -1,4 +1,4 @@
-"""Routes put together from the ways between their places."""
+"""Assembly of routes from the paths between their places."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def leg_of(
     way: Way,
     told: tuple[int, bool] | None,
 ) -> Leg:
-    """Return the leg along a way between two places, each with the point that it was snapped to.
+    """Return the leg along a path between two places, each given with the point that it was snapped to.
 
-    `told` is its number and whether it is the last one, where its steps are to be told.
+    `told` is the number of the leg and whether it is the last one; None if the leg gets no steps.
     """
     course = course_of(index, graph, way, begin[1], end[1])
     destination = place_of(index, *end)
@@ -49,7 +49,7 @@ def leg_of(
 
 
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
-    """Return the route of some legs, each of which begins where the one before ends; the query began at some time."""
+    """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
     points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
     return Route(

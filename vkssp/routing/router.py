@@ -1,4 +1,4 @@
-"""Routes between places on a map: snap them, search with all arcs that they lie on, put the pieces together."""
+"""Router between places on a map: snaps the places, searches the street network, assembles the routes."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ from vkssp.solver.table import Table, checked_metrics
 
 
 class Router(Resource):
-    """Routes between coordinates on one graph and one device.
+    """Router between coordinates on one graph, on one device or several.
 
     Parameters
     ----------
     graph : Graph
-        A graph with coordinates, such as `read_graph` makes of an OpenStreetMap extract.
+        A graph with coordinates, such as `read_graph` builds from an OpenStreetMap extract.
     algorithm : str
         Name of an algorithm, or ``"auto"``; see `Solver`.
     device : Device, int, str, or sequence of them, optional
-        See `Solver`; several devices, or ``"all"``, share tables, see `SolverPool`.
+        See `Solver`. Several devices, or ``"all"``, share the work of tables; see `SolverPool`.
     metric : str
-        What routes make least: ``"duration"``, the graph's weights, or ``"distance"``, metres.
+        The metric that routes minimize: ``"duration"``, the graph's weights, or ``"distance"``, metres.
     avoid : str, Path, mapping or geometry, optional
-        Areas that no route, table or isochrone enters: a GeoJSON file or object, or a geometry of shapely's; polygons,
-        longitude and latitude in degrees. Streets that they touch are used only by who begins or ends a trip on them,
-        outside the areas; and no place is snapped into an area.
+        Areas that no route, table or isochrone enters: a GeoJSON file or object, or a shapely geometry; polygons,
+        longitude and latitude in degrees. A street that an area touches is used only by trips that begin or end on
+        it, outside the areas. No place is snapped into an area.
     **parameters : int or str
-        Parameters of the algorithm, and what else `Solver` takes, such as ``reduction="auto"``.
+        Parameters of the algorithm and other arguments of `Solver`, such as ``reduction="auto"``.
 
     Attributes
     ----------
     solver : Solver or SolverPool
-        Searches the streets that are left without the areas, by what is made least; its nodes are those of the graph,
-        its arcs and weights may be others.
+        Solver on the streets outside the areas, with the weights of the metric. Its nodes are the nodes of the graph;
+        its arcs and weights may differ.
     metric : str
-        What routes make least.
+        The metric that routes minimize.
 
     Raises
     ------
     QueryError
-        If it is no graph, or has no coordinates, no arcs, or none where a trip may begin; if a parameter or an area is
-        not valid, or the areas leave no street.
+        If `graph` is no graph, or has no coordinates, no arcs, or no arc where a trip may begin; if a parameter or an
+        area is not valid; or if the areas leave no street.
     FormatError
         If a file with areas cannot be read.
     DeviceError
@@ -94,28 +94,28 @@ class Router(Resource):
         areas = None if avoid is None else read_areas(avoid)
         index = StreetIndex(measured_by(graph, metric), areas)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric
-        # The last two, of which one has the weights that are searched.
+        # The last two indices. One of them has the weights that the solver searches.
         self._indices: tuple[StreetIndex, ...] = (index,)
-        # Where distances are made least, the graph as it was given with the weights that it has now.
+        # The given graph with its current durations, for the metric "distance".
         self._timed = graph
-        # Now rather than in the first query. Some drivers compile a kernel when it first runs, so each runs once.
+        # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
         self.solver.prepare_routes()
         self.solver.search_path([(0, 0)], [(0, 0)])
 
     @property
     def graph(self) -> Graph:
-        """The graph as it was given, with the weights that it has now; arcs of routes are its."""
+        """The given graph with its current weights; arc ids of routes refer to it."""
         return self._timed if self.metric == "distance" else self.index.graph
 
     @property
     def index(self) -> StreetIndex:
-        """The streets of the graph, with the weights that are made least."""
+        """The streets of the graph, with the weights of the metric."""
         searched = self.solver.graph
         for index in self._indices:
             if index.searched is searched:
                 return index
-        # Somebody has changed those of the solver itself.
+        # The weights of the solver were changed directly, not through the router.
         index = self._indices[-1].with_searched(searched)
         self._indices = (self._indices[-1], index)
         return index
@@ -136,23 +136,23 @@ class Router(Resource):
     ) -> Route:
         """Return the best route from one place to another.
 
-        All places are snapped to the nearest point on a street where trips may begin, as the profile has it. A street
-        that can only be reached, or only be left, is passed over for one within 200 m of the place that can be both.
-        Where the street lies on an island of the network, or leads nowhere, the nearest street that does is taken
-        instead; for a via point one that can be both reached and left.
+        Each place is snapped to the nearest point on a street where the profile lets trips begin. If the street can
+        only be reached, or only be left, a street within 200 m of the place that can be both is taken instead. If the
+        street lies on an island of the network, or leads nowhere, the nearest street that does not is taken instead;
+        for a via point, the nearest street that can be both reached and left.
 
         Parameters
         ----------
         origin, destination : tuple of (float, float)
             Latitude and longitude in degrees.
         via : sequence of tuple of (float, float)
-            Places to pass on the way, in this order.
+            Places to pass between origin and destination, in this order.
         steps : bool
-            Whether to say what to do along the route, in `Route.steps`.
+            Whether to put instructions into `Route.steps`.
         continue_straight : bool, optional
-            Whether one passes a via point in the direction that one came in, and obeys turn restrictions at it, unless
-            no route goes on from there; otherwise one may turn round at it. By default so where the graph knows of
-            turns. The way past all via points together is the best one either way.
+            If true, the route passes a via point without turning round and obeys turn restrictions at it, unless no
+            route goes on from there. If false, the route may turn round at it. The default is true if the graph knows
+            of turns. In both cases the route is the best one through all via points together.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Router(Resource):
         straight = index.knows_turns if continue_straight is None else flag(continue_straight, "continue_straight")
         failed = 0
         for snaps in candidates(index, places, names):
-            with self.solver.holding():  # so that all legs, and their ends, have the weights of the searches
+            with self.solver.holding():  # so that all legs and their phantom nodes have the weights of the searches
                 index, graph = self.index, self.graph
                 ways = find_ways(self.solver, index, snaps, straight)
             if not isinstance(ways, int):
@@ -187,20 +187,20 @@ class Router(Resource):
         )
 
     def nearest(self, place: LatLon, number: int = 1) -> list[Place]:
-        """Return the nearest points on streets to a place, one of each street.
+        """Return the points on streets that are nearest to a place, one for each street.
 
         Parameters
         ----------
         place : tuple of (float, float)
             Latitude and longitude in degrees.
         number : int
-            How many at most.
+            Maximum number of points.
 
         Returns
         -------
         list of Place
-            The nearest first; fewer where there are no more within 20 km. Streets on which the profile lets no trip
-            begin are left out.
+            The nearest first; fewer than `number` if there are no more within 20 km. Streets on which the profile lets
+            no trip begin are left out.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Router(Resource):
         return nearest_places(self.index, place, number)
 
     def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
-        """Return what can be reached from a place within some times, all from one search.
+        """Return the isochrones of a place for some limits, all from one search.
 
         The place is snapped as for a route, to a street from which the network can be reached.
 
@@ -219,21 +219,21 @@ class Router(Resource):
         origin : tuple of (float, float)
             Latitude and longitude in degrees.
         limits : sequence of float
-            Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. More
-            than 0, in any order.
+            Limits in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
+            durations. Each is more than 0; any order.
         width_m : float
             Metres to either side of a road that an isochrone covers, from 1 to 10,000.
 
         Returns
         -------
         list of Isochrone
-            One for each limit, rising.
+            One for each limit, in ascending order.
 
         Raises
         ------
         QueryError
-            If the place is not on the map, or in an area to avoid, a limit is not more than 0 or passes 32 bits, or
-            there is none, or the width is not within its bounds; or streets cross each other too often for an area.
+            If the place is not on the map or in an area to avoid; if there is no limit, or a limit is not more than 0
+            or exceeds 32 bits; if the width is out of bounds; or if streets cross each other too often for an area.
         """
         with self.solver.holding():
             (found,) = isochrones_around(self.solver, self.index, self.metric, [origin], ["from"], limits, width_m)
@@ -242,7 +242,7 @@ class Router(Resource):
     def isochrones_of_each(
         self, origins: Sequence[LatLon], limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
     ) -> Iterator[list[Isochrone]]:
-        """Return the same of each of many places, which with ``block_resident`` are searched from at once.
+        """Return the isochrones of each of many places; with ``block_resident`` many searches run at once.
 
         Parameters
         ----------
@@ -254,12 +254,13 @@ class Router(Resource):
         Returns
         -------
         iterator of list of Isochrone
-            For each place one for each limit, rising; made when they are asked for. Weights may not change meanwhile.
+            For each place one isochrone for each limit, in ascending order. They are made during iteration; weights
+            must not change meanwhile.
 
         Raises
         ------
         QueryError
-            As `isochrones` does, of the place ``places[i]``; and while they are made, if weights have changed.
+            As for `isochrones`; messages call the place ``places[i]``. During iteration, if weights have changed.
         """
         places = listed(origins, "origins", "pairs of latitude and longitude")
         names = [f"places[{number}]" for number in range(len(places))]
@@ -271,28 +272,30 @@ class Router(Resource):
     def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
         """Return which of some places is the nearest to each node and each part of a street, all from one search.
 
-        Places are snapped as for isochrones; ways lead from them. Where several are equally near, it is the first.
+        Places are snapped as for isochrones. Paths lead from the places. Of several equally near places the first is
+        taken.
 
         Parameters
         ----------
         sources : sequence of (float, float)
             Latitude and longitude in degrees, any number of them.
         limit : float, optional
-            Seconds; metres where the metric is distance; or weights where the graph's weights are no durations. What is
-            farther from all places belongs to none.
+            Limit in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
+            durations. Nodes and parts of streets that are farther from all places belong to none.
 
         Returns
         -------
         Assignment
-            By node in `Assignment.source` and `Assignment.values`; streets by its `geojson`, or all by its `write`.
+            The result by node in `Assignment.source` and `Assignment.values`; the streets as GeoJSON by its `geojson`;
+            files by its `write`.
 
         Raises
         ------
         QueryError
-            If a place is not on the map, in an area to avoid or far from any road, there are no places, or the limit is
-            not more than 0 or passes 32 bits.
+            If a place is not on the map, in an area to avoid or far from any road; if there are no places; or if the
+            limit is not more than 0 or exceeds 32 bits.
         DistanceOverflowError
-            If a shortest way does not fit into 32 bits, and there is no limit.
+            If a distance does not fit into 32 bits, and there is no limit.
         """
         with self.solver.holding():
             index = self.index
@@ -303,27 +306,27 @@ class Router(Resource):
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
     ) -> Table:
-        """Return what it takes from each of some places to each of others, as routes between them would.
+        """Return a table from each source to each target, with the values of the routes between them.
 
         Parameters
         ----------
         sources, targets : sequence of (float, float)
-            Latitude and longitude in degrees; by default targets are the sources.
+            Latitude and longitude in degrees; by default the targets are the sources.
         metrics : sequence of str, optional
-            ``"duration"`` in seconds, ``"distance"`` in metres, both along the path that `route` returns,
-            ``"weight"``, of what is made least. By default that itself: durations, or weights where those are none, or
-            distances.
+            ``"duration"`` in seconds and ``"distance"`` in metres, both along the path that `route` returns;
+            ``"weight"``, in the weights of the router's metric. By default the router's metric: durations, or weights
+            if the graph's weights are no durations; or distances.
 
         Returns
         -------
         Table
-            Its rows are made as one iterates over it, or all by its `read`; a search for each.
+            Its rows are made during iteration, or all at once by its `read`. Each row takes one search.
 
         Raises
         ------
         QueryError
-            If a place is not on the map, in an area to avoid or far from any road, there are no places, or a metric is
-            not known; while rows are made, if weights that are made least have changed.
+            If a place is not on the map, in an area to avoid or far from any road; if there are no places; or if a
+            metric is not known. While rows are made, if the weights of the router's metric have changed.
         """
         with self.solver.holding():
             wanted = checked_metrics(self.graph, metrics, self.metric)
@@ -332,8 +335,8 @@ class Router(Resource):
     def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
         """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`.
 
-        Arcs are those of `graph`. Where areas are avoided, what they close stays closed. Where distances are made
-        least, routes stay as they are, and take other times.
+        Arcs are those of `graph`. Streets that areas close stay closed. If the metric is ``"distance"``, the routes
+        stay the same and only their durations change.
         """
         if self.metric == "distance":
             with self.solver.holding():
@@ -352,26 +355,26 @@ class Router(Resource):
         self.solver.change_weights(change)
 
     def set_speeds(self, speeds: Mapping[int, float]) -> Change:
-        """Change how fast OSM ways are travelled, both ways, from the next query on.
+        """Change the speeds of OSM ways, in both directions, from the next query on.
 
-        Turns take as long as before, and so do gates. Speeds hold until others are set for the same ways, or weights:
-        `set_weights` with those of the graph that the router was made of brings back the first ones.
+        Turns and gates take as long as before. Speeds hold until other speeds are set for the same ways, or weights
+        are set: `set_weights` with the weights of the graph that the router was made of restores the first speeds.
 
         Parameters
         ----------
         speeds : mapping of int to float
-            Speed in km/h for OSM way ids, from 0.01 to 1000. Ways that the graph does not have are counted and passed
-            over.
+            Speed in km/h for each OSM way id, from 0.01 to 1000. Ways that the graph does not have are counted and
+            skipped.
 
         Returns
         -------
         Change
-            How many arcs changed, those in areas to avoid among them, and how many ways are not known.
+            The number of changed arcs, including arcs in areas to avoid, and the number of unknown ways.
 
         Raises
         ------
         QueryError
-            If a speed is out of range, or the graph has none of the ways, or no durations.
+            If a speed is out of range, if the graph has none of the ways, or if its weights are no durations.
         """
         arcs, weights, change = speed_weights(self.graph, speeds)
         self.set_weights(weights, arcs)

@@ -1,4 +1,4 @@
-"""Snapping: the nearest point of the road network to a place, on an arc and not only at a node."""
+"""Snapping of places to the street network: to the nearest point on an arc, not only to a node."""
 
 from __future__ import annotations
 
@@ -22,24 +22,31 @@ from vkssp.routing.lines import Bools, Snap, StreetLines
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
-# Places that are looked up together: enough to make the work in Python small, few enough for the memory of a phone.
+# Number of places that are looked up together: large enough to make the overhead of Python small, small enough for the
+# memory of a phone.
 _AT_ONCE = 256
-# Pieces of streets that are compared at once, about 50 MiB, unless a single place is near more of them.
+# Maximum number of pieces of streets that are compared at once, about 50 MiB. A single place may have more.
 _MOST_PIECES = 1 << 18
-#: Within so many metres of its end a point on a street is taken to be at the end: on the junction, free to take any of
-#: its streets. OpenStreetMap's coordinates are a centimetre apart.
+#: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
+#: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
-# Strongly connected pieces of a twentieth of the largest one's nodes and more, at most so many, may be the core.
+# Maximum number of candidates for the core: strongly connected pieces with at least a twentieth of the nodes of the
+# largest one.
 _CORES = 8
-#: A street that can only be left, or only be reached, gives way to one within so many metres that can be both.
+#: If a street can only be left, or only be reached, one within this many metres of the place that can be both replaces
+#: it.
 _BOTH_WAYS_M = _FIRST_RADIUS_M
 
 
 class _Pieces(NamedTuple):
-    """Pieces of streets near places: the place's index, the polyline, its piece, the nearest point of it, metres."""
+    """Pieces of streets near places.
+
+    `place` is the index of the place, `piece` the index of the piece in `polyline`, `along` the part of the piece
+    before its nearest point, and `metres` the distance from the place to that point.
+    """
 
     place: npt.NDArray[np.int64]
     polyline: npt.NDArray[np.int64]
@@ -64,26 +71,27 @@ def _metres(limit: float) -> float:
 
 
 class StreetIndex(StreetLines):
-    """The streets of a graph in a spatial index, and which of them can be left or reached.
+    """Spatial index of the streets of a graph, which also knows which streets can be left or reached.
 
     Parameters
     ----------
     graph : Graph
-        A graph with coordinates. Where it has no streets its arcs are taken as straight lines.
+        A graph with coordinates. If it has no streets, its arcs are taken as straight lines.
     areas : shapely.Polygon or shapely.MultiPolygon, optional
-        What to avoid: nothing is snapped into it, and searches leave out the streets that it touches.
+        Areas to avoid: no place is snapped into them, and searches leave out the streets that they touch.
 
     Attributes
     ----------
     graph : Graph
         The graph.
     avoided : Avoided or None
-        What is left of the streets without the areas.
+        The streets without the areas; None if there are no areas.
 
     Raises
     ------
     QueryError
-        If the graph has no coordinates, no arcs, or none that places may be snapped to, or the areas leave none.
+        If the graph has no coordinates, no arcs, or no arc that places may be snapped to, or if the areas touch every
+        street.
     """
 
     def __init__(self, graph: Graph, areas: Any = None) -> None:
@@ -97,11 +105,11 @@ class StreetIndex(StreetLines):
 
     @property
     def searched(self) -> Graph:
-        """The graph that searches run on: without the arcs that areas touch, the nodes being the same."""
+        """The graph that searches run on: the same nodes, without the arcs that areas touch."""
         return self.graph if self.avoided is None else self.avoided.graph
 
     def with_graph(self, graph: Graph) -> StreetIndex:
-        """Return the same streets with other weights, those of a graph that was made of this one's."""
+        """Return an index of the same streets with the weights of another graph, which has the same nodes and arcs."""
         index = copy.copy(self)
         index.graph = graph
         if self.avoided is not None:
@@ -109,7 +117,7 @@ class StreetIndex(StreetLines):
         return index
 
     def with_searched(self, searched: Graph) -> StreetIndex:
-        """Return the same streets with the weights of the graph that is searched; see `searched`."""
+        """Return an index of the same streets with the weights of a graph that is searched; see `searched`."""
         if self.avoided is None:
             return self.with_graph(searched)
         weight = self.graph.weight.copy()
@@ -120,7 +128,7 @@ class StreetIndex(StreetLines):
         return index
 
     def is_open(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> bool:
-        """Return whether no area touches an arc, or what `piece` returns of it."""
+        """Return whether no area touches an arc, or the part of it that `piece` returns."""
         avoided = self.avoided
         return avoided is None or not (
             avoided.touched[self.polyline_of[arc]] and avoided.touches(self.piece(arc, start, end))
@@ -128,7 +136,7 @@ class StreetIndex(StreetLines):
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
-        """The weakly connected part of each polyline, and each part's number of nodes, a place counted once."""
+        """The weakly connected part of each polyline, and each part's number of nodes; a place counts once."""
         from scipy import sparse
         from scipy.sparse import csgraph
 
@@ -138,7 +146,7 @@ class StreetIndex(StreetLines):
             _, part = csgraph.connected_components(links, directed=False)
             sizes = np.bincount(part)
         else:
-            # Who may not turn round never meets who goes the other way round a block; but they are on one island.
+            # If turning round is forbidden, the two directions round a block never meet; but they are on one island.
             place, count = junctions.place, len(junctions.first) - 1
             ends = (place[self.graph.tail], place[self.graph.head])
             links = sparse.coo_array((np.ones(len(ends[0]), np.bool_), ends), shape=(count, count))
@@ -150,15 +158,15 @@ class StreetIndex(StreetLines):
 
     @cached_property
     def _useful(self) -> tuple[Bools, Bools]:
-        """For each polyline, whether the network's core can be reached from it, and whether it can be from the core."""
+        """Masks of the polylines from which the core can be reached, and of those that the core reaches."""
         return self._tied_to_core(self.searched)
 
     @cached_property
     def _one_sided(self) -> Bools:
-        """Of each polyline, whether it belongs to the core's part, but can only be left, or only be reached.
+        """Mask of the polylines in the core's connected part that cannot be both left and reached.
 
-        Areas to avoid do not count: who is shut in by them is where they are. Where the core is no larger than an
-        island may be, none is told from the others.
+        Areas to avoid do not count: a place that they shut in stays where it is. If the core is no larger than an
+        island may be, no polyline is marked.
         """
         leaves, reached = self._useful if self.avoided is None else self._tied_to_core(self.graph)
         part, _ = self._parts
@@ -168,10 +176,11 @@ class StreetIndex(StreetLines):
         return lone
 
     def _tied_to_core(self, graph: Graph) -> tuple[Bools, Bools]:
-        """Return of each polyline whether the core of a graph with the same nodes can be reached, and reaches it.
+        """Return for each polyline whether it reaches the core, and whether the core reaches it.
 
-        The core is the strongly connected piece for which both holds of most polylines. That is the largest one, unless
-        more streets serve the ends of trips than the middle: of those there are pieces for either end alone.
+        `graph` has the same nodes. The core is the strongly connected piece for which both hold for the most polylines.
+        That is the largest piece, unless more streets serve the ends of trips than the middle: such streets form
+        separate pieces for the beginning and for the end of a trip.
         """
         from scipy.sparse import csgraph
 
@@ -190,7 +199,7 @@ class StreetIndex(StreetLines):
         return best[1:]
 
     def _beside(self, links: Any, core: int, ends: npt.NDArray[np.uint32]) -> Bools:
-        """Return of each polyline whether one of its arcs has its end where a search from the core gets to."""
+        """Return for each polyline whether a search from the core reaches the node in `ends` of one of its arcs."""
         from scipy.sparse import csgraph
 
         found = np.zeros(self.graph.num_nodes, np.bool_)
@@ -200,7 +209,7 @@ class StreetIndex(StreetLines):
         return result
 
     def prepare(self) -> None:
-        """Build what queries need, and share it with indices that have other weights; otherwise the first ones do."""
+        """Build the cached properties before the first query, so that indices with other weights share them."""
         _ = self.tree, self._parts, self._useful, self._one_sided, self.junctions
 
     def part(self, snap: Snap) -> int:
@@ -208,7 +217,7 @@ class StreetIndex(StreetLines):
         return int(self._parts[0][snap.polyline])
 
     def on_island(self, snap: Snap) -> bool:
-        """Return whether a point lies in a part of the network that is too small to be meant."""
+        """Return whether a point lies on an island; see `ISLAND_NODES`."""
         sizes = self._parts[1]
         size = sizes[self.part(snap)]
         return bool(size < ISLAND_NODES and 20 * size < sizes.max())
@@ -222,10 +231,10 @@ class StreetIndex(StreetLines):
         return bool(self._useful[1][snap.polyline])
 
     def trip_ends(self, places: npt.ArrayLike) -> list[Snap | None]:
-        """Return the points at which trips from or to places begin or end, as far as one place alone can tell.
+        """Return the points at which trips from or to places begin or end, each chosen without regard to other places.
 
-        These are the nearest ones. A street that can only be left, or only be reached, such as a slip road at the edge
-        of an extract, is passed over where another is not far.
+        These are the nearest points. But if a street can only be left, or only be reached, such as a slip road at the
+        edge of an extract, a street within 200 m of the place that can be both is taken instead.
 
         Parameters
         ----------
@@ -235,7 +244,7 @@ class StreetIndex(StreetLines):
         Raises
         ------
         QueryError
-            If they are no pairs of numbers.
+            If `places` are no pairs of numbers.
         """
         places = _pairs(places)
         snaps = self.nearest_of_each(places)
@@ -244,7 +253,7 @@ class StreetIndex(StreetLines):
         for i, other in zip(lone, others, strict=True):
             snap = snaps[i]
             assert snap is not None
-            # Where the two meet one is on both.
+            # If both points are the same junction, the first snap lies on both streets and is kept.
             if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
                 snaps[i] = other
         return snaps
@@ -263,7 +272,7 @@ class StreetIndex(StreetLines):
         reached : bool
             Take only streets that can be reached from the core.
         limit : float
-            How far from the place, in metres, the street may be.
+            Maximum distance between the place and the street, in metres.
 
         Returns
         -------
@@ -288,21 +297,21 @@ class StreetIndex(StreetLines):
         reached: bool = False,
         limit: float = MAX_SNAP_M,
     ) -> list[Snap]:
-        """Return the nearest points to a place on as many streets, the nearest first.
+        """Return the points nearest to a place on the nearest streets, one for each street, the nearest first.
 
         Parameters
         ----------
         lat, lon : float
             The place, in degrees.
         number : int
-            How many at most; there are fewer where no more are within the limit.
+            Maximum number of streets; the result has fewer if no more are within the limit.
         leaving, reached, limit
             As for `nearest`.
 
         Raises
         ------
         QueryError
-            If a coordinate or the limit is no number, or less than one street is asked for.
+            If a coordinate or the limit is no number, or `number` is less than 1.
         """
         ((lat, lon),) = _pairs([(lat, lon)]).tolist()
         number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
@@ -323,7 +332,7 @@ class StreetIndex(StreetLines):
         reached: bool = False,
         limit: float = MAX_SNAP_M,
     ) -> list[Snap | None]:
-        """Return what `nearest` returns for each of many places, in much less time than one by one.
+        """Return the result of `nearest` for each of many places, in much less time than separate calls.
 
         Parameters
         ----------
@@ -335,13 +344,13 @@ class StreetIndex(StreetLines):
         Raises
         ------
         QueryError
-            If they are no pairs of numbers, or the limit is none.
+            If `places` are no pairs of numbers, or the limit is no number.
         """
         places, limit = _pairs(places), _metres(limit)
         leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
         radius = min(_FIRST_RADIUS_M, limit)
         result: list[Snap | None] = [None] * len(places)
-        # Close to where a map ends and begins again a street may be found on either side.
+        # Near the meridian at which the map's longitudes wrap, a street may lie on either side; `nearest` tries both.
         plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
         found = np.zeros(len(places), np.bool_)
         groups = [first + np.flatnonzero(plain[first : first + _AT_ONCE]) for first in range(0, len(places), _AT_ONCE)]
@@ -358,7 +367,7 @@ class StreetIndex(StreetLines):
                 lat, lon = places[at].tolist()
                 result[at] = self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
                 found[at] = True
-        # Farther off they are looked for one by one.
+        # Places with no street within the first radius are looked up one by one.
         for at in np.flatnonzero(~found & (~plain | (limit > radius))).tolist():
             lat, lon = places[at].tolist()
             result[at] = self.nearest(lat, lon, leaving=leaving, reached=reached, limit=limit)
@@ -376,14 +385,14 @@ class StreetIndex(StreetLines):
     def _streets_near(
         self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the usable streets that may come near some places: the place and the polyline of each pair."""
+        """Return the usable streets that may come near some places, as pairs: indices of places, and polylines."""
         import shapely
 
         lat, lon = places.T
         high = radius / METRES_PER_DEGREE
         reach = high / np.maximum(np.cos(np.radians(lat)), 1e-3)
         box = np.stack([lon - reach, lat - high, lon + reach, lat + high])
-        # Near a pole streets of all longitudes are near, and of all latitudes, as they may lead over the pole.
+        # Near a pole, streets of all longitudes may be near, and of all latitudes, since they may lead over the pole.
         polar = np.abs(lat) > POLAR_LATITUDE
         box[0, polar], box[2, polar] = self.west, self.east
         box[1, polar & (lat > 0)], box[3, polar & (lat < 0)] = POLAR_LATITUDE - 1.0, 1.0 - POLAR_LATITUDE
@@ -394,15 +403,15 @@ class StreetIndex(StreetLines):
         if reached:
             usable &= self._useful[1][found]
         place, found = place[usable], found[usable]
-        order = np.lexsort((found, place))  # so that ties fall the same way everywhere
+        order = np.lexsort((found, place))  # so that all callers break ties alike
         return place[order], found[order]
 
     def _pieces_near(
         self, places: npt.NDArray[np.float64], place: npt.NDArray[np.int64], found: npt.NDArray[np.int64]
     ) -> _Pieces:
-        """Return the nearest piece of each street for each place, the nearest of a place first; see `_streets_near`.
+        """Return the nearest piece of each pair of place and street, by place, the nearest first; see `_streets_near`.
 
-        What is nearest of a street may not lie in an area to avoid.
+        A street is left out if its nearest point lies in an area to avoid.
         """
         # The pieces of all candidates, each from point `at` to the next one.
         pieces = self.first[found + 1] - self.first[found] - 1
@@ -424,7 +433,7 @@ class StreetIndex(StreetLines):
         return _Pieces(place[nearest], found[nearest], piece[nearest], along[nearest], metres[nearest])
 
     def _snap(self, lat: float, lon: float, polyline: int, at_piece: int, along: float) -> Snap:
-        """Return the point at a part of a piece of a polyline, for a place."""
+        """Return the snap of a place to the point at fraction `along` of a piece of a polyline."""
         points = self.polyline_points(polyline)
         passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
         metres_along = passed[at_piece] + along * (passed[at_piece + 1] - passed[at_piece])

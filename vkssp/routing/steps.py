@@ -1,8 +1,9 @@
-"""What to do along a leg: a step at each place where one has to decide, and at none where the way is plain.
+"""Steps along a leg: an instruction at each place where a traveller has to decide, none where the route is obvious.
 
-Which places these are, and what is said there, goes by angles and names, after OSRM's guidance
+Angles and names decide where steps are and what they say, after OSRM's guidance
 (https://github.com/Project-OSRM/osrm-backend, src/guidance): a turn is straight up to 20 degrees, slight up to 40 and
-sharp from 120. The plain way on is that along the same street, or the one that is far straighter than all others.
+sharp from 120. The obvious continuation is along the same street, or along a street that is far straighter than all
+others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from vkssp.routing.leg_geometry import Course
 from vkssp.routing.snap import StreetIndex
 
 _STRAIGHT, _SLIGHT, _SHARP, _BACK = 20.0, 40.0, 120.0, 170.0
-#: A street goes on where it keeps its name, up to this angle.
+#: A street with the same name continues the street before it, up to this angle.
 _BEND = 60.0
 #: Slip roads shorter than this, in metres, are part of the turn that they serve.
 _SHORT_LINK_M = 120.0
@@ -32,7 +33,7 @@ _ON_STREET_M = 5.0
 
 @dataclass(frozen=True)
 class _Street:
-    """An arc as a traveller sees it; `leaves` and `arrives` are directions in degrees from north."""
+    """Arc as a traveller sees it; `leaves` and `arrives` are directions in degrees from north."""
 
     side: tuple[int, bool]
     name: str
@@ -51,13 +52,17 @@ class _Street:
         return self.side[0], not self.side[1]
 
     def is_named_like(self, other: _Street) -> bool:
-        """Return whether the two have a name or a number in common."""
+        """Return whether two streets have the same name or the same number."""
         return (self.name != "" and self.name == other.name) or (self.ref != "" and self.ref == other.ref)
 
 
 @dataclass(frozen=True)
 class _Manoeuvre:
-    """What begins a step, at which of the streets travelled, and which of them it leads onto."""
+    """Manoeuvre that begins a step.
+
+    `at` is the index on the leg of the manoeuvre's first street, `onto` the index of the street that it leads onto, -1
+    if that is the first street.
+    """
 
     at: int
     type: str
@@ -76,17 +81,17 @@ def steps_of(
     index : StreetIndex
         The streets.
     graph : Graph
-        The same graph with the weights that it was given with.
+        The same graph with the weights as given.
     course : Course
         The course of the leg.
     destination : Place
-        Where it ends.
+        The place where the leg ends.
     number : int
-        Which leg it is, from 1.
+        Number of the leg, from 1.
     is_last : bool
-        Whether it is the last one.
+        Whether the leg is the last one.
     """
-    # The links that make a gate take its time have no direction.
+    # The links that stand for the time at gates have no length and no direction.
     real = [at for at, arc in enumerate(course.arcs.tolist()) if index.length(arc) > 0]
     steps = []
     if real:
@@ -95,7 +100,7 @@ def steps_of(
         begins = [0, *(real[manoeuvre.at] for manoeuvre in found[1:]), len(course.arcs)]
         for manoeuvre, (begin, end) in zip(found, pairwise(begins), strict=True):
             onto = streets[max(manoeuvre.at, manoeuvre.onto)]
-            # A number that stands for the name is told as a number alone.
+            # If the name is only the number, the step has the number alone.
             name = "" if onto.name == onto.ref else onto.name
             label, first = street_label(name, onto.ref), int(course.first[begin])
             steps.append(
@@ -135,7 +140,7 @@ def steps_of(
 
 
 def _look(index: StreetIndex, arcs: list[int]) -> tuple[list[_Street], list[list[_Street]]]:
-    """Return arcs as streets, and for each what else one could have taken instead, turning round left out."""
+    """Return arcs as streets, and for each the alternative streets at its beginning, without turning round."""
     graph, streets = index.graph, index.graph.streets
 
     def side(arc: int) -> tuple[int, bool]:
@@ -195,7 +200,7 @@ def _manoeuvres(
 
 
 def _roundabout(streets: Sequence[_Street], others: Sequence[Sequence[_Street]], at: int) -> _Manoeuvre:
-    """Return the way through a roundabout that is entered at a place."""
+    """Return the manoeuvre through a roundabout that the street at index `at` enters."""
     exits, end = 0, at + 1
     while end < len(streets) and streets[end].roundabout:
         exits += any(not other.roundabout for other in others[end])
@@ -206,7 +211,7 @@ def _roundabout(streets: Sequence[_Street], others: Sequence[Sequence[_Street]],
 
 
 def _short_link(streets: Sequence[_Street], metres: Sequence[float], at: int) -> int | None:
-    """Return where a slip road ends that begins at a place and only serves a turn, None where there is none."""
+    """Return the index of the street after the slip road at `at` if that only serves a turn, else None."""
     if streets[at - 1].link or not streets[at].link:
         return None
     end = next((k for k in range(at, len(streets)) if not streets[k].link), None)
@@ -218,7 +223,7 @@ def _short_link(streets: Sequence[_Street], metres: Sequence[float], at: int) ->
 def _decide(
     at: int, before: _Street, street: _Street, others: Sequence[_Street], current: _Street
 ) -> _Manoeuvre | None:
-    """Return what to do from one street to the next, None where the way is plain."""
+    """Return the manoeuvre from one street to the next, None if the route is obvious."""
     if before.carried != street.carried:
         return _Manoeuvre(at, "board" if street.carried else "disembark")
     if before.roundabout and street.roundabout:
@@ -236,7 +241,7 @@ def _decide(
 def _turn(
     at: int, before: _Street, street: _Street, others: Sequence[_Street], current: _Street, onto: int = -1
 ) -> _Manoeuvre | None:
-    """Return the turn from one street to another, None where the way is plain."""
+    """Return the turn from one street to another, None if the route is obvious."""
     if street.side == before.back:
         return _Manoeuvre(at, "continue" if street.is_named_like(before) else "turn", "uturn", onto)
     angle = _angle(before, street)
@@ -259,12 +264,12 @@ def _turn(
 
 
 def _angle(before: _Street, after: _Street) -> float:
-    """Return the angle of a turn in degrees, to the right above 0, from -180 to 180."""
+    """Return the angle of a turn in degrees, from -180 to 180; positive to the right."""
     return (after.leaves - before.arrives + 180.0) % 360.0 - 180.0
 
 
 def _modifier(angle: float) -> str:
-    """Return a turn in words."""
+    """Return the modifier of a turn, such as "slight right"."""
     size, side = abs(angle), "right" if angle > 0 else "left"
     if size <= _STRAIGHT:
         return "straight"
@@ -274,21 +279,21 @@ def _modifier(angle: float) -> str:
 
 
 def _side_of(angle: float, others: Sequence[float]) -> str:
-    """Return on which side of all others a street leaves, ``"straight"`` where it is between them."""
+    """Return the side of all other streets on which a street leaves, ``"straight"`` if it is between them."""
     if all(angle > other for other in others):
         return "slight right"
     return "slight left" if all(angle < other for other in others) else "straight"
 
 
 def _side(course: Course, place: Place) -> str:
-    """Return on which side of the street a place is that the course leads to, ``"straight"`` where on neither."""
+    """Return the side of the street on which the course's destination is, ``"straight"`` if on neither side."""
     if place.snapped_m < _ON_STREET_M or len(course.points) < 2:
         return "straight"
     points = np.array([*course.points[-2:], (place.lat, place.lon)])
     points[:, 1] = turned(points[:, 1], points[1, 1])
     before, _, aside = plane_at(points, points[[1, 1, 1]])
     (north, east), (aside_north, aside_east) = -before, aside
-    # Beyond the end of a street a place is ahead.
+    # A place beyond the end of the street is ahead, on neither side.
     across, ahead = north * aside_east - east * aside_north, north * aside_north + east * aside_east
     if abs(across) <= abs(ahead) * np.tan(np.radians(_STRAIGHT)):
         return "straight"

@@ -1,4 +1,4 @@
-"""How far one gets along streets: when one is at the beginning of each, and how much of it is open."""
+"""Reach along streets: the weight at which each arc is entered, and the part of each arc that is open."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import first_arcs, part_weight
 from vkssp.routing.snap import StreetIndex
 
-#: When one is where no way leads: later than anything.
+#: Weight that stands for no path; greater than any other weight.
 NEVER = 1 << 62
 
 
 class Begun(NamedTuple):
-    """A street that the way begins on, from a point on it in one direction.
+    """Part of a street on which paths begin, from a point on it in one direction.
 
-    `low` and `high` are the parts of its polyline between which it runs, `rises` whether it begins at the lower one,
-    and `weight` is that of all of it.
+    `low` and `high` are its bounds as parts of the polyline, `rises` says whether paths begin at the lower bound, and
+    `weight` is the weight of the whole part.
     """
 
     polyline: int
@@ -31,7 +31,7 @@ class Begun(NamedTuple):
 
 
 def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
-    """Return the streets that a way begins on at a point, as far as no area to avoid is in the way."""
+    """Return the parts of streets on which paths from a point begin, up to the first area to avoid."""
     begun = set()
     for arc, at in first_arcs(index, snap):
         part = 1.0 - at
@@ -45,22 +45,22 @@ def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
 
 
 def entered_at(index: StreetIndex, distances: Uint32s) -> tuple[npt.NDArray[np.int64], Uint32s]:
-    """Return when one has turned into each arc, and what it takes to travel all of it from there.
+    """Return the weight of the path up to and into each arc, and the weight of travelling the whole arc from there.
 
     Parameters
     ----------
     index : StreetIndex
         The streets.
     distances : numpy.ndarray
-        Distance of each node, UNREACHABLE where no way leads, shape (num_nodes,), uint32.
+        Distance of each node, UNREACHABLE if no path leads there, shape (num_nodes,), uint32.
 
     Returns
     -------
     entered : numpy.ndarray
-        Weight of the way up to there, `NEVER` where none leads, and for ferries: nobody gets off in the middle of the
-        sea; shape (num_arcs,), int64.
+        Weight of the path up to the arc, with the turn into it. `NEVER` if no path leads there, and for ferries, since
+        a trip cannot end in the middle of the sea; shape (num_arcs,), int64.
     weight : numpy.ndarray
-        Weight of the arc without the turn into it, in which one does not get on; shape (num_arcs,), uint32.
+        Weight of the arc without the turn into it, which covers no length; shape (num_arcs,), uint32.
     """
     graph = index.graph
     entered = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
@@ -74,7 +74,7 @@ def entered_at(index: StreetIndex, distances: Uint32s) -> tuple[npt.NDArray[np.i
 
 
 def open_parts(index: StreetIndex) -> npt.NDArray[np.float64]:
-    """Return how much of each arc is before the first area to avoid, shape (num_arcs,)."""
+    """Return the part of each arc before the first area to avoid, shape (num_arcs,)."""
     assert index.avoided is not None
     part = np.ones(index.graph.num_arcs)
     touched = np.flatnonzero(index.avoided.touched[index.polyline_of])

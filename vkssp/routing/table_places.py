@@ -1,8 +1,8 @@
-"""Tables between places on a map, which hold what routes between them would.
+"""Tables between places on a map, with the values of the routes between them.
 
-A row is one search from all arcs that its place lies on. The few targets that may be reached without passing any node,
-on the same street or at the same junction, are found by the streets and junctions of targets. Which streets places are
-snapped to is decided for each pair as for a route.
+A row is one search from all arcs that its place lies on. Targets that may be reached without passing a node, on the
+same street or at the same junction, are few; they are looked up by their streets and junctions. The streets to which a
+source and a target are snapped are chosen for each pair, as for a route.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ from vkssp.solver.tables import RowSource
 
 
 def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[npt.NDArray[np.float64], list[Snap]]:
-    """Return places as an array, and the points that they are snapped to; errors name the row."""
+    """Return places as an array, shape (k, 2), and the points that they are snapped to; errors name the row."""
     where = listed_places(index, places, name)
     return np.array(where), snapped(index, where, [f"{name} {row}" for row in range(len(where))])
 
 
 class _Snapped:
-    """Places and the points that they may be snapped to: those tried first, or the nearest on streets that lead on."""
+    """Places and the points that they may be snapped to.
+
+    `nearest` are the points that are tried first, `other` the nearest points on streets from which the network's core
+    can be reached (`leaving`), or which can be reached from it.
+    """
 
     def __init__(
         self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
@@ -47,13 +51,13 @@ class _Snapped:
         self.differs = np.array([a != b for a, b in zip(self.nearest, self.other, strict=True)], np.bool_)
         self.island = np.array([index.on_island(snap) for snap in self.nearest], np.bool_)
         self.part = np.array([index.part(snap) for snap in self.nearest], np.int64)
-        # The part of what is taken instead where the nearest lies on an island.
+        # The connected part of the nearest point, or of the other point if the nearest one lies on an island.
         chosen = [other if on else near for near, other, on in zip(self.nearest, self.other, self.island, strict=True)]
         self.other_part = np.array([-1 if snap is None else index.part(snap) for snap in chosen], np.int64)
 
 
 class _Targets:
-    """Targets as they were snapped, with the ways to them."""
+    """Snapped targets with their phantom nodes."""
 
     def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None], figures: Sequence[Figure]) -> None:
         self._index, self._snaps, self._figures = index, snaps, figures
@@ -68,12 +72,12 @@ class _Targets:
                     self._at[junction].append(column)
 
     def _junctions(self, snap: Snap) -> set[int]:
-        """Return a number for the junction at which a point lies, where the graph knows of turns."""
+        """Return the number of the junction at which a point lies, as a set; empty if none, or without turns."""
         nodes = self._index.nodes_of(snap) if self._index.knows_turns and snap.is_end else []
         return {min(nodes)} if nodes else set()
 
     def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
-        """Lower a row, and put its sums, shape (number of figures, targets), by the ways that pass no node."""
+        """Lower a row of weights to those of paths that pass no node, and set their sums, shape (figures, targets)."""
         index = self._index
         streets = {start.polyline, *(int(index.polyline_of[arc]) for arc, _ in first_arcs(index, start))}
         columns = {column for street in streets for column in self._on.get(street, ())}
@@ -89,7 +93,7 @@ class _Targets:
 
 
 class _Places:
-    """The rows of a table between places."""
+    """Rows of a table between places."""
 
     def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
@@ -101,7 +105,7 @@ class _Places:
         self._starts = [find_starts(index, snap) for snap in sources.nearest]
 
     def blocks(self) -> Iterator[Block]:
-        """Return the rows, some at a time."""
+        """Yield the rows in blocks."""
         row = 0
         for found in self._maker.found(self._starts, self._nodes, self._most):
             rows = np.arange(row, row + len(found.distances))
@@ -111,7 +115,10 @@ class _Places:
             yield self._maker.block(weight, sums)
 
     def _best(self, rows: npt.NDArray[np.int64], found: Rows, *, of_source: bool, of_target: bool) -> Found:
-        """Return the best ways from the nearest or the other street of some sources to one of each target."""
+        """Return the best paths from some sources to all targets.
+
+        `of_source` and `of_target` say whether the other point is taken, not the nearest one.
+        """
         targets = self._targets[int(of_target)]
         weight, sums = targets.goals.best(found)
         snaps: Sequence[Snap | None] = self._sources.other if of_source else self._sources.nearest
@@ -124,17 +131,17 @@ class _Places:
     def _try_others(
         self, rows: npt.NDArray[np.int64], found: Rows, weight: npt.NDArray[np.uint64], sums: Floats
     ) -> None:
-        """Look for ways between other streets where the nearest ones have none; see `vkssp.Router.route`."""
+        """Fill the pairs without a path between their nearest points from other points; see `vkssp.Router.route`."""
         here, there = self._sources, self._columns
         same = here.part[rows][:, None] == there.part[None, :]
         island_here, island_there = here.island[rows][:, None], there.island[None, :]
         meet = ~same & (here.other_part[rows][:, None] == there.other_part[None, :])
         everywhere = np.ones_like(same)
-        # Rows that may need a search from another street, and the place of each row among them.
+        # Rows that may need a search from another street, and the position of each row among them.
         lacking = here.differs[rows] & (weight >= NEVER).any(axis=1)
         place = np.cumsum(lacking) - 1
         from_others: Rows | None = None
-        # Which of the two streets of the source, and of the target, are tried first, and which after those.
+        # For both rounds: the pairs that are tried, and those whose source, or whose target, takes its other point.
         for asked, other_here, other_there in (
             (everywhere, same | island_here, same | island_there),
             (meet, everywhere, everywhere),
@@ -154,7 +161,7 @@ class _Places:
                 sums[:, used] = np.where(wanted[used], along, sums[:, used])
 
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
-        """Return what is found from the other streets of some sources."""
+        """Return the rows of searches from the other points of some sources."""
         snaps = [self._sources.other[row] for row in rows.tolist()]
         starts = [[] if snap is None else find_starts(self._index, snap) for snap in snaps]
         pieces = list(self._maker.found(starts, self._nodes, self._most))
@@ -179,11 +186,11 @@ def table_of_places(
     index : StreetIndex
         The streets.
     graph : Graph
-        The same graph with the weights that it was given with, where others were made least.
+        The same graph with the weights as given, in case the search minimizes other weights.
     metrics : tuple of str
         See `vkssp.solver.table.checked_metrics`.
     sources, targets : sequence of (float, float)
-        Latitude and longitude in degrees; by default targets are the sources.
+        Latitude and longitude in degrees; by default the targets are the sources.
     """
     maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
     known = _snapped(index, sources, "source")

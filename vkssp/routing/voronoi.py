@@ -1,7 +1,8 @@
-"""Which of some places serves each part of each street: a network's Voronoi diagram along its streets.
+"""Voronoi diagram of a street network: the place that serves each part of each street.
 
-One gets to a point on a street from either end of it, later the farther in it lies, or from a place on the street
-itself. Of these ways the earliest counts; where they are of two places, the street is divided where both take as long.
+A point on a street is reached from either end of the street, at a weight that grows with the distance from that end, or
+from a place on the street itself. The path of least weight counts. If the paths come from two places, the street is
+divided at the point that both reach at the same weight.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import NEVER, Begun, entered_at, open_parts
 from vkssp.solver.nearest import NearestSources
 
-# Parts of a street that are narrower come of rounding.
+# Parts of a street that are narrower are errors of rounding.
 _NARROW = 1e-9
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
 
 class Served(NamedTuple):
-    """Parts of streets, by polylines and along them; none overlap.
+    """Parts of streets with the places that serve them; no parts overlap.
 
-    `low` and `high` are the parts of the polyline between which one runs, `source` is the place that serves it, and
-    `weight` is that of the way from there to the nearest point of it.
+    `low` and `high` are the bounds of each part as parts of its polyline, `source` is the place that serves it, and
+    `weight` is the weight of the path from the place to the nearest point of the part.
     """
 
     polyline: npt.NDArray[Any]
@@ -41,7 +42,7 @@ class Served(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A way along a part of a polyline: the weights up to its two ends, and the place that it comes from."""
+    """Path along a part of a polyline: the weights up to the part's two bounds, and the place where the path begins."""
 
     low: float
     high: float
@@ -50,12 +51,12 @@ class _Way(NamedTuple):
     source: int
 
     def at(self, x: float) -> float:
-        """Return the weight up to a point within."""
+        """Return the weight up to a point of the part."""
         share = (x - self.low) / (self.high - self.low)
         return self.at_low + share * (self.at_high - self.at_low)
 
     def within(self, most: float) -> _Way | None:
-        """Return the part of it that is no farther than a weight."""
+        """Return the section that is no farther than a weight, None if it has no length."""
         if max(self.at_low, self.at_high) <= most:
             return self
         if min(self.at_low, self.at_high) > most:
@@ -65,25 +66,25 @@ class _Way(NamedTuple):
         return part if part.low < part.high else None
 
 
-#: A part of a polyline, from `low` to `high`, and a way along it.
+#: A part of a polyline, from `low` to `high`, and the path along it.
 _Part = tuple[float, float, _Way]
 
 
 def served_streets(
     index: StreetIndex, nodes: NearestSources, begun: Sequence[tuple[int, Begun]], limit: int = UNREACHABLE
 ) -> Served:
-    """Return which place serves each part of each street.
+    """Return the place that serves each part of each street, sorted by polyline and position.
 
     Parameters
     ----------
     index : StreetIndex
         The streets.
     nodes : NearestSources
-        Which place each node is nearest to.
+        The nearest place of each node.
     begun : sequence of (int, Begun)
-        The streets that each place lies on, as the ways from it begin there.
+        The parts of streets on which the paths from each place begin, with the number of the place.
     limit : int
-        Parts that are farther away are left out; UNREACHABLE for none.
+        Parts that are farther away are left out; UNREACHABLE for no limit.
     """
     most = NEVER - 1 if limit == UNREACHABLE else limit
     arcs = _entered_arcs(index, nodes, most)
@@ -99,9 +100,10 @@ def served_streets(
 
 
 class _Arcs(NamedTuple):
-    """Arcs that one gets to, by their sides of polylines (twice the polyline, and one more backward), the best first.
+    """Arcs that are reached, sorted by their sides of polylines, the best arc of a side first.
 
-    `entered` and `weight` are what `entered_at` says of them, `source` is the place nearest to their tails.
+    `side` is twice the polyline, plus one if the arc runs backward. `entered` and `weight` are the results of
+    `entered_at`, `source` is the place nearest to the arc's tail.
     """
 
     arc: Int64s
@@ -111,12 +113,12 @@ class _Arcs(NamedTuple):
     source: Int64s
 
     def taken(self, which: npt.NDArray[np.bool_]) -> _Arcs:
-        """Return some of them."""
+        """Return the arcs of a mask."""
         return _Arcs(*(column[which] for column in self))
 
     @property
     def is_first(self) -> npt.NDArray[np.bool_]:
-        """Which of them are the best of their sides."""
+        """Mask of the arcs that are the best of their sides."""
         first = np.ones(len(self.side), np.bool_)
         first[1:] = self.side[1:] != self.side[:-1]
         return first
@@ -134,7 +136,10 @@ def _entered_arcs(index: StreetIndex, nodes: NearestSources, most: int) -> _Arcs
 
 
 def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> npt.NDArray[np.bool_]:
-    """Return the polylines with more than two ways to compare, or an area in the way: each is looked at alone."""
+    """Return a mask of the polylines with more than two paths to compare, or with an area to avoid.
+
+    Each of these is handled alone.
+    """
     alone = np.zeros(index.num_polylines, np.bool_)
     alone[np.array([one.polyline for _, one in begun], np.int64)] = True
     if index.avoided is not None:
@@ -146,7 +151,7 @@ def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) 
 
 
 def _ways(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[_Way]]:
-    """Return the ways along some polylines."""
+    """Return the paths along the polylines of some arcs, and of the places."""
     opened = None if index.avoided is None else open_parts(index)
     ways: dict[int, list[_Way]] = defaultdict(list)
     for arc, side, entered, weight, source in zip(*(column.tolist() for column in arcs), strict=True):
@@ -161,7 +166,7 @@ def _ways(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -
 
 
 def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
-    """Return who serves streets on which only the best ways from their two ends have to be compared."""
+    """Return the parts of streets on which only the best paths from the two ends have to be compared."""
     best = arcs.taken(arcs.is_first)
     begins, takes = np.full((count, 2), NEVER, np.int64), np.zeros((count, 2), np.int64)
     of = np.full((count, 2), -1, np.int64)
@@ -170,7 +175,7 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
     there = begins <= most
     left = np.where(there, most - begins, 0)
     reach = np.where(there & (takes <= left), 1.0, left / np.maximum(takes, 1))
-    # Where the two ways meet; with no weight between the ends the whole street belongs to one of them.
+    # Point where the two paths meet. If there is no weight between the ends, the whole street belongs to one of them.
     between = takes.sum(axis=1)
     ahead = (begins[:, 0] < begins[:, 1]) | ((begins[:, 0] == begins[:, 1]) & (of[:, 0] <= of[:, 1]))
     meet = np.where(ahead, 1.0, 0.0)
@@ -194,7 +199,7 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
 
 
 def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, int, int]]:
-    """Yield the parts of a polyline by the ways that are earliest there: low, high, source and weight of each."""
+    """Yield the parts of a polyline, divided by the path of least weight: low, high, source and weight of each."""
     cut = [way for each in ways if each.high > each.low and (way := each.within(most)) is not None]
     last: tuple[float, float, int, float] | None = None
     for low, high, way in _lowest(cut):
@@ -212,10 +217,10 @@ def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, i
 
 
 def _lowest(ways: Sequence[_Way]) -> list[_Part]:
-    """Return the parts along a polyline, in their order, with the way that is earliest on each."""
+    """Return the parts along a polyline, in order, each with the path of least weight there."""
     if len(ways) < 2:
         return [(way.low, way.high, way) for way in ways]
-    # Halved and joined, the parts are never many more than the ways; ways may cross each other in many more points.
+    # Divide and conquer keeps the number of parts near the number of paths; paths may cross in many more points.
     half = len(ways) // 2
     one, other = _lowest(ways[:half]), _lowest(ways[half:])
     points = sorted({x for low, high, _ in (*one, *other) for x in (low, high)})
@@ -243,7 +248,7 @@ def _lowest(ways: Sequence[_Way]) -> list[_Part]:
 
 
 def part_of_line(points: Floats, low: float, high: float) -> Floats:
-    """Return a line, of points in degrees, between two parts of its length."""
+    """Return the section of a line, of points in degrees, between two parts of its length."""
     if low <= 0.0 and high >= 1.0:
         return points
     passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
