@@ -55,7 +55,7 @@ def _has_several_versions(path: str | Path) -> bool:
 
 
 class Extract:
-    """Iterator over the ways, nodes and relations of a file with certain tags, in file order; it can be used once.
+    """Iterable of the ways, nodes and relations of a file with certain tags, in file order; it can be used once.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
         or tags.get("bollard") == "rising"
         or tags.get("kerb") in ("lowered", "flush")
         or (barrier == "kerb" and tags.get("highway") == "crossing")
-        # A tactile or audible warning of a kerb may be tagged as a fence; it does not close the road.
+        # Such a fence warns blind people of a kerb; it does not close the road.
         or (barrier == "fence" and tags.get("sensory") in ("audible", "audio"))
     )
     if barrier == "height_restrictor" and "maxheight" in tags:
