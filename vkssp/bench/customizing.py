@@ -58,7 +58,8 @@ def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str,
     -------
     dict
         ``cch_customize_ms`` for all weights; ``cch_some_ms`` and ``cch_few_ms`` for the arcs `some`, and for the first
-        hundred of them, whose weights rise by 1 and fall again. If RoutingKit is missing, only ``cch_customize_error``.
+        hundred of them, whose weights rise by 1 and fall again. Only ``cch_customize_error`` if RoutingKit cannot be
+        loaded.
     """
     assert graph.hierarchy is not None
     try:
