@@ -6,7 +6,7 @@ the rule. Some routers add a high cost for entering such a way; this gives detou
 traffic if there is no other route. Here nodes are copied instead, and every path in the copies obeys the rule.
 
 A node that a restricted arc touches gets one copy for the start of trips and one for their end. It has a main node
-besides only if an unrestricted arc touches it. For a restricted arc from u to v::
+as well only if an unrestricted arc touches it. For a restricted arc from u to v::
 
     start layer    u_start -> v_start    u_start -> v_main
     end layer      u_end   -> v_end      u_main  -> v_end
