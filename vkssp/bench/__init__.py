@@ -1,4 +1,4 @@
-"""Benchmarks: experiments as data, measured and verified, and their results in files that can be compared."""
+"""Benchmarks: experiments as data, verified measurements, and result files that can be compared."""
 
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.measuring import measure

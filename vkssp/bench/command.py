@@ -1,4 +1,4 @@
-"""What ``vkssp bench`` does."""
+"""Work of the command ``vkssp bench``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkssp.options import reading
 
 
 def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """Measure, or compare what was measured."""
+    """Measure an experiment, or compare results."""
     if args.compare:
         given = (args.graphs, args.suite, args.run, args.algorithms, args.peers, args.json_file, args.csv_file)
         if any(given):
@@ -31,7 +31,7 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         check_writable(args.csv_file, *args.graphs, content="CSV")
     experiment = _experiment(args)
 
-    # After each run, for hours of work must not be lost to Ctrl-C or a run that takes the device away.
+    # The result is saved after each run, so that Ctrl-C or the loss of the device does not cost hours of work.
     def keep(result: dict[str, Any]) -> None:
         for path, save in ((args.json_file, save_result), (args.csv_file, save_csv)):
             if path:
@@ -52,7 +52,7 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _experiment(args: argparse.Namespace) -> Experiment:
-    """Return what the arguments ask for."""
+    """Return the experiment that the arguments describe."""
     names = [name for name in args.algorithms.split(",") if name]
     runs = [*map(Run, names), *map(Run.parse, args.run)]
     given = {

@@ -1,4 +1,4 @@
-"""A contraction hierarchy of a graph, for one metric, and its levels for sweeps: what others sweep over.
+"""Contraction hierarchy of a graph for one metric, and its levels for sweeps, for comparison with other hierarchies.
 
 R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies: faster and simpler hierarchical routing in
 road networks", WEA 2008; its levels for sweeps: D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, "PHAST: hardware-
@@ -22,27 +22,27 @@ from vkssp.jit import kernels
 
 Indices = npt.NDArray[np.int64]
 
-#: Nodes that a search for another path settles at most, where a node is contracted, and where that is only tried.
+#: Largest number of nodes that a witness search settles: for a contraction, and for a trial to find the importance.
 MOST_SETTLED, MOST_TRIED = 500, 100
 
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """A contraction hierarchy; positions go from the top, level by level.
+    """Contraction hierarchy; positions are numbered from the top, level by level.
 
     Attributes
     ----------
     node : numpy.ndarray
         The graph's node at each position, shape (num_nodes,), uint32.
     bounds : numpy.ndarray
-        The first position of each level, shape (num_levels + 1,), int64. Arcs down come from levels before.
+        The first position of each level, shape (num_levels + 1,), int64. Arcs down come from earlier levels.
     rows, arcs : numpy.ndarray
-        For each position the first of the arcs down to it, and their number, shape (num_nodes, 2), uint32; position of
-        the tail and weight of each, shape (num_arcs, 2), uint32.
+        For each position the index of the first arc down to it, and the number of these arcs, shape (num_nodes, 2),
+        uint32. For each arc down the position of its tail, and its weight, shape (num_arcs, 2), uint32.
     first_up, head_up, weight_up : numpy.ndarray
         Arcs up by position of the tail: offsets, shape (num_nodes + 1,), heads and weights, int64.
     rank : numpy.ndarray
-        When the node at each position was contracted, shape (num_nodes,), int64.
+        Number of nodes that were contracted before the node at each position, shape (num_nodes,), int64.
     """
 
     node: Uint32s
@@ -65,10 +65,10 @@ class Contraction:
         return len(self.bounds) - 1
 
     def ways_up(self, sources: npt.ArrayLike) -> list[tuple[Indices, Indices]]:
-        """Return the positions that searches up from some nodes of the graph reach, and distances, int64, of each.
+        """Return for each source the positions that its upward search reaches, and their distances, int64.
 
-        Positions to which an arc down leads from another of them, by which they are nearer, are left out: no sweep
-        needs them (stall on demand).
+        A position is left out if an arc down from another reached position gives it a smaller distance, because no
+        sweep needs it (stall on demand).
         """
         kernel, n = kernels("vkssp.bench.contraction_kernels"), self.num_nodes
         position = np.empty(n, np.int64)
@@ -91,21 +91,22 @@ class Contraction:
 def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_TRIED) -> Contraction:
     """Return the contraction hierarchy of a graph with its weights.
 
-    Nodes are contracted by their importance: the level, arcs that are made over those that go, and the same of the arcs
-    of the graph that these stand for; it is found anew for the neighbours of each node that is contracted. Within a
-    level nodes are in the order of their coordinates, along the Z-order curve, or of hops from landmarks.
+    Nodes are contracted in the order of their importance: the sum of the level, the ratio of new arcs to removed arcs,
+    and the same ratio counted in the arcs of the graph that these arcs stand for. It is computed again for the
+    neighbours of each contracted node. Within a level, nodes are ordered by their coordinates along the Z-order curve,
+    or by hops from landmarks if there are no coordinates.
 
     Parameters
     ----------
     graph : Graph
         The graph.
     settled, tried : int
-        Nodes that a search for another path settles at most, where a node is contracted, and where that is only tried.
+        Largest number of nodes that a witness search settles: for a contraction, and for a trial.
 
     Raises
     ------
     GraphError
-        If an arc that is made weighs more than 32 bits hold.
+        If the weight of an arc of the hierarchy does not fit into 32 bits.
     QueryError
         If numba is not installed.
     """
@@ -113,7 +114,7 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     tail, head, weight = lightest_arcs(graph)
     is_loop = tail == head
     tail, head, weight = (values[~is_loop].astype(np.int64) for values in (tail, head, weight))
-    # Of each two nodes that are joined, an entry with the arcs both ways in the lists of both.
+    # For each pair of neighbours, the lists of both nodes have an entry with the arcs in both directions.
     key = np.concatenate([tail * n + head, head * n + tail])
     joined, place = np.unique(key, return_inverse=True)
     pool = np.empty((len(joined) + 4 * n + 16, kernel.WORDS), np.int64)
@@ -147,7 +148,7 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
         raise GraphError("arcs of the contraction hierarchy weigh 2**32 - 1 or more; scale the weights down")
     rank = np.empty(n, np.int64)
     rank[position[order]] = np.arange(n)
-    # Those of a node ascend.
+    # The tails of a node's arcs ascend.
     by_ends = np.lexsort((above[down], low[down]))
     arcs = np.stack([above[down], entries[down, kernel.IN]], axis=1)[by_ends].astype(np.uint32)
     count = np.bincount(low[down], minlength=n)

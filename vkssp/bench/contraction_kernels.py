@@ -1,12 +1,12 @@
-"""Contraction hierarchies for one metric.
+"""Compiled kernels of contraction hierarchies for one metric.
 
 R. Geisberger, P. Sanders, D. Schultes, D. Delling, "Contraction hierarchies: faster and simpler hierarchical routing in
 road networks", WEA 2008.
 
-Each node that is left has a list of its neighbours, those with an arc from it, to it, or both ways, in a pool that the
-lists share. When a node is contracted it leaves the lists of its neighbours, and its own list stays: these are its arcs
-in the hierarchy. Between two of its neighbours there is a new arc where no other path as short was found. Searches for
-such paths end after some nodes: what they do not find costs arcs, and never makes distances wrong.
+Each remaining node has a list of its neighbours, with the arcs from it, to it, or both, in a pool that all lists share.
+When a node is contracted, it is removed from the lists of its neighbours. Its own list stays and holds its arcs in the
+hierarchy. A new arc joins two of its neighbours if no other path that is as short was found (a witness). Witness
+searches end after some nodes; a missed witness costs arcs, but never makes distances wrong.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import numpy as np
 
 from vkssp.jit import jit
 
-Ints = Any  # arrays of integers of 64 bits, but for lengths and nodes, which have 32
+Ints = Any  # arrays of 64-bit integers
 
-#: Of a neighbour in a list: its node, the weights of the arcs to it and from it, and how many arcs these stand for.
+#: Words of a list entry: the neighbour, the weights of the arcs to it and from it, and the arcs that each stands for.
 NODE, OUT, IN, OUT_HOPS, IN_HOPS, WORDS = 0, 1, 2, 3, 4, 5
-#: The weight of no arc; heavier than any sum.
+#: Weight of a missing arc; larger than any sum.
 NONE = 1 << 40
-#: The longest of other paths that is looked for, so that keys fit.
+#: Largest length of a witness, so that keys fit.
 LARGEST = (1 << 32) - 1
-_SHIFT = 31  # of keys in heaps: nodes lie below
+_SHIFT = 31  # position of the distance in a heap key; the node is in the bits below
 _MASK = (1 << _SHIFT) - 1
 
 
 @jit
 def push(heap: Ints, size: int, key: int) -> int:
-    """Put a key into a binary heap; return its size."""
+    """Put a key into a binary heap; return the heap's new size."""
     at = size
     while at > 0:
         above = (at - 1) >> 1
@@ -45,7 +45,7 @@ def push(heap: Ints, size: int, key: int) -> int:
 
 @jit
 def remove_least(heap: Ints, size: int) -> int:
-    """Take the least key, which is the first, out of a binary heap; return its size."""
+    """Remove the least key, which is the first, from a binary heap; return the heap's new size."""
     size -= 1
     key, at = heap[size], 0
     while True:
@@ -66,10 +66,10 @@ def remove_least(heap: Ints, size: int) -> int:
 def search(
     pool: Ints, first: Ints, length: Ints, source: int, without: int, bound: int, most: int, dist: Ints, work: Ints
 ) -> int:
-    """Search from a node without another one, and write lengths of paths that there are.
+    """Search from a node on paths that avoid the node `without`, and write the lengths of the paths found to `dist`.
 
-    Returns how many nodes have one, the first ones in ``work[0]``; ``work[1]`` is a heap. The search ends beyond a
-    bound, or after some nodes.
+    Returns the number of nodes reached, which are the first ones in ``work[0]``; ``work[1]`` is a heap. The search ends
+    beyond the distance `bound`, or after settling `most` nodes.
     """
     heap, touched, room = work[1], work[0], work.shape[1]
     dist[source] = 0
@@ -100,15 +100,16 @@ def search(
 def shortcuts(
     pool: Ints, first: Ints, length: Ints, node: int, most: int, dist: Ints, work: Ints, made: Ints, prunes: bool
 ) -> tuple[int, int]:
-    """Write the arcs between neighbours that contracting a node makes: places of both in its list, weight, arcs.
+    """Write the arcs between neighbours that the contraction of a node makes.
 
-    If `prunes`, arcs of the node are taken away for which there is a path as short over another neighbour; such arcs
-    make no others in any case.
+    Each row of `made` holds the places of both neighbours in the node's list, the weight, and the number of arcs of the
+    graph that the new arc stands for. If `prunes`, the node's own arcs are removed if a path over another neighbour is
+    as short. Such arcs make no new arcs in any case.
 
     Returns
     -------
     int, int
-        How many arcs there are, and for how many of the graph they stand.
+        Number of new arcs, and number of arcs of the graph that they stand for.
     """
     degree, begin = length[node], first[node]
     between = np.full((degree, degree), NONE, np.int64)
@@ -130,7 +131,7 @@ def shortcuts(
     for i in range(degree):
         out[i], into_all[i] = pool[begin + i, OUT], pool[begin + i, IN]
         for k in range(degree):
-            # The other one is lighter, so that no two arcs go for each other's sake.
+            # The other arc must be lighter, so that no two arcs remove each other.
             if pool[begin + k, IN] < pool[begin + i, IN] and between[i, k] + pool[begin + k, IN] <= pool[begin + i, IN]:
                 into_all[i] = NONE
             over = pool[begin + k, OUT] + between[k, i]
@@ -155,7 +156,7 @@ def shortcuts(
 
 @jit
 def put(pool: Ints, first: Ints, length: Ints, capacity: Ints, free: int, node: int, entry: Ints) -> int:
-    """Put a neighbour into a list, or lighter arcs to one that is there; return where the pool is free."""
+    """Add a neighbour to a list, or update it with lighter arcs; return the first free place of the pool."""
     begin = first[node]
     for at in range(begin, begin + length[node]):
         if pool[at, NODE] == entry[NODE]:
@@ -176,7 +177,7 @@ def put(pool: Ints, first: Ints, length: Ints, capacity: Ints, free: int, node: 
 
 @jit
 def forget(pool: Ints, first: Ints, length: Ints, node: int, neighbour: int) -> None:
-    """Take a neighbour out of a list."""
+    """Remove a neighbour from a list."""
     last = first[node] + length[node] - 1
     for at in range(first[node], last + 1):
         if pool[at, NODE] == neighbour:
@@ -189,7 +190,7 @@ def forget(pool: Ints, first: Ints, length: Ints, node: int, neighbour: int) -> 
 def importance(
     pool: Ints, first: Ints, length: Ints, node: int, level: int, most: int, dist: Ints, work: Ints, made: Ints
 ) -> int:
-    """Return how late a node should be contracted: by its level, and by arcs made for those that go."""
+    """Return the importance of a node, from its level and the ratios of new to removed arcs; the least goes first."""
     arcs, hops = 1, 1
     for at in range(first[node], first[node] + length[node]):
         if pool[at, OUT] < NONE:
@@ -206,8 +207,8 @@ def contract(
 ) -> Ints:
     """Contract all nodes; write the order, and return the pool with the arcs up and down of each node in its list.
 
-    The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Searches for other paths settle some nodes
-    at most, fewer of them where contracting a node is only tried.
+    The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Witness searches settle at most `most`
+    nodes, or `most_tried` if they only serve to find the importance of a node.
     """
     n = len(first)
     dist, work = np.full(n, NONE, np.int64), np.empty((2, 1 << 16), np.int64)
@@ -221,11 +222,11 @@ def contract(
         least = heap[0]
         size = remove_least(heap, size)
         node = least & _MASK
-        if key[node] != least >> _SHIFT:  # it was contracted, or has another place by now
+        if key[node] != least >> _SHIFT:  # an outdated entry: the node was contracted, or has another key
             continue
         count, _ = shortcuts(pool, first, length, node, most, dist, work, made, True)
         if count > len(made):
-            # Arcs that were taken away make no difference to what the rest makes.
+            # The arcs that the first call removed do not change the new arcs.
             made = np.empty((2 * count, 4), np.int64)
             count, _ = shortcuts(pool, first, length, node, most, dist, work, made, True)
         order[done], key[node] = node, -1
@@ -259,7 +260,7 @@ def contract(
 
 @jit
 def levels(order: Ints, first: Ints, length: Ints, pool: Ints, level: Ints) -> None:
-    """Write for each node the length of the longest way down to it, of arcs down that there are."""
+    """Write for each node the largest number of arcs on a path of arcs down that ends at the node."""
     for k in range(len(order) - 1, -1, -1):
         node = order[k]
         level[node] = 0
@@ -270,9 +271,9 @@ def levels(order: Ints, first: Ints, length: Ints, pool: Ints, level: Ints) -> N
 
 @jit
 def climb(first: Ints, head: Ints, weight: Ints, rank: Ints, source: int, dist: Ints, heap: Ints, found: Ints) -> int:
-    """Search up from a node, and write distances, which are `NONE` before; return how many nodes there are in `found`.
+    """Run the upward search of a node and write distances, all `NONE` before; return the number of nodes in `found`.
 
-    Nodes that arcs go up to have higher ranks, so each is looked at once, after all from which arcs lead to it.
+    Arcs up lead to nodes of higher rank. So each node is handled once, after all nodes with arcs to it.
     """
     by_rank = len(rank)
     dist[source], size, count = 0, push(heap, 0, rank[source] * by_rank + source), 0

@@ -1,4 +1,4 @@
-"""Searches on all cores of the CPU at once, a process each."""
+"""Timing of searches on all cores of the CPU at once, with one process per core."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.signals import undoing
 from vkssp.solver.solver import Solver
 
-#: Queries of a process at a time.
+#: Number of queries that a process takes at a time.
 AT_A_TIME = 4
-# Seconds that the processes of all cores may take until the last of them is ready.
+# Largest time in seconds until the processes of all cores are ready.
 _READY_S = 300
 
 _of_process: Callable[[Any], Any] | None = None
@@ -34,7 +34,7 @@ def _begin(
     global _of_process
     try:
         _of_process = make(*arguments)
-        _search(first_queries)  # compiled code is loaded, and memory is there
+        _search(first_queries)  # loads compiled code and allocates memory
     except VksspError as error:
         _of_process = partial(_fail, str(error))
     all_ready.wait(_READY_S)
@@ -50,12 +50,12 @@ def _search(queries: Sequence[Any]) -> None:
 
 
 def dijkstra(graph: Graph) -> Callable[[int], Any]:
-    """Return the compiled Dijkstra of a process."""
+    """Return the search of a process: the compiled Dijkstra's algorithm."""
     return Solver(PreparedGraph(graph), "dijkstra").distances
 
 
 def one_to_many(graph: Graph, target_sets: Sequence[npt.NDArray[np.integer[Any]]]) -> Callable[[tuple[int, int]], Any]:
-    """Return RoutingKit's queries of a process, from a source to one of the sets of targets."""
+    """Return the search of a process: RoutingKit's query from a source to one of the sets of targets."""
     module = RoutingkitCch.load()
     metric, _ = RoutingkitCch.metric(module, graph, 120.0)
     pinned = [module.CCHOneToMany(metric, targets.tolist()) for targets in target_sets]
@@ -68,20 +68,21 @@ def _terminate() -> None:
 
 
 def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
-    """Return milliseconds for a query of each set, on all cores at once, in processes that are made before.
+    """Return the milliseconds per query of each set, on all cores at once; the start of processes is not counted.
 
     Parameters
     ----------
     make : callable
-        Returns what answers the queries of a process: a function of a module, so that processes find it.
+        Returns the function that answers the queries of a process. It must be a function of a module, so that processes
+        can import it.
     arguments : sequence
-        What it is called with.
+        Arguments of `make`.
     query_sets : sequence of sequence
-        Queries.
+        Sets of queries.
     """
     workers = os.cpu_count() or 1
     found = []
-    # Not forked: a device that is open does not survive it.
+    # Processes are spawned, not forked: an open device does not survive a fork.
     first = [queries[0] for queries in query_sets]
     context = get_context("spawn")
     given = (make, first, context.Barrier(workers), *arguments)

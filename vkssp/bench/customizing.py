@@ -1,4 +1,4 @@
-"""RoutingKit's customization of a hierarchy of the same order, beside that on a device."""
+"""Timing of RoutingKit's customization, with the order of a device's hierarchy, for comparison."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from vkssp.jit import kernels
 from vkssp.prepared.renumbered import PreparedGraph
 from vkssp.solver.solver import Solver
 
-#: Pairs of nodes whose distances are compared, and how many arcs have new weights where few do.
+#: Number of pairs of nodes whose distances are compared, and number of arcs in a change of few weights.
 CHECKED, FEW = 3, 100
 
 
 def postorder(hierarchy: Hierarchy) -> Uint32s:
-    """Return the nodes of a hierarchy in an order that makes the same arcs, those of each subtree side by side.
+    """Return the nodes of a hierarchy in an order that gives the same arcs, with the nodes of each subtree adjacent.
 
-    The order of its levels makes them, too, but lies so in memory that RoutingKit takes half as long again.
+    The order of the hierarchy's levels gives the same arcs, too, but its memory layout makes RoutingKit take half as
+    long again.
     """
     kernel, n = kernels("vkssp.hierarchy.kernels"), hierarchy.num_nodes
     above = np.arange(n, dtype=np.int64) - 1
     above[hierarchy.first_node[:-1]] = hierarchy.parent
-    # Ranks go from below, positions from the top.
+    # Ranks count from the bottom, positions from the top.
     parent = np.where(above >= 0, n - 1 - above, -1)[::-1].astype(np.int32)
     size, place = np.empty(n, np.int32), np.empty(n, np.int32)
     kernel.subtree_sizes(parent, size)
@@ -41,23 +42,24 @@ def postorder(hierarchy: Hierarchy) -> Uint32s:
 
 
 def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
-    """Time RoutingKit's customization, which is basic, on one core; its Python package has none on several.
+    """Time RoutingKit's basic customization on one core; its Python package has no parallel customization.
 
-    Distances of some pairs are compared after each way of changing weights. Times are those of calls, which take the
-    weights over from Python's numbers, some ten nanoseconds each.
+    Distances of some pairs are checked after each kind of change. The times include the conversion of the weights from
+    Python's numbers, some ten nanoseconds per weight.
 
     Parameters
     ----------
     graph : Graph
-        The graph, prepared.
+        The graph, with its hierarchy.
     some : numpy.ndarray
-        Arcs whose weights change, where it is not those of all.
+        Arcs whose weights change in partial changes.
 
     Returns
     -------
     dict
-        ``cch_customize_ms``: of all weights; ``cch_some_ms`` and ``cch_few_ms``: of some arcs, and of a hundred of
-        them, which become heavier by 1, or lighter again. Where it cannot be measured only ``cch_customize_error``.
+        ``cch_customize_ms`` for all weights; ``cch_some_ms`` and ``cch_few_ms`` for the arcs `some`, and for the first
+        hundred of them, whose weights rise by 1 and fall again. Only ``cch_customize_error`` if RoutingKit cannot be
+        loaded.
     """
     assert graph.hierarchy is not None
     try:
@@ -83,7 +85,7 @@ def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str,
                 updater.apply(metric, next(changes))
 
             found[f"cch_{name}_ms"] = median_ms(change, 9)
-            # After ten changes the weights are as they were.
+            # After ten changes the weights are the original ones.
             for expected in (heavier, weight):
                 change()
                 _check(module, metric, reference, expected)
@@ -91,7 +93,7 @@ def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str,
 
 
 def _check(module: Any, metric: Any, reference: Solver, weight: Uint32s) -> None:
-    """End the program if distances are not those with some weights."""
+    """End the program if RoutingKit's distances are wrong for the given weights."""
     reference.set_weights(weight)
     query = module.CCHQuery(metric)
     for source, target in np.random.default_rng(1).integers(0, reference.graph.num_nodes, (CHECKED, 2)).tolist():

@@ -1,10 +1,10 @@
-"""How much work a contraction order makes: what customizable contraction hierarchies would have to go through.
+"""Count of the triangles of a contraction order: the work of a customizable contraction hierarchy.
 
-They contract nodes one after another; the neighbours of a contracted node that are left become neighbours of each
-other, and every triangle that appears is looked at for each new set of weights. On streets and with a good order the
-triangles are about as many as the arcs; on graphs without small separators they are the cube of a part of the nodes,
-whatever the order. Counting them takes a small part of the time of going through them, since the neighbours left of
-each node are known from the tree of first neighbours left, without making the new arcs.
+The hierarchy contracts one node after another. The remaining neighbours of a contracted node become neighbours of each
+other, and every customization visits each triangle that appears. On streets with a good order there are about as many
+triangles as arcs. On graphs without small separators their number is the cube of a part of the nodes, whatever the
+order. Counting takes a small part of the time of visiting: the elimination tree gives the remaining neighbours of each
+node without making the new arcs.
 
 J. W. H. Liu, "The role of elimination trees in sparse factorization", SIAM Journal on Matrix Analysis 11, 1990.
 """
@@ -22,7 +22,7 @@ from vkssp.jit import jit
 
 
 def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:
-    """Return how many triangles a contraction of all nodes in some order makes, or a number above `most`.
+    """Return the number of triangles that a contraction of all nodes in an order makes, or a number above `most`.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:
     order : array_like
         Node ids, the first to be contracted first.
     most : int
-        Where to stop counting.
+        Number of triangles beyond which counting stops.
     """
     nodes = np.asarray(order, np.int64)
     rank = np.empty(graph.num_nodes, np.uint32)
@@ -43,7 +43,7 @@ def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:
 
 @jit
 def _count(first: Any, earlier: Any, most: int) -> int:
-    """Count triangles; the arcs to earlier nodes of each node are at `first`, both by rank."""
+    """Count triangles; `first` has the offset of each node's arcs to `earlier` nodes, all by rank."""
     num_nodes = len(first) - 1
     parent, mark, later = np.full(num_nodes, -1), np.full(num_nodes, -1), np.zeros(num_nodes, np.int64)
     found = 0
@@ -51,7 +51,7 @@ def _count(first: Any, earlier: Any, most: int) -> int:
         mark[node] = node
         for arc in range(first[node], first[node + 1]):
             below = earlier[arc]
-            # All on the way up from a neighbour that are contracted before this node become its neighbours.
+            # All ancestors of a neighbour that are contracted before this node become its neighbours.
             while mark[below] != node:
                 mark[below] = node
                 found += later[below]

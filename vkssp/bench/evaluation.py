@@ -1,4 +1,4 @@
-"""What the evaluation scripts share: they measure, keep the result, and make a table and a figure of it."""
+"""Common parts of the evaluation scripts, which measure, save the result, and make a table and a figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vkssp.files import atomic_write, check_writable
 from vkssp.options import add_reading, file_name, reading
 from vkssp.terminal import print_error, print_lines, printable
 
-#: A line of a figure: x, and y with its lower and upper end where there is a spread.
+#: Line of a figure: x, y, and the lower and upper end of y, or None if there is no spread.
 Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None, Sequence[float] | None]
 
 
@@ -39,17 +39,17 @@ def evaluate(
     Parameters
     ----------
     name : str
-        Of the files that are written: NAME.json, NAME.txt and NAME.png.
+        Name of the files that are written: NAME.json, NAME.txt and NAME.png.
     description : str
-        For --help.
+        Description for --help.
     experiment : callable
-        Returns what is measured, given whether the small form is meant.
+        Returns the experiment, in its small form if the argument is true.
     report : callable
-        Returns the lines of the table of a result.
+        Returns the lines of the table for a result.
     draw : callable
         Draws a result into a matplotlib figure.
     takes_graphs : bool
-        Whether table and figure have a place for graphs that the user adds.
+        Whether the table and the figure can show graphs that the user adds.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def evaluate(
 
 
 def exit_code(run: Callable[[], object]) -> int:
-    """Run a script's work; return 0, or 2 after a line that says what to do about an error; see `signals.run`."""
+    """Run a script's work; return 0, or print the error and return 2; see `signals.run`."""
 
     def work() -> int:
         try:
@@ -133,7 +133,7 @@ def _evaluate(
 
 
 def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
-    """Return the experiment with what the command line changes."""
+    """Return the experiment with the changes of the command line."""
     patterns = ["*"] if args.only is None else args.only
     graphs = [text for text in experiment.graphs if any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns)]
     if not graphs and not args.graph:
@@ -145,14 +145,14 @@ def _chosen(experiment: Experiment, args: argparse.Namespace) -> Experiment:
 
 
 def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return one result with the graphs of several, which must be from one device and one version.
+    """Return one result with the graphs of several results, which must be from one device and one version.
 
-    Of a graph that several have measured, by its digest, the one with most runs counts.
+    If several results have the same graph, by its digest, the entry with the most runs counts, of equals the last.
 
     Raises
     ------
     QueryError
-        If they are not.
+        If the results are from different devices or versions.
     """
     first = results[0]
     for other in results[1:]:
@@ -168,7 +168,7 @@ def joined(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def check_figure(path: str) -> None:
-    """Raise `QueryError` if matplotlib is not there or does not write files of this ending."""
+    """Raise `QueryError` if matplotlib is not installed or cannot write files with this ending."""
     pyplot = import_pyplot()
     figure = pyplot.figure()
     endings = figure.canvas.get_supported_filetypes()
@@ -178,13 +178,13 @@ def check_figure(path: str) -> None:
 
 
 def save_figure(figure: Any, path: str | Path) -> None:
-    """Write a figure to a file, in the format that its ending names."""
+    """Write a figure to a file, in the format of the file's ending."""
     with atomic_write(path) as stream:
         figure.savefig(stream, format=Path(path).suffix[1:], dpi=110)
 
 
 def import_pyplot() -> Any:
-    """Return matplotlib's pyplot, drawing to files.
+    """Return matplotlib's pyplot, set up to draw to files.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def import_pyplot() -> Any:
 
 
 def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
-    """Draw lines with their spread, a colour and a marker for each, and set what else the axes should have."""
+    """Draw lines with their spread, each in its own colour and marker, and apply further settings of the axes."""
     from matplotlib.ticker import LogLocator
 
     for place, (name, (x, y, low, high)) in enumerate(lines.items()):
@@ -214,7 +214,7 @@ def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
         if settings.get(scale) == "log":
             axis.set_major_formatter(lambda value, _: f"{value:g}" if 1e-4 < value < 1e5 else f"{value:.0e}")
             low, high = axis.get_view_interval()
-            # Where there are few tens, label more than these.
+            # If there are few powers of ten, label more values.
             axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
             axis.set_minor_formatter(lambda value, _: "")
     axes.grid(alpha=0.3)
@@ -223,7 +223,7 @@ def draw_lines(axes: Any, lines: Mapping[str, Line], **settings: Any) -> None:
 
 
 def of_source(run: Mapping[str, Any]) -> list[float]:
-    """Return a run's median milliseconds of each source."""
+    """Return the median milliseconds of each source of a run."""
     return of_sources(run["device_ms"])
 
 

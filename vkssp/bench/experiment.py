@@ -1,4 +1,4 @@
-"""What a benchmark runs: graphs, algorithms with parameters, and how many sources."""
+"""Experiments of a benchmark: graphs, algorithms with parameters, and numbers of sources."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from vkssp.solver.solver import Solver
 
 @dataclass(frozen=True)
 class Run:
-    """An algorithm with parameters.
+    """Algorithm with parameters.
 
     Attributes
     ----------
     algorithm : str
-        Its name, or ``"auto"``.
+        Name of the algorithm, or ``"auto"``.
     parameters : mapping of str to int
-        Those that differ from the defaults.
+        Parameters that differ from the defaults.
     reduction : str, optional
-        Whether the graph is reduced before, see `vkssp.Solver`.
+        Whether the graph is reduced first; see `vkssp.Solver`.
     """
 
     algorithm: str
@@ -44,12 +44,12 @@ class Run:
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """Return the run in ``NAME[,PARAMETER=N...][,reduction=WORD]``.
+        """Parse a run of the form ``NAME[,PARAMETER=N...][,reduction=WORD]``.
 
         Raises
         ------
         QueryError
-            If it is not of this form, or the algorithm does not know a parameter.
+            If the text has another form, or the algorithm has no such parameter.
         """
         name, *pairs = text.split(",")
         parameters, reduction = {}, None
@@ -65,17 +65,17 @@ class Run:
         return cls(name, parameters, reduction)
 
     def __str__(self) -> str:
-        """Return what `parse` reads."""
+        """Return the run in the form that `parse` reads."""
         return run_text(self.algorithm, self.settings)
 
     @property
     def settings(self) -> dict[str, int | str]:
-        """Parameters, and the reduction where it was given."""
+        """Parameters, and the reduction if it was given."""
         return {**self.parameters, **({} if self.reduction is None else {"reduction": self.reduction})}
 
     @property
     def runs_on(self) -> str:
-        """Where it runs, ``"device"`` or ``"host"``."""
+        """Place where the algorithm runs, ``"device"`` or ``"host"``."""
         return runs_on(self.algorithm)
 
     def solver(self, graph: Graph | PreparedGraph, device: Device, counters: str = "iterations") -> Solver:
@@ -92,31 +92,31 @@ def run_text(algorithm: str, parameters: Mapping[str, int | str]) -> str:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Graphs, runs, and how they are measured.
+    """Graphs, runs, and settings of the measurement.
 
     Attributes
     ----------
     graphs : sequence of str
         Files, or expressions of `vkssp.generate` such as ``rmat:20``.
     runs : sequence of Run
-        What is measured on each of them.
+        Runs to measure on each graph.
     peers : sequence of str
-        Other libraries that are measured beside, names of `vkssp.bench.peers`; those that are not installed get a row
-        that says so.
+        Other libraries to measure, by their names in `vkssp.bench.peers`; a library that is not installed gets a row
+        with an error.
     sources : int
-        How many random sources, of those that reach more than a tenth of the nodes.
+        Number of random sources, each of which reaches more than a tenth of the nodes.
     seed : int
         Seed of the sources.
     repetitions : int
-        How often a search from each source is timed.
+        Number of timed searches from each source.
     warm_up_s : float
-        Seconds of searches before those that are timed: a device that was idle is slow at first.
+        Seconds of searches before the timed ones: a device that was idle is slow at first.
     limit_s : float
-        Seconds after which a run, and Dijkstra's algorithm before it, goes on to no further source.
+        Seconds after which a run, and Dijkstra's algorithm before it, starts no further source.
     reading : mapping of str to object
-        How files are read: further arguments of `vkssp.read_graph`.
+        Further arguments of `vkssp.read_graph` for files.
     more : mapping of str to sequence of Run
-        What is measured besides on some of the graphs.
+        Additional runs for some of the graphs.
     """
 
     graphs: Sequence[str]
@@ -144,7 +144,7 @@ class Experiment:
             peer_named(name)
 
 
-#: Algorithms that are measured where none are named: the one that is chosen, and those that finish soon on any graph.
+#: Default runs: the automatic choice, and the device algorithms that are fast on any graph.
 DEFAULT_RUNS = (
     Run(AUTO),
     *(
@@ -154,7 +154,7 @@ DEFAULT_RUNS = (
     ),
 )
 
-#: The set of ``vkssp bench --suite``.
+#: Experiment of ``vkssp bench --suite``.
 SUITE = Experiment(
     graphs=("road:2048", "rmat:20", "random:98304,200", "ba:1000000,12", "gnm:1000000,12000000", "martin:4194304"),
     runs=DEFAULT_RUNS,

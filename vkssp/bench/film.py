@@ -1,8 +1,8 @@
-"""A film of a search on a map: streets take the colour of what the search knows of the nodes at their ends.
+"""Film of a search on a map: the colour of a street shows the state of the nodes at its ends.
 
-The colours come from a replay of the search's steps (see `vkssp.bench.replay`), bucket by bucket as the device's trace
-has them: settled nodes have a distance below the present bucket, near ones in it, far ones beyond it. Other streets
-have not been seen yet. At the end a route is drawn, if there is one.
+The colours come from a replay of the search's steps (see `vkssp.bench.replay`), bucket by bucket as in the device's
+trace: settled nodes have a distance below the present bucket, near nodes in it, far nodes beyond it. Other nodes have
+not been seen yet. At the end a route is drawn, if there is one.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from vkssp.errors import QueryError
 from vkssp.files import atomic_write
 from vkssp.route import Route
 
-#: Formats by the ending of a film's name.
+#: Formats by the ending of the file name.
 FORMATS = {".webp": "WEBP", ".gif": "GIF"}
 UNSEEN, FAR, NEAR = "#2d333b", "#f0559a", "#ffd75e"
 #: Settled streets, from the source to the farthest node.
 SETTLED = ("#3355dd", "#1fa2c4", "#35c9a5")
 ROUTE, TEXT, FAINT = "#ffffff", "#e6edf3", "#7d8590"
-#: Milliseconds that a frame is shown, and the last one.
+#: Milliseconds that a frame is shown, and that the last frame is shown.
 FRAME_MS, LAST_MS = 60, 2500
-#: Of the frames, those that draw the route.
+#: Number of the frames that draw the route.
 _ROUTE_FRAMES = 14
-# How wide the light around near streets is, in pixels, and how bright.
+# Width in pixels and brightness of the glow around near streets.
 _GLOW, _GLOW_STRENGTH = 5.0, 0.5
-# What remains of the other streets' light when the route is drawn.
+# Factor of the brightness of settled streets while the route is drawn.
 _BEHIND_ROUTE = 0.55
-# Width and height of the legend, and how much finer than the picture the route is drawn.
+# Width and height of the legend in pixels, and the factor by which the route is drawn larger than the picture.
 _LEGEND = (190, 165)
 _FINE = 3
 
@@ -51,7 +51,7 @@ def check_film(path: str | Path) -> None:
 
 
 class Film:
-    """The frames of a search.
+    """Frames of a search.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ class Film:
     caption : str
         First line of the legend.
     route : Route, optional
-        Drawn at the end; its points must be known.
+        Route to draw at the end. A route without points is not drawn.
     credit : str
-        Whose data it is.
+        Credit for the data.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Film:
         self._corner = self._emptiest_corner()
         reached = replay.settled < NEVER
         shown = replay.distances[streets.visible[reached[streets.visible]]]
-        # A few roads at the end of the world would leave all others one colour.
+        # The 99th percentile, because a few very distant roads would leave all others in one colour.
         far = max(float(np.percentile(shown, 99)), 1.0) if len(shown) else 1.0
         share = np.where(reached, np.minimum(replay.distances / far, 1.0), 0.0)
         stops = np.linspace(0, 1, len(SETTLED))
@@ -83,7 +83,7 @@ class Film:
         self._settled = np.stack([np.interp(share, stops, channel) for channel in table.T], axis=1)
 
     def _emptiest_corner(self) -> tuple[int, int]:
-        """Return where the legend hides the fewest streets."""
+        """Return the corner in which the legend hides the fewest streets."""
         (wide, high), streets = _LEGEND, self.streets
         right, low = max(streets.width - wide, 0), max(streets.height - high, 0)
         dense = streets.density(np.ones(len(self.replay.seen)))
@@ -91,10 +91,10 @@ class Film:
         return min(corners, key=lambda at: float(dense[at[1] : at[1] + high, at[0] : at[0] + wide].sum()))
 
     def frames(self, count: int) -> Iterator[Any]:
-        """Yield at most so many pictures (PIL.Image), until nothing changes any more on the map.
+        """Yield at most `count` pictures (PIL.Image), until nothing changes any more on the map.
 
-        They follow each other by the mean of steps and of nodes that became near: by steps alone the film would spend
-        half its time on a few last roads, by nodes alone it would jump over them.
+        The pictures are spaced evenly by the mean of the share of steps and the share of nodes that became near. By
+        steps alone, the film would spend half its time on a few last roads; by nodes alone, it would skip them.
         """
         visible = self.streets.visible
         near, settled = (np.sort(of[visible][of[visible] < NEVER]) for of in (self.replay.near, self.replay.settled))
@@ -129,13 +129,13 @@ class Film:
         return image
 
     def _draw_route(self, image: Any, drawn: float) -> None:
-        """Draw the first part of the route, and where it begins."""
+        """Draw the first part of the route and its start, and its end once the route is complete."""
         from PIL import Image, ImageDraw
 
         assert self.route is not None
         passed = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(self.route, axis=0).T))])
         some = self.route[passed <= drawn * passed[-1]]
-        # Drawn larger and made smaller, which makes its edges smooth.
+        # The route is drawn larger and then reduced, which smooths its edges.
         mask = Image.new("L", (_FINE * image.width, _FINE * image.height))
         draw = ImageDraw.Draw(mask)
         ends = self.route[[0, -1]] if drawn >= 1 else self.route[:1]
@@ -168,24 +168,24 @@ class Film:
 
 
 def write_film(path: str | Path, frames: Iterator[Any], quality: int = 70) -> None:
-    """Write a film that goes round and round, and rests on its last picture; the file appears when it is complete.
+    """Write a film that loops and rests on its last picture; the file appears when it is complete.
 
     Parameters
     ----------
     path : str or Path
-        Ends in .webp or .gif.
+        The file; its name ends in .webp or .gif.
     frames : iterator of PIL.Image
         At least one picture.
     quality : int
-        Of WebP, from 0 to 100.
+        Quality of WebP, from 0 to 100.
     """
     check_film(path)
     pictures = list(frames)
     kind = FORMATS[Path(path).suffix.lower()]
-    # Without key frames in between a film takes half the room.
+    # Without key frames in between, the file is half as large.
     options: dict[str, Any] = {"quality": quality, "method": 4, "minimize_size": True}
     if kind == "GIF":
-        # One palette for all, of the busiest picture, and no dithering, which would flicker.
+        # All pictures share the palette of the middle one. Dithering would flicker.
         palette = pictures[len(pictures) // 2].quantize(256)
         pictures = [picture.quantize(palette=palette, dither=0) for picture in pictures]
         options = {"optimize": False}
@@ -200,7 +200,7 @@ def _around(x: float, y: float, radius: float) -> tuple[float, float, float, flo
 
 @functools.cache
 def _font(size: int, bold: bool = False) -> Any:
-    """Return the font that matplotlib brings."""
+    """Return the font that is part of matplotlib."""
     from matplotlib import font_manager
     from PIL import ImageFont
 

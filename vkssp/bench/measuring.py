@@ -1,4 +1,4 @@
-"""Measures an experiment: every distance is compared with the compiled Dijkstra's before a time counts."""
+"""Measurement of experiments; every distance is compared with the compiled Dijkstra's before a time counts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from vkssp.reading import read_graph
 from vkssp.solver.solver import Solver
 from vkssp.terminal import printable, progress_bar
 
-#: Layout of result files; a change that readers would notice gives the next number.
+#: Version of the layout of result files; a change that affects readers increments it.
 FORMAT = 1
-# Sources are drawn this many times before a graph is given up.
+# Number of draws per wanted source before a graph is given up.
 _PATIENCE = 200
 
 
@@ -39,25 +39,26 @@ def measure(
     progress: bool = False,
     each: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run an experiment and return its result, as it is written to a file.
+    """Run an experiment and return its result, in the form that is written to files.
 
     Parameters
     ----------
     experiment : Experiment
-        What to run.
+        The experiment.
     device : Device, int or str, optional
-        Where; see `vkssp.Solver`.
+        The device; see `vkssp.Solver`.
     progress : bool
         Whether to show a bar on the terminal.
     each : callable, optional
-        Gets the result as far as it goes after each graph and run, so that hours of work need not be lost.
+        Called with the result so far after each graph's reference and after each run, so that an interrupt does not
+        lose hours of work.
 
     Returns
     -------
     dict
         Device, host, version, commit, experiment; for each graph its size, digest, sources and Dijkstra's times; for
-        each run there, and then for each peer, where it ran, the times of every search, counters, and an error where
-        it could not be run. What is there was verified.
+        each run on it, and then for each peer, the place where it ran, the times of every search, counters, and an
+        error if it could not be run. All times are of verified searches.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
         result = _head(experiment, opened)
         for text in experiment.graphs:
             graph = read_graph(text, **experiment.reading)
-            # What one run sorts, the next one need not sort again.
+            # Kept, so that the runs share the results of sorting.
             prepared = PreparedGraph(graph, keep=True)
             expected, reference_ms = _references(prepared, text, experiment)
             entry: dict[str, Any] = {
@@ -130,7 +131,7 @@ def digest(graph: Graph) -> str:
 
 
 def commit() -> str:
-    """Return the commit of the checkout that this package is run from, marked where files differ; empty elsewhere."""
+    """Return the commit of the checkout that holds this package, marked if files differ; empty without a checkout."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return ""
@@ -143,7 +144,7 @@ def commit() -> str:
 
 
 def where_and_when(device: Device) -> dict[str, Any]:
-    """Return what every result says: the version and commit, the day, the device and the host."""
+    """Return the common entries of all results: version, commit, date and time, device and host."""
     from vkssp.cpu.host import cpu_model
 
     info = device.info
@@ -164,7 +165,7 @@ def where_and_when(device: Device) -> dict[str, Any]:
 def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
     from vkssp.jit import require_numba
 
-    require_numba()  # before large graphs are read
+    require_numba()  # fails before large graphs are read
     return {
         "format": FORMAT,
         **where_and_when(device),
@@ -181,7 +182,7 @@ def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
 
 
 def _references(graph: PreparedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
-    """Return the distances from random sources that reach far, and how long Dijkstra's algorithm took for each."""
+    """Return the distances from random sources that reach far, and Dijkstra's milliseconds for each source."""
     expected: dict[int, Uint32s] = {}
     times: list[float] = []
     for source, found, milliseconds in far_sources(graph, experiment.sources, experiment.seed, f" of {text}"):
@@ -195,18 +196,18 @@ def _references(graph: PreparedGraph, text: str, experiment: Experiment) -> tupl
 def far_sources(
     graph: Graph | PreparedGraph, count: int, seed: int, where: str = ""
 ) -> Iterator[tuple[int, Uint32s, float]]:
-    """Yield different random nodes that reach more than a tenth of all, as many as there are at most.
+    """Yield different random nodes that reach more than a tenth of all nodes.
 
     Parameters
     ----------
     graph : Graph or PreparedGraph
         The graph.
     count : int
-        How many.
+        Number of nodes to yield; if the graph has fewer nodes, their number.
     seed : int
         Seed of the random choice.
     where : str
-        What the error says of the graph.
+        Words about the graph for the error, such as " of rmat:20".
 
     Yields
     ------
@@ -216,7 +217,7 @@ def far_sources(
     Raises
     ------
     QueryError
-        If there are hardly any such nodes, or numba is not installed.
+        If too few such nodes are found, or numba is not installed.
     """
     rng, seen = np.random.default_rng(seed), set()
     with Solver(graph, "dijkstra") as solver:
@@ -240,17 +241,17 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
     return {
         "algorithm": name,
         "parameters": dict(parameters),
-        "runs_on": runs_on,  # "device", "host" or, where it is another library, "peer"
+        "runs_on": runs_on,  # "device", "host" or, for another library, "peer"
         "version": version,
         "sources": [],
-        "verified": True,  # of every source that is named; a wrong distance is an error, and not timed
+        "verified": True,  # for all sources listed; a wrong distance is an error and has no time
         "device_ms": [],
         "call_ms": [],
         "download_ms": [],
         "counters": {},
-        "memory_bytes": None,  # of another library nobody knows
-        "chosen": name,  # what stands behind auto
-        "core_nodes": None,  # where the graph is reduced
+        "memory_bytes": None,  # unknown for another library
+        "chosen": name,  # the algorithm that auto chose
+        "core_nodes": None,  # if the graph is reduced
         "error": None,
     }
 
@@ -269,7 +270,7 @@ def _measure_run(
         if not slow:
             with run.solver(graph, device, counters="totals") as solver:
                 row["counters"] = solver.search([(row["sources"][0], 0)]).counters
-    except VksspError as error:  # too large a graph, say: the other runs go on
+    except VksspError as error:  # for example, the graph is too large; the other runs go on
         row["error"] = str(error)
     return row
 
@@ -290,6 +291,6 @@ def _measure_peer(graph: Graph, name: str, expected: dict[int, Uint32s], experim
         fill(row, TimedPeer(peer), expected, experiment)
     except VksspError as error:
         row["error"] = str(error)
-    except Exception as error:  # whatever another library may raise, the other runs go on
+    except Exception as error:  # another library may raise anything; the other runs go on
         row["error"] = f"{type(error).__name__}: {error}"
     return row

@@ -1,14 +1,14 @@
-"""Other libraries for Python that find the same distances, to be measured beside the algorithms of this one.
+"""Peers: other Python libraries that compute the same distances, for comparison with the algorithms of this package.
 
-Each is asked for what its users would ask it for: the distances from one node to all, by its fastest call for that,
-on a graph that was built before. What is timed is the call, up to where the library's own result is there; making an
-array of 32-bit integers of that is not timed. All of them are optional (``pip install 'vkssp[bench]'``, but for scipy,
-which is installed anyway) and are imported when they are first measured.
+Each library is used as its users would use it: it computes the distances from one node to all nodes, by its fastest
+call for this task, on a graph that was built before. The measured time is that of the call, up to the library's own
+result; the conversion of the result to an array of 32-bit integers is not timed. All libraries are optional
+(``pip install 'vkssp[bench]'``, except scipy, which is always installed) and are imported when they are first measured.
 
-Loops, parallel arcs and zero weights are arcs like others to all of these libraries, with two exceptions that are
-taken care of here: scipy would add up parallel arcs in some conversions, and gets the lightest of them; RoutingKit
-holds 31 bits only. scipy, networkit, rustworkx and igraph add up 64-bit floating-point numbers, which hold all sums
-that can appear here, below 2**53, exactly.
+All of these libraries treat loops, parallel arcs and zero weights like other arcs, with two exceptions that this module
+handles: scipy would add up parallel arcs in some conversions, so it gets only the lightest of them; RoutingKit holds
+31 bits only. scipy, networkit, rustworkx and igraph add up 64-bit floating-point numbers, which are exact for all sums
+that can occur here, below 2**53.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from vkssp.hierarchy.inertial_flow import inertial_order
 
 
 class Peer(ABC):
-    """A library and a graph in the form that it takes.
+    """Library, with a graph in the library's own form.
 
     Parameters
     ----------
     module : module
-        What `load` returned.
+        The module that `load` returned.
     graph : Graph
         The graph.
     limit_s : float
-        Seconds that making it may take; who would need far more says so instead.
+        Seconds that the setup may take; a library that would need far more raises an error instead.
 
     Attributes
     ----------
     checked_s : float
-        Seconds that went into finding out whether the library can take the graph: they are not its own.
+        Seconds that the check took whether the library can take the graph; they do not count as the library's time.
 
     Raises
     ------
@@ -52,10 +52,10 @@ class Peer(ABC):
         If the library cannot take such a graph.
     """
 
-    #: What it is called here and, where that differs, by those who install and import it.
+    #: Name of the peer and of its distribution, and name of its module.
     NAME: ClassVar[str]
     MODULE: ClassVar[str]
-    #: The largest distance that it can tell from there being no path.
+    #: Largest distance that the library can distinguish from a missing path.
     LARGEST: ClassVar[int] = UNREACHABLE - 1
 
     def __init__(self, module: Any, graph: Graph, limit_s: float) -> None:
@@ -70,12 +70,12 @@ class Peer(ABC):
         Raises
         ------
         QueryError
-            If it is not installed, or is and cannot be imported.
+            If it is not installed or cannot be imported.
         """
         try:
             return importlib.import_module(cls.MODULE)
         except ModuleNotFoundError as error:
-            if error.name != cls.MODULE.partition(".")[0]:  # something that it needs, which its installer left out
+            if error.name != cls.MODULE.partition(".")[0]:  # a module that the library needs is missing
                 raise QueryError(f"cannot be imported ({error})") from None
             raise QueryError("not installed (pip install 'vkssp[bench]')") from None
         except ImportError as error:
@@ -83,10 +83,10 @@ class Peer(ABC):
 
     @classmethod
     def version(cls) -> str:
-        """Return the version that is installed."""
+        """Return the installed version."""
         try:
             return importlib.metadata.version(cls.NAME)
-        except importlib.metadata.PackageNotFoundError:  # importable, but not put there by an installer
+        except importlib.metadata.PackageNotFoundError:  # importable, but not installed as a distribution
             return "unknown"
 
     def distances(self, source: int) -> Uint32s:
@@ -95,11 +95,11 @@ class Peer(ABC):
 
     @abstractmethod
     def _make(self, module: Any, graph: Graph, limit_s: float) -> None:
-        """Make what the library searches in."""
+        """Make the library's form of the graph."""
 
     @abstractmethod
     def search(self, source: int) -> Any:
-        """Return the distances from a node to every node as the library has them."""
+        """Return the distances from a node to every node in the library's own form."""
 
     @abstractmethod
     def array(self, found: Any) -> Uint32s:
@@ -109,7 +109,7 @@ class Peer(ABC):
 class Scipy(Peer):
     """scipy: `scipy.sparse.csgraph.dijkstra`, a Fibonacci heap in compiled code.
 
-    It gets the lightest of parallel arcs. Zeros that are stored in a sparse matrix are arcs of weight zero to it.
+    It gets only the lightest of parallel arcs. It treats zeros stored in a sparse matrix as arcs of weight zero.
     """
 
     NAME = "scipy"
@@ -124,7 +124,7 @@ class Scipy(Peer):
         self._dijkstra = importlib.import_module("scipy.sparse.csgraph").dijkstra
 
     def search(self, source: int) -> Any:
-        """Return an array of floats, infinite where no path leads."""
+        """Return an array of floats, infinite for nodes that no path reaches."""
         return self._dijkstra(self._matrix, directed=True, indices=source)
 
     def array(self, found: Any) -> Uint32s:
@@ -135,7 +135,7 @@ class Scipy(Peer):
 class Networkit(Peer):
     """networkit: `networkit.distance.Dijkstra` without paths.
 
-    It runs on one thread whatever the number of threads is set to, so that number is left alone.
+    It runs on one thread, whatever the number of threads is set to, so this setting is not changed.
     """
 
     NAME = MODULE = "networkit"
@@ -157,7 +157,7 @@ class Networkit(Peer):
 class Rustworkx(Peer):
     """rustworkx: `rustworkx.digraph_dijkstra_shortest_path_lengths`.
 
-    It asks a Python function for the weight of each arc, in each call; the builtin `float` is the fastest there is.
+    Each call asks a Python function for the weight of each arc; the builtin `float` is the fastest such function.
     """
 
     NAME = MODULE = "rustworkx"
@@ -170,7 +170,7 @@ class Rustworkx(Peer):
         self._dijkstra = module.digraph_dijkstra_shortest_path_lengths
 
     def search(self, source: int) -> Any:
-        """Return a mapping of the nodes that were reached, but for the source itself, and a mark of that."""
+        """Return the source, and a mapping from the reached nodes, without the source, to their distances."""
         return source, self._dijkstra(self._graph, source, float)
 
     def array(self, found: Any) -> Uint32s:
@@ -186,19 +186,19 @@ class Rustworkx(Peer):
 class Igraph(Peer):
     """igraph: `igraph.Graph.distances`, told to use Dijkstra's algorithm.
 
-    It turns the weights from Python's numbers to its own in each call: there is no form that spares it that.
+    Each call converts the weights from Python's numbers to igraph's; no form of the weights avoids this.
     """
 
     NAME = MODULE = "igraph"
 
     def _make(self, module: Any, graph: Graph, limit_s: float) -> None:
-        # Of tuples it makes a graph ten times as fast as of an array.
+        # igraph makes a graph from tuples ten times as fast as from an array.
         ends = list(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
         self._graph = module.Graph(n=graph.num_nodes, edges=ends, directed=True)
         self._graph.es["weight"] = graph.weight.astype(np.float64).tolist()
 
     def search(self, source: int) -> Any:
-        """Return a list of floats in a list, infinite where no path leads."""
+        """Return a list that holds a list of floats, infinite for nodes that no path reaches."""
         return self._graph.distances(source=source, weights="weight", mode="out", algorithm="dijkstra")
 
     def array(self, found: Any) -> Uint32s:
@@ -209,15 +209,14 @@ class Igraph(Peer):
 class RoutingkitCch(Peer):
     """RoutingKit's customizable contraction hierarchies: a one-to-many search with all nodes pinned as targets.
 
-    Setup is the order, the contraction, the customization and the pinning, all on one thread. The order is the one by
-    inertial flow, which needs places of nodes: their coordinates or, in a graph without any, those that the Z-order
-    curve gives to their ids, provided that few arcs pass the middle of these places; otherwise it is the order by
-    degree. Distances are unsigned integers; there is none of 2**31 - 1 or more.
+    Setup consists of the order, the contraction, the customization and the pinning, all on one thread. The order is by
+    inertial flow, which needs places of nodes. These are the nodes' coordinates or, in a graph without coordinates, the
+    places that the Z-order curve gives to the ids. If too many arcs cross the median of either coordinate of these
+    places, the order is by degree. Distances are unsigned integers below 2**31 - 1.
 
-    A graph is refused if the order by inertial flow would take longer than the limit, at 12 microseconds for each arc,
-    or the customization would, at 5 nanoseconds for each triangle that the order makes. Streets have few of these,
-    graphs without small separators, such as R-MAT graphs, have hopelessly many. The library cannot be interrupted, so
-    what is refused is decided before.
+    A graph is refused if the order by inertial flow would exceed the limit, at 12 microseconds per arc, or if the
+    customization would, at 5 nanoseconds per triangle of the order. Streets have few triangles; graphs without small
+    separators, such as R-MAT graphs, have far too many. The library cannot be interrupted, so this is decided before.
     """
 
     NAME = "routingkit-cch"
@@ -230,14 +229,14 @@ class RoutingkitCch(Peer):
 
     @classmethod
     def metric(cls, module: Any, graph: Graph, limit_s: float) -> tuple[Any, float]:
-        """Return a customized hierarchy, in which all of the library's searches go, and the seconds of checking first.
+        """Return a customized hierarchy, which all searches of the library need, and the seconds of the checks.
 
         Raises
         ------
         QueryError
-            If making it would take longer than the limit.
+            If the hierarchy would take longer than the limit.
         """
-        # Heavier arcs would overflow where they are added up; of the distances that it can tell none needs them.
+        # Sums of heavier arcs would overflow. No distance that the library can hold needs these arcs.
         weight = np.minimum(graph.weight, cls.LARGEST + 1).tolist()
         tail, head = graph.tail.tolist(), graph.head.tolist()
         began = time.perf_counter()
@@ -266,7 +265,7 @@ class RoutingkitCch(Peer):
             )
 
     def search(self, source: int) -> Any:
-        """Return a list of integers, None where no path leads."""
+        """Return a list of integers, None for nodes that no path reaches."""
         return self._search.distances_from(source)
 
     def array(self, found: Any) -> Uint32s:
@@ -275,28 +274,29 @@ class RoutingkitCch(Peer):
 
 
 class RoutingkitCchPairs:
-    """RoutingKit's customizable contraction hierarchies, asked for the distance between two nodes.
+    """RoutingKit's customizable contraction hierarchies, for distances between two nodes.
 
-    The hierarchy is that of `RoutingkitCch`, and the query object, whose buffers are the library's, serves all queries.
+    The hierarchy is made as in `RoutingkitCch`. One query object, which holds the library's buffers, serves all
+    queries.
 
     Parameters
     ----------
     module : module
-        What `RoutingkitCch.load` returned.
+        The module that `RoutingkitCch.load` returned.
     graph : Graph
         The graph.
     limit_s : float
-        Seconds that making it may take.
+        Seconds that the hierarchy may take.
 
     Attributes
     ----------
     checked_s : float
-        Seconds that went into finding out whether the library can take the graph.
+        Seconds that the check took whether the library can take the graph.
 
     Raises
     ------
     QueryError
-        If making it would take longer than the limit.
+        If the hierarchy would take longer than the limit.
     """
 
     def __init__(self, module: Any, graph: Graph, limit_s: float) -> None:
@@ -304,48 +304,49 @@ class RoutingkitCchPairs:
         self._query = module.CCHQuery(metric)
 
     def distance(self, source: int, target: int) -> int:
-        """Return the distance between two nodes; 2**32 - 1 where there is no path."""
-        # What run() returns must be gone before it is called again.
+        """Return the distance between two nodes; 2**32 - 1 if there is no path."""
+        # The object that run() returns must be released before the next call.
         found: int | None = self._query.run(source, target).distance
         return UNREACHABLE if found is None else found
 
 
-# Seconds for an arc in the order by inertial flow, and for a triangle in the customization, rounded up: on one core of
-# an AMD EPYC they were 6 to 12 microseconds, on street grids of ten thousand to a million nodes, and 1.4 to 4.2
-# nanoseconds where there were a million triangles or more, but for good orders of streets: 8 to 11 of few triangles.
+# Seconds per arc in the order by inertial flow, and per triangle in the customization, rounded up. On one core of an
+# AMD EPYC an arc took 6 to 12 microseconds, on street grids of ten thousand to a million nodes. A triangle took 1.4 to
+# 4.2 nanoseconds if there were at least a million triangles; only good orders of streets, which make few triangles,
+# took 8 to 11.
 _ORDER_S = 12e-6
 _CUSTOMIZATION_S = 5e-9
-# Whatever the limit, nobody waits so long; this keeps the numbers of triangles in 64 bits.
+# Upper bound of the limit in seconds, which keeps the numbers of triangles within 64 bits.
 _LONGEST_S = 1e6
-# Part of the arcs that may pass the middle of places that say which nodes are near each other. On a grid of streets of
-# 16 by 16 nodes it is 0.04, on larger ones less; on a random graph it is a half.
+# Largest part of the arcs that may cross the median of a coordinate, for places that tell which nodes are near each
+# other. On a grid of streets of 16 by 16 nodes it is 0.04, on larger grids less; on a random graph it is a half.
 _PASSING = 0.05
 
-#: All of them, by name.
+#: All peers by name.
 PEERS: dict[str, type[Peer]] = {peer.NAME: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, RoutingkitCch)}
 
 
 def peer_named(name: str) -> type[Peer]:
-    """Return the peer of a name, or raise `QueryError` with those that there are."""
+    """Return the peer of a name; raise `QueryError` with all names if there is none."""
     if name not in PEERS:
         raise QueryError(f"peer is {name!r}; choose some of {', '.join(PEERS)}, or all")
     return PEERS[name]
 
 
 def peer_names(text: str) -> tuple[str, ...]:
-    """Return the names in ``A,B`` or ``all``, each once.
+    """Parse a list of names such as ``A,B`` or ``all``; return each name once.
 
     Raises
     ------
     QueryError
-        If one of them is not known.
+        If a name is unknown.
     """
     given = [name.strip() for name in text.split(",") if name.strip()]
     return tuple(dict.fromkeys(name for one in given for name in (PEERS if one == "all" else [peer_named(one).NAME])))
 
 
 def lightest_arcs(graph: Graph) -> tuple[Uint32s, Uint32s, Uint32s]:
-    """Return tails, heads and weights, sorted, of the arcs but those that are parallel to a lighter one."""
+    """Return the sorted tails, heads and weights of the arcs, with only the lightest of parallel arcs."""
     tail, head, weight = graph.tail, graph.head, graph.weight
     by_ends = np.lexsort((weight, head, tail))
     tail, head, weight = tail[by_ends], head[by_ends], weight[by_ends]
@@ -355,10 +356,10 @@ def lightest_arcs(graph: Graph) -> tuple[Uint32s, Uint32s, Uint32s]:
 
 
 def places(graph: Graph) -> tuple[Floats, Floats] | None:
-    """Return latitudes and longitudes by which nodes that are near each other are told, or None if there are none.
+    """Return latitudes and longitudes that tell which nodes are near each other, or None if there are none.
 
-    They are the graph's own, or else made of the ids as the Z-order curve has them: many generators and all who care
-    about caches number nodes so, or in a similar way.
+    They are the graph's own coordinates, or else come from the ids by the Z-order curve: many generators, and programs
+    that care about caches, number nodes in this or a similar order.
     """
     if graph.lat is not None and graph.lon is not None:
         lat, lon = graph.lat, graph.lon
@@ -372,11 +373,11 @@ def places(graph: Graph) -> tuple[Floats, Floats] | None:
 
 
 def _every_other_bit(ids: npt.NDArray[np.int64]) -> Floats:
-    """Return the numbers made of bits 0, 2, 4 and so on, a ten thousandth of a degree apart."""
+    """Return the numbers made of bits 0, 2, 4 and so on, times a ten-thousandth of a degree."""
     found = sum(((ids >> 2 * bit) & 1) << bit for bit in range(16))
     return 1e-4 * np.asarray(found, np.float64)
 
 
 def _whole(distances: npt.NDArray[np.float64]) -> Uint32s:
-    """Return distances as uint32s; infinity, the largest of floats and, where there was None, what is no number."""
+    """Return distances as uint32; infinity, the largest float and NaN (from None) become `UNREACHABLE`."""
     return np.fmin(distances, UNREACHABLE).astype(np.uint32)

@@ -1,7 +1,7 @@
 """Query times by Dijkstra rank: from a source, the target of rank 2**k is the 2**k-th node that Dijkstra settles.
 
-It tells how an algorithm does on near and on far targets, whatever the size and the metric of the network (P. Sanders,
-D. Schultes, "Highway hierarchies hasten exact shortest path queries", ESA 2005, who introduced the plot).
+The times show how an algorithm performs on near and on far targets, whatever the size and the metric of the network.
+The plot is from P. Sanders, D. Schultes, "Highway hierarchies hasten exact shortest path queries", ESA 2005.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from vkssp.files import atomic_write, check_ending
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 
-#: What a result file says that it is; a change that readers would notice gives the next number.
+#: Name and version of the format of result files; a change that affects readers increments the version.
 FORMAT = "vkssp dijkstra rank 1"
 #: Columns of a file of queries.
 COLUMNS = ("rank", "source", "target", "distance")
-#: The methods that are no algorithms of a solver.
+#: Methods that are not algorithms of a solver.
 BIDIRECTIONAL = "bidirectional"
 CCH = RoutingkitCch.NAME
-#: What others are compared with: the methods that are made for one target.
+#: References for comparisons: methods for a single target.
 REFERENCES = ("dijkstra", BIDIRECTIONAL, CCH)
 
 
 @dataclass(frozen=True)
 class Queries:
-    """Sources and targets with their ranks, for one graph.
+    """Queries for one graph: sources, targets and their ranks.
 
     Attributes
     ----------
     sha256 : str
         Digest of the graph, see `vkssp.bench.measuring.digest`.
     rank, source, target, distance : numpy.ndarray
-        Of each query: the logarithm of the rank to base 2, two node ids, and the distance, shape (k,), int64.
+        For each query the base-2 logarithm of the rank, two node ids, and the distance, shape (k,), int64.
     """
 
     sha256: str
@@ -68,12 +68,12 @@ class Queries:
 
     @classmethod
     def load(cls, path: str | Path, graph: Graph) -> Queries:
-        """Return the queries of a file, which must be for this graph.
+        """Read the queries of a file, which must be for this graph.
 
         Raises
         ------
         FormatError
-            If it is no such file, or for another graph.
+            If the file holds no queries, or queries for another graph.
         """
         try:
             with Path(path).open(encoding="utf-8", errors="replace", newline="") as stream:
@@ -103,12 +103,12 @@ class Queries:
 
 
 def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
-    """Return queries of all ranks from random sources that reach more than a tenth of the nodes.
+    """Draw queries of all ranks from random sources that reach more than a tenth of the nodes.
 
     Raises
     ------
     QueryError
-        If there are no such sources, a number is out of range, or numba is not installed.
+        If there are too few such sources, a number is out of range, or numba is not installed.
     """
     from vkssp.cpu import settle_order
 
@@ -128,7 +128,7 @@ def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
 
 
 def check_methods(methods: Sequence[str]) -> None:
-    """Raise `QueryError` if there is no method, one is not known, or the only one is not installed."""
+    """Raise `QueryError` if there is no method, a method is unknown, or the only method is not installed."""
     if not methods:
         raise QueryError("there is nothing to measure; give a method at least, such as near_far")
     for method in methods:
@@ -158,34 +158,34 @@ def measure_ranks(
 ) -> Iterator[dict[str, Any]]:
     """Time every query by each method, from the call to the distance.
 
-    Queries are asked rank by rank: a search also clears away what the one before it left, and should not pay for one
-    that went farther.
+    The queries run rank by rank: a search also clears the state that the previous search left, and should not pay for a
+    previous search that went farther.
 
     Parameters
     ----------
     graph : Graph
         The graph of the queries.
     queries : Queries
-        What is asked.
+        The queries.
     methods : sequence of str
-        Algorithms with parameters, as `Run.parse` takes them, ``"bidirectional"`` or ``"routingkit-cch"``.
+        Algorithms with parameters, in the form of `Run.parse`, ``"bidirectional"`` or ``"routingkit-cch"``.
     device : Device
-        Where those run that need one.
+        The device for the methods that need one.
     warm_up_s : float
         Seconds of queries before the timed ones.
     limit_s : float
-        Seconds that making the hierarchy of routingkit-cch may take.
+        Seconds that the hierarchy of routingkit-cch may take.
 
     Yields
     ------
     dict
-        A row for each method: where it runs, the milliseconds from the graph to what can be asked, and those of every
-        query; or an error where the method cannot be had for this graph or at all.
+        A row for each method: the place where it runs, the milliseconds of the setup, and those of every query; or an
+        error if the method is not available for this graph or at all.
 
     Raises
     ------
     QueryError
-        If a method is not known.
+        If a method is unknown.
     VksspError
         If a distance is wrong, or no method could be run.
     """
@@ -208,7 +208,7 @@ def measure_ranks(
                 row["setup_ms"] = 1e3 * (time.perf_counter() - began - checked_s)
                 if method == CCH:
                     row["version"] = RoutingkitCch.version()
-            except VksspError as error:  # not installed, or no graph for it: the other methods go on
+            except VksspError as error:  # not installed, or unfit for the graph; the other methods go on
                 row["error"] = str(error)
                 errors.append(f"{method}: {error}")
             else:
@@ -244,7 +244,7 @@ def _time_queries(method: str, ask: Callable[[int, int], int], queries: Queries,
 def _method(
     graph: Graph, method: str, device: Device, stack: ExitStack, farthest: int, limit_s: float
 ) -> tuple[Callable[[int, int], int], float]:
-    """Return what answers a query, and the seconds that went into checking whether it can."""
+    """Return the function that answers a query, and the seconds of the checks whether the method can be used."""
     if method == BIDIRECTIONAL:
         from vkssp.cpu import BidirectionalDijkstra, HostGraph
         from vkssp.prepared.renumbered import PreparedGraph
@@ -265,27 +265,27 @@ def _method(
 def start_result(
     name: str, graph: Graph, queries: Queries, device: Device, *, seed: int | None, **settings: object
 ) -> dict[str, Any]:
-    """Return a result without rows yet: device, host, version, commit, graph, how it is measured, and the queries.
+    """Return a result without rows: device, host, version, commit, graph, settings and queries.
 
     Parameters
     ----------
     name : str
-        What the graph is called.
+        Name of the graph.
     graph : Graph
         The graph.
     queries : Queries
-        What is asked.
+        The queries.
     device : Device
-        Where the methods run that need one.
+        The device for the methods that need one.
     seed : int or None
         Seed of the sources; None if the queries were drawn before.
     **settings : object
-        What else is worth keeping: how the file was read, what `measure_ranks` was told.
+        Further settings to keep, such as the options for reading the file and the arguments of `measure_ranks`.
 
     Returns
     -------
     dict
-        What `save_result` of `vkssp.bench.result` writes; the rows go to ``"methods"``.
+        The result for `save_result` of `vkssp.bench.result`; the rows go to ``"methods"``.
     """
     return {
         "format": FORMAT,
@@ -299,12 +299,12 @@ def start_result(
 
 
 def load_ranks(path: str | Path) -> dict[str, Any]:
-    """Return a result that was saved as JSON.
+    """Read a result that was saved as JSON.
 
     Raises
     ------
     FormatError
-        If it is none.
+        If the file is not such a result.
     """
     again = "give a file that scripts/dijkstra_rank.py --json wrote"
     try:
@@ -325,7 +325,7 @@ def load_ranks(path: str | Path) -> dict[str, Any]:
 
 
 def save_rank_csv(path: str | Path, result: Mapping[str, Any]) -> None:
-    """Write rank, source and target of each query, and its milliseconds by each method that was run, as CSV."""
+    """Write rank, source, target and milliseconds of each query as CSV, with a column for each method that was run."""
     check_ending(path, "CSV")
     queries, times = Queries.of(result), times_of(result)
     text = io.StringIO()
@@ -340,7 +340,7 @@ def save_rank_csv(path: str | Path, result: Mapping[str, Any]) -> None:
 
 
 def times_of(result: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the milliseconds of every query by each method that was run."""
+    """Return the milliseconds of every query, for each method that was run."""
     return {row["method"]: np.array(row["query_ms"]) for row in result["methods"] if row["error"] is None}
 
 
@@ -350,7 +350,7 @@ def medians(queries: Queries, times: npt.NDArray[np.float64]) -> dict[int, float
 
 
 def crossover(queries: Queries, times: npt.NDArray[np.float64], reference: npt.NDArray[np.float64]) -> int | None:
-    """Return the rank from which on a method's median is below that of a reference; None if it is not at the last."""
+    """Return the rank from which on a method's medians are below a reference's; None if the last median is not."""
     mine, other = medians(queries, times), medians(queries, reference)
     found = None
     for rank in sorted(mine, reverse=True):

@@ -1,10 +1,11 @@
-"""What a trace does not tell: which nodes worked in which step of a search, found by taking its steps again in numpy.
+"""Replay of a search in numpy: it finds the nodes that relaxed arcs in each step, which a trace does not hold.
 
-A device tells of each iteration the distances low to high that it works on and the range of ids that it looks at, not
-the nodes. Within a bucket, though, there is no choice: nodes whose distance changed, to below high, relax their arcs
-until there are none. So the buckets of a trace are enough to take the same steps again, for delta_step as for near_far.
-Here all nodes of a step work at once. On a device some see what others have just improved: it takes no more steps, and
-its nodes work less often, on a software device by a tenth or more.
+For each iteration, a device's trace has the distances from low to high that the iteration works on and the range of ids
+that it looks at, but not the nodes. Within a bucket, the steps are determined: nodes whose distance fell to below high
+relax their arcs until there are no such nodes. So the buckets of a trace are enough to repeat the steps, for both
+delta_step and near_far. In the replay, all nodes of a step relax their arcs at once. On a device, some nodes see
+improvements of the same step: the device takes no more steps, and its nodes relax their arcs less often, on a software
+device by a tenth or more.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ import numpy.typing as npt
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import ranges
 
-#: The moment of what never happens.
+#: Moment of an event that never happens.
 NEVER = np.iinfo(np.int32).max
 Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """When a search did what to each node; moment k is that after k steps.
+    """Moments at which the state of each node changed in a search; moment k is after k steps.
 
-    A node's distance only falls and thresholds only rise, so it goes from unseen over far and near to settled, and
-    never back; it may leave out far.
+    A node's distance only falls and the bounds of buckets only rise. So a node goes from unseen over far and near to
+    settled, and never back; it may skip far.
 
     Attributes
     ----------
     distances : numpy.ndarray
-        What the steps lead to: the distance of each node, shape (num_nodes,), uint32.
+        Distance of each node at the end of the search, shape (num_nodes,), uint32.
     steps : int
         Number of steps.
     buckets : numpy.ndarray
         Moment at which each bucket of the search began, shape (num_buckets,), int32.
     worked : numpy.ndarray
-        How often each node relaxed its arcs, shape (num_nodes,), int32.
+        Number of times that each node relaxed its arcs, shape (num_nodes,), int32.
     seen, near, settled : numpy.ndarray
-        Moments at which each node had a distance, had one below the bucket's end, and had one below the bucket's start,
-        which is final; `NEVER` for nodes that no path reaches. Shape (num_nodes,) each, int32.
+        First moments at which each node had a distance, had a distance below the bucket's end, and had a distance below
+        the bucket's start, which is final; `NEVER` for nodes that no path reaches. Shape (num_nodes,) each, int32.
     """
 
     distances: Uint32s
@@ -60,12 +61,12 @@ def buckets_of(trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     Parameters
     ----------
     trace : numpy.ndarray
-        A trace of an algorithm that works on one range of distances after the other; dtype `TRACE`.
+        Trace of an algorithm that works on one range of distances after the other; dtype `TRACE`.
 
     Returns
     -------
     numpy.ndarray
-        The distances low and high of each, shape (num_buckets, 2), int64.
+        Distances low and high of each bucket, shape (num_buckets, 2), int64.
     """
     ends = np.stack([trace["low"], trace["high"]], axis=1).astype(np.int64)
     changes = np.any(ends[1:] != ends[:-1], axis=1)
@@ -73,7 +74,7 @@ def buckets_of(trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def times_covered(trace: npt.NDArray[Any], num_nodes: int) -> npt.NDArray[np.int64]:
-    """Return how many iterations of a trace covered each node id with their range, shape (num_nodes,), int64."""
+    """Return the number of iterations of a trace whose range covered each node id, shape (num_nodes,), int64."""
     change = np.zeros(num_nodes + 1, np.int64)
     np.add.at(change, trace["first_node"], 1)
     np.add.at(change, np.minimum(trace["last_node"].astype(np.int64) + 1, num_nodes), -1)
@@ -81,21 +82,21 @@ def times_covered(trace: npt.NDArray[Any], num_nodes: int) -> npt.NDArray[np.int
 
 
 def range_widths(trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return how many ids the range of each iteration of a trace covers, shape (iterations,), int64."""
+    """Return the number of ids that the range of each iteration of a trace covers, shape (iterations,), int64."""
     return np.asarray(trace["last_node"].astype(np.int64) - trace["first_node"] + 1)
 
 
 def replay(graph: Graph, source: int, trace: npt.NDArray[Any]) -> Replay:
-    """Take the steps of a search from one node to all others again.
+    """Repeat the steps of a search from one node to all others.
 
     Parameters
     ----------
     graph : Graph
         The graph.
     source : int
-        Where the search began.
+        Source of the search.
     trace : numpy.ndarray
-        What `Solver.trace` returned for it, of delta_step or near_far.
+        Trace that `Solver.trace` returned for the search, by delta_step or near_far.
     """
     n = graph.num_nodes
     first_out, head, weight = (array.astype(np.int64) for array in (graph.first_out, graph.head, graph.weight))

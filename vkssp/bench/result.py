@@ -1,4 +1,4 @@
-"""Results in files and as tables."""
+"""Results of benchmarks, in files and as tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkssp.bench.measuring import FORMAT
 from vkssp.errors import FormatError
 from vkssp.files import atomic_write, check_ending
 
-#: Columns of the CSV: a row for each search that was timed.
+#: Columns of the CSV, which has a row for each timed search.
 COLUMNS = (
     *("device", "driver", "vkssp", "commit", "graph", "sha256", "nodes", "arcs", "algorithm", "parameters"),
     *("source", "repetition", "device_ms", "call_ms", "runs_on", "version"),
@@ -31,12 +31,12 @@ def save_result(path: str | Path, result: dict[str, Any]) -> None:
 
 
 def load_result(path: str | Path) -> dict[str, Any]:
-    """Return a result that was saved as JSON.
+    """Read a result that was saved as JSON.
 
     Raises
     ------
     FormatError
-        If it is none.
+        If the file is not such a result.
     """
     try:
         result: Any = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
         about = (graph["graph"], graph["sha256"], graph["nodes"], graph["arcs"])
         for run in graph["runs"]:
             parameters = ",".join(f"{name}={value}" for name, value in run["parameters"].items())
-            # Results of earlier versions do not say the latter two.
+            # Results of earlier versions lack these two.
             where = (run.get("runs_on", ""), run.get("version", ""))
             for source, device_ms, call_ms in zip(run["sources"], run["device_ms"], run["call_ms"], strict=True):
                 for number, times in enumerate(zip(device_ms, call_ms, strict=True)):
@@ -74,7 +74,7 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
 
 
 def label(run: dict[str, Any]) -> str:
-    """Return a run's algorithm and parameters in one word, and behind it the algorithm that was chosen."""
+    """Return a run's algorithm and parameters in one word, followed by the algorithm that auto chose, if any."""
     text, chosen = run_text(run["algorithm"], run["parameters"]), run.get("chosen", run["algorithm"])
     return text if chosen == run["algorithm"] else f"{text} ({chosen})"
 
@@ -91,7 +91,7 @@ def of_sources(times: Sequence[Sequence[float]]) -> list[float]:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with aligned columns, the first to the left, the others to the right."""
+    """Return rows as lines with aligned columns: the first is left-aligned, the others are right-aligned."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -102,12 +102,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def name_of(graph: dict[str, Any]) -> str:
-    """Return the name of a graph of a result: an expression, or the name of a file."""
+    """Return the name of a graph of a result: an expression or a file name."""
     return Path(graph["graph"]).name
 
 
 def number(value: float) -> str:
-    """Return a number with three significant digits, as people read it; a dash where there is none."""
+    """Return a number with about three significant digits, for people; a dash for NaN."""
     if np.isnan(value):
         return "-"
     if value >= 100:
@@ -133,7 +133,7 @@ def graph_lines(graph: dict[str, Any]) -> list[str]:
                 f"{number(low)}..{number(high)}",
                 number(quartiles(run["call_ms"])[1]),
                 f"{run['counters']['iterations']:,}" if "iterations" in run["counters"] else "",
-                number(graph["arcs"] / 1e3 / (median or np.nan)),  # a device without a clock says 0
+                number(graph["arcs"] / 1e3 / (median or np.nan)),  # a device without a clock reports 0
                 number(dijkstra / (median or np.nan)),
             )
         )
@@ -141,9 +141,10 @@ def graph_lines(graph: dict[str, Any]) -> list[str]:
 
 
 def compare_lines(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a table of the median times of several results, a column for each, the graphs and runs that they share.
+    """Return a table of the median times of several results, with a column for each result.
 
-    Graphs are the same if their digests are, whatever the files are called; the names are those of the first result.
+    It has the graphs and runs that the first result shares with another one. Graphs are the same if their digests are
+    equal, whatever their names; the names are those of the first result.
     """
     columns = []
     for result in results:
@@ -175,7 +176,7 @@ def _ratios(count: int) -> list[str]:
 
 
 def about(result: dict[str, Any]) -> str:
-    """Return device, version and day of a result in a line."""
+    """Return the device, version and date of a result in one line."""
     device = result["device"]
     version = result["commit"] or result["vkssp"]
     return f"{device['name']} ({device['driver']}), {version}, {result['created'][:10]}"

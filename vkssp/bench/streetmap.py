@@ -1,8 +1,8 @@
-"""Streets as pixels: how much of each pixel is street of which node, so that a map of values is one matrix product.
+"""Map of streets as pixels: a matrix holds how much of each pixel the streets of each node cover.
 
-A street belongs to its two ends, half to each. Its shape is sampled twice for each pixel, each sample spread over the
-four pixels around it; a matrix (pixels by nodes) holds the sums. It is made once, and then a picture of any colours of
-the nodes takes milliseconds.
+A street belongs to its two ends, half to each. Its shape is sampled twice per pixel, and each sample is spread over the
+four pixels around it. A matrix (pixels by nodes) holds the sums. The matrix is made once; then a picture in any colours
+of the nodes is one matrix product, which takes milliseconds.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from vkssp.graph.csr import within
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
-#: Behind all streets.
+#: Colour behind all streets.
 BACKGROUND = "#0d1117"
 # Pixels from one sample to the next.
 _STEP = 0.5
-# Pieces of streets that are sampled at a time, for the samples take much more room than what becomes of them.
+# Pieces of streets that are sampled at a time, because the samples take much more memory than the matrix.
 _PIECES = 1 << 20
-# Width of a street in pixels by its speed in km/h: what one would look for on a map is drawn more strongly.
+# Width of a street in pixels by its speed in km/h: main roads are drawn wider.
 _SPEEDS, _WIDTHS = (20.0, 50.0, 100.0), (0.6, 0.9, 1.9)
-# Extracts have a few streets that lead far out of what they are of: percentiles of the points that are in the picture.
+# Percentiles of the points that bound the picture, because extracts have a few streets that lead far out of their area.
 _INSIDE = (0.3, 99.7)
 
 
@@ -36,7 +36,7 @@ def rgb(colour: str) -> Floats:
 
 
 class Window(NamedTuple):
-    """What a map shows: its edges in degrees."""
+    """Area that a map shows, by its edges in degrees."""
 
     south: float
     west: float
@@ -45,7 +45,7 @@ class Window(NamedTuple):
 
     @property
     def shape(self) -> float:
-        """Width over height, on the ground."""
+        """Ratio of width to height, on the ground."""
         return float(np.cos(np.radians((self.south + self.north) / 2)) * (self.east - self.west)) / (
             self.north - self.south
         )
@@ -61,9 +61,9 @@ def window_of(
     graph : Graph
         A graph with coordinates.
     shapes : tuple of (float, float), optional
-        Least and largest width over height that the window may have; it leaves out as much as it must.
+        Smallest and largest ratio of width to height of the window; the window is cut if its ratio is outside.
     centre : tuple of (float, float), optional
-        Latitude and longitude that are in the middle of what a window with less in it shows, as far as the map reaches.
+        Latitude and longitude of the middle of a window that is cut, as far as the map allows it.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def window_of(
     """
     points = StreetIndex(graph).points
     low, high = (np.percentile(points, percent, axis=0) for percent in _INSIDE)
-    # All streets may lie on one line.
+    # The window needs an area even if all streets lie on one line.
     room = np.maximum(0.05 * (high - low).max(), 1e-4) - (high - low)
     low, high = low - np.maximum(room, 0) / 2, high + np.maximum(room, 0) / 2
     shape = Window(*low.tolist(), *high.tolist()).shape
@@ -86,23 +86,24 @@ def window_of(
 
 
 class StreetMap:
-    """A map of a graph's streets, to be painted in any colours.
+    """Map of a graph's streets, which can be painted in any colours.
 
     Parameters
     ----------
     graph : Graph
-        A graph with coordinates; without streets its arcs are straight lines.
+        A graph with coordinates; without `streets` its arcs are straight lines.
     window : Window
-        What is shown.
+        The area to show.
     width : int
         Pixels from west to east.
     distances : numpy.ndarray, optional
-        Where several arcs lie on each other the nodes of the one that is reached first are shown, shape (num_nodes,).
+        Distances of the nodes, shape (num_nodes,). If several arcs share a polyline, the map shows the nodes of the arc
+        that is reached first.
 
     Attributes
     ----------
     width, height : int
-        Pixels.
+        Size in pixels.
     visible : numpy.ndarray
         Ids of the nodes whose streets are in the picture.
     """
@@ -126,18 +127,18 @@ class StreetMap:
         self._cover = cover
         total = np.asarray(cover.sum(axis=1), np.float32).reshape(-1, 1)
         self._share = 1 / np.maximum(total, 1e-9)
-        # Where many streets share a pixel it is full of street, but never more.
+        # A pixel that many streets share is opaque, but never more than that.
         self._opaque = 1 - np.exp(-1.3 * total)
         self.visible = np.unique(cover.indices)
         del self._x, self._y
 
     def place(self, lat: Any, lon: Any) -> tuple[Any, Any]:
-        """Return where a place is in the picture, in pixels from its left and upper edge."""
+        """Return the position of a place in the picture, in pixels from the left and the upper edge."""
         south, west, north, east = self.window
         return (lon - west) * (self.width / (east - west)), (north - lat) * (self.height / (north - south))
 
     def inside(self, nodes: npt.NDArray[Any], margin: float) -> npt.NDArray[Any]:
-        """Return those of some nodes that lie in the picture, at least so many pixels from its edges."""
+        """Return the given nodes that lie in the picture, at least `margin` pixels from its edges."""
         x, y = self.place(self._lat[nodes], self._lon[nodes])
         edge = np.minimum(np.minimum(x, self.width - x), np.minimum(y, self.height - y))
         return np.asarray(nodes[edge >= margin])
@@ -160,11 +161,17 @@ class StreetMap:
         return np.asarray(behind + self._opaque * (mixed - behind)).reshape(self.height, self.width, 3)
 
     def density(self, amount: Floats) -> npt.NDArray[np.float32]:
-        """Return the sum of an amount of each node, shape (num_nodes,), over what each pixel has of its streets."""
+        """Return for each pixel the sum of the nodes' amounts, weighted by how much of the pixel their streets cover.
+
+        Parameters
+        ----------
+        amount : numpy.ndarray
+            Amount of each node, shape (num_nodes,).
+        """
         return np.asarray(self._cover @ amount.astype(np.float32), np.float32).reshape(self.height, self.width)
 
     def _ends(self, graph: Graph, distances: Uint32s | None) -> tuple[Any, Any, Any]:
-        """Return the node at the start and the end of each street, and how thick it is drawn."""
+        """Return the nodes at the start and the end of each street, and the street's width in pixels."""
         index, arcs = self._index, np.arange(graph.num_arcs)
         if distances is not None:
             arcs = np.argsort(np.minimum(distances[graph.tail], distances[graph.head]), kind="stable")
@@ -182,7 +189,7 @@ class StreetMap:
         return np.where(back, head, tail), np.where(back, tail, head), thickness
 
     def _samples(self) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Yield pixels, the street in each, whether it is the second half of it, and pixels of length."""
+        """Yield the pixels of samples, their streets, whether they are in a street's second half, and their lengths."""
         first, x, y = self._index.first, self._x, self._y
         street = np.repeat(np.arange(len(first) - 1), np.diff(first) - 1)
         at = np.delete(np.arange(len(x)), first[1:] - 1)
@@ -200,7 +207,7 @@ class StreetMap:
             along = (within(count) + 0.5) / np.repeat(count, count)
             amount = np.repeat(length[some] / count, count)
             here, to = at[piece], at[piece] + 1
-            # Measured from the middle of the first pixel.
+            # Coordinates are measured from the middle of the first pixel.
             px, py = (of[here] + along * (of[to] - of[here]) - 0.5 for of in (x, y))
             is_late = passed[piece] + along * length[piece] > middle[street[piece]]
             left, top = np.floor(px).astype(np.int64), np.floor(py).astype(np.int64)

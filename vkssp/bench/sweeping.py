@@ -1,4 +1,4 @@
-"""Sweeps over any hierarchy by the kernels of `phast`, timed without the searches up: these are done on the host."""
+"""Timing of sweeps over any hierarchy by the kernels of `phast`; upward searches run on the host and are not timed."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.resource import Resource
 
-#: Of a way up: the first of some positions, and distances of these, int64; `NONE` or more where there is none.
+#: Part of an upward search: first of consecutive positions, and their distances, int64, `NONE` or more if unreached.
 Span = tuple[int, Indices]
 NONE = 1 << 40
 
 
 class WaysUp(Protocol):
-    """What searches up from nodes of a graph."""
+    """Function that runs upward searches from nodes of a graph."""
 
     def __call__(self, sources: npt.ArrayLike) -> list[list[Span]]:
-        """Return the way up from each source; nothing of it may overlap."""
+        """Return the spans of the upward search from each source; the spans of a search must not overlap."""
 
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """A hierarchy as sweeps see it; positions go from the top, level by level.
+    """Hierarchy in the form for sweeps; positions are numbered from the top, level by level.
 
     Attributes
     ----------
@@ -47,12 +47,13 @@ class Swept:
     bounds : numpy.ndarray
         The first position of each level, shape (num_levels + 1,), int64.
     rows, arcs : numpy.ndarray
-        For each position the first of the arcs down to it, and their number, shape (num_nodes, 2), uint32; position of
-        the tail and weight of each, shape (k, 2), uint32.
+        For each position the index of the first arc down to it, and the number of these arcs, shape (num_nodes, 2),
+        uint32. For each arc down the position of its tail, and its weight, shape (k, 2), uint32.
     length : numpy.ndarray
-        How many arcs each position may have, by which its invocations are counted, shape (num_nodes,), int64.
+        Upper bound of the number of arcs down to each position, which decides the number of its invocations, shape
+        (num_nodes,), int64.
     ways_up : callable
-        Searches up.
+        Function that runs upward searches.
     """
 
     node: Uint32s
@@ -74,7 +75,7 @@ class Swept:
 
     @classmethod
     def of_contraction(cls, made: Contraction) -> Swept:
-        """Return that of a contraction hierarchy."""
+        """Return the sweep form of a contraction hierarchy."""
 
         def ways_up(sources: npt.ArrayLike) -> list[list[Span]]:
             return [
@@ -87,7 +88,7 @@ class Swept:
 
     @classmethod
     def of_customized(cls, customized: CustomizedHierarchy) -> Swept:
-        """Return that of a hierarchy that was customized on a device."""
+        """Return the sweep form of a hierarchy that was customized on a device."""
         hierarchy, (rows, arcs) = customized.hierarchy, customized.down()
         weights = customized.weights.read(np.uint32, 2 * hierarchy.num_arcs).reshape(-1, 2)
         bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
@@ -95,7 +96,7 @@ class Swept:
 
         @cache
         def of_supernode(group: int) -> tuple[Indices, Indices]:
-            # All ways up share those at the top, which are the largest.
+            # Cached, because all upward searches share the supernodes at the top, which are the largest.
             inside = np.arange(*hierarchy.first_node[group : group + 2].tolist())
             ancestors = hierarchy.ancestor[slice(*hierarchy.first_ancestor[group : group + 2].tolist())]
             up = _weights(hierarchy, weights, inside, ancestors.astype(np.int64))
@@ -108,19 +109,19 @@ class Swept:
         return cls(hierarchy.node, bounds, rows, arcs, length, ways_up)
 
     def bytes_moved(self, searches: int) -> int:
-        """Return the bytes that a sweep reads and writes at least, for as many searches of a tile, or for one.
+        """Return the least number of bytes that a sweep reads and writes, for the searches of a tile or for one search.
 
-        Rows and arcs once; for each search a distance read for each arc and one written for each node, and for one
-        alone one more read there.
+        It reads rows and arcs once. For each search, it reads a distance per arc and writes a distance per node; a
+        single search also reads a distance per node.
         """
         n, arcs = len(self.node), self.num_arcs
         return 8 * (n + arcs) + 4 * searches * (n + arcs) + (4 * n if searches == 1 else 0)
 
 
 def _way_up(hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, Indices]], position: int) -> list[Span]:
-    """Return the way up from a position: all nodes of the supernodes there, as `phast_climb` finds them.
+    """Run the upward search from a position; return all nodes of the supernodes on it, as `phast_climb` finds them.
 
-    Given a supernode, `of_supernode` returns weights from its nodes to each other, and to its ancestors.
+    For a supernode, `of_supernode` returns the weights from its nodes to each other and to its ancestors.
     """
     group, known, spans = int(hierarchy.supernode[position]), np.full(position + 1, NONE, np.int64), []
     known[position] = 0
@@ -128,9 +129,9 @@ def _way_up(hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, I
         first, end = hierarchy.first_node[group : group + 2].tolist()
         inside, up = of_supernode(group)
         dist = np.full(end - first, NONE, np.int64)
-        # What comes after the seed in its own supernode is not known yet.
+        # In the seed's own supernode, the distances of later positions are not known yet.
         dist[: len(known[first:end])] = known[first:end]
-        # One step from each node to each other one is enough, since weights are perfect.
+        # One arc from each node to each other node is enough, because the customization is perfect.
         dist = np.minimum(dist, (dist[:, None] + inside).min(axis=0))
         spans.append((first, dist))
         begin, last = hierarchy.first_ancestor[group : group + 2].tolist()
@@ -142,7 +143,7 @@ def _way_up(hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, I
 
 
 def _weights(hierarchy: Hierarchy, weights: Uint32s, tails: Indices, heads: Indices) -> Indices:
-    """Return the weights of arcs from some positions to some, `NONE` where there are none, shape (tails, heads)."""
+    """Return the weights of the arcs from all tails to all heads, `NONE` if there is no arc, shape (tails, heads)."""
     tail, head = (values.reshape(-1) for values in np.meshgrid(tails, heads, indexing="ij"))
     arc = hierarchy.arcs_of(tail, head)
     weight = np.full(len(arc), NONE, np.int64)
@@ -153,16 +154,16 @@ def _weights(hierarchy: Hierarchy, weights: Uint32s, tails: Indices, heads: Indi
 
 
 class Sweeper(Resource):
-    """A hierarchy on a device, and sweeps over it that are timed.
+    """Hierarchy on a device, with timed sweeps over it.
 
     Parameters
     ----------
     device : Device
-        Where it goes.
+        The device.
     swept : Swept
         The hierarchy.
     warm_up_s : float
-        Seconds of sweeps before each that is timed; none on a software device.
+        Seconds of sweeps before the timed repetitions; none on a software device.
 
     Raises
     ------
@@ -191,7 +192,7 @@ class Sweeper(Resource):
 
     def _times(self, recording: Recording, repetitions: int) -> list[float]:
         found = []
-        # GPUs have slow clocks where there was little to do, and take a while to notice that this has changed.
+        # GPUs lower their clocks when idle, and take a while to raise them again.
         began = time.perf_counter()
         while self.device.info.kind != "cpu" and time.perf_counter() - began < self._warm_up_s:
             recording.submit()
@@ -204,7 +205,7 @@ class Sweeper(Resource):
         return found
 
     def one(self, way: Sequence[Span], repetitions: int) -> tuple[list[float], Uint32s]:
-        """Sweep for one search; return milliseconds on the device, and the distance of each node."""
+        """Sweep for one search; return the milliseconds on the device, and the distance of each node."""
         device, swept = self.device, self.swept
         size = min(64 if device.info.kind == "cpu" else 128, device.limits.workgroup_size)
         begins = np.full(len(swept.node), UNREACHABLE, np.uint32)
@@ -246,7 +247,7 @@ class Sweeper(Resource):
         return times, found
 
     def many(self, ways: Sequence[Sequence[Span]], repetitions: int, *, seeded: bool = True) -> ManySwept:
-        """Sweep for many searches at once; see `ManySwept`, which is to be closed."""
+        """Sweep for many searches at once; the caller must close the returned `ManySwept`."""
         made = ManySwept(self, ways, seeded)
         try:
             made.milliseconds = self._times(made.recording, repetitions)
@@ -261,19 +262,20 @@ def _held(distances: Indices) -> Uint32s:
 
 
 class ManySwept(Resource):
-    """A sweep for many searches at once.
+    """Sweep for many searches at once.
 
-    Distances of ways up are found by level, in as many places for each as the search has that needs most: one, where
-    levels are of supernodes, and up to dozens at the top of a contraction hierarchy.
+    The kernel looks up the distances of upward searches by level. Each level has as many places per search as the
+    search with the most spans in it needs: one if levels consist of supernodes, and up to dozens at the top of a
+    contraction hierarchy.
 
     Attributes
     ----------
     milliseconds : list of float
         Times on the device.
     places : int
-        Places of ways up, of all levels.
+        Number of places per search, over all levels.
     tile, num_tiles : int
-        Searches of a tile, and tiles.
+        Number of searches of a tile, and number of tiles.
     """
 
     def __init__(self, sweeper: Sweeper, ways: Sequence[Sequence[Span]], seeded: bool) -> None:
@@ -324,7 +326,10 @@ class ManySwept(Resource):
             recording.barrier("all", "all")
 
     def _ways(self, ways: Sequence[Sequence[Span]], searches: int) -> tuple[Indices, Indices, Uint32s, Uint32s]:
-        """Return places of each level, the first of them, ways up and distances; see shaders/include/ways_up.glsl."""
+        """Return the places of each level, their first place, the spans and the distances.
+
+        The shader shaders/include/ways_up.glsl reads the spans and the distances.
+        """
         bounds = self._sweeper.swept.bounds
         num_levels = len(bounds) - 1
         level = [np.searchsorted(bounds, [first for first, _ in way], "right") - 1 for way in ways]
@@ -333,7 +338,7 @@ class ManySwept(Resource):
             seeds_each = np.maximum(seeds_each, np.bincount(of_way, minlength=num_levels))
         first_place, free = np.zeros(num_levels, np.int64), 0
         for number, each in enumerate(seeds_each.tolist()):
-            # The shader multiplies by the places of a level.
+            # A multiple of the level's places, because the shader multiplies by them.
             first_place[number] = -(-free // max(1, each)) * max(1, each)
             free = int(first_place[number]) + each
         found = np.zeros((max(1, free), searches // 4, 3, 4), np.uint32)

@@ -1,4 +1,4 @@
-"""Times searches, of this package and of others alike."""
+"""Timing of searches, of this package and of other libraries alike."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 class Times(NamedTuple):
-    """The milliseconds of one search: where it ran, as the caller sees it, and to copy distances from a device."""
+    """Milliseconds of one search: on the device or host, of the call, and of copying the distances from a device."""
 
     device_ms: float
     call_ms: float
@@ -26,17 +26,17 @@ class Times(NamedTuple):
 
 
 class Timed(Protocol):
-    """What finds distances, and says how long that took."""
+    """Search that reports its times."""
 
     def distances(self, source: int) -> tuple[Uint32s, Times]:
-        """Return the distances from a node, and the times of finding them."""
+        """Compute the distances from a node; return them and the times."""
 
     def search(self, source: int) -> Times:
-        """Return the times of finding the distances from a node, which are left where they are found."""
+        """Compute the distances from a node without copying them from the device; return the times."""
 
 
 class TimedSolver:
-    """An algorithm of this package, timed by its device's clock."""
+    """Algorithm of this package, timed by its device's clock."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
@@ -58,7 +58,7 @@ class TimedSolver:
 
 
 class TimedPeer:
-    """Another library: what it does on its way has no clock of its own, so the time of the call counts as both."""
+    """Another library, which has no clock of its own: the time of the call counts as both times."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -75,23 +75,23 @@ class TimedPeer:
         began = time.perf_counter()
         found = self._peer.search(source)
         call_ms = _since(began)
-        del found  # a list of a million numbers takes a while to go
+        del found  # releasing a list of a million numbers takes time
         return Times(call_ms, call_ms)
 
 
 def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], experiment: Experiment) -> bool:
-    """Fill a row with times; return whether the run is so slow that nothing is run twice.
+    """Fill a row with times; return whether the run is so slow that each search runs only once.
 
     Parameters
     ----------
     row : dict
         The row, with empty lists of sources and times.
     timed : Timed
-        What is measured.
+        The search to measure.
     expected : mapping of int to numpy.ndarray
-        For each source the right distances.
+        Correct distances from each source.
     experiment : Experiment
-        How it is measured.
+        Settings of the measurement.
 
     Raises
     ------
@@ -104,11 +104,11 @@ def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], exp
         if not np.array_equal(found, distances):
             raise VksspError(f"wrong distances from node {source}")
         samples[source] = [first]
-        # By the device's time: the first call of all may wait for an upload.
+        # The device's time decides, because the first call may wait for an upload.
         slow = slow or first.device_ms > 1e3 * experiment.limit_s / 4
     downloads = {source: first.download_ms for source, (first,) in samples.items()}
     if not slow:
-        # What was compared on the host left the device idle, so all of it is done before the device is warmed up.
+        # Comparisons on the host leave the device idle, so all of them come before the warm-up.
         began = time.perf_counter()
         while time.perf_counter() - began < experiment.warm_up_s:
             for source in samples:
@@ -126,7 +126,7 @@ def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], exp
 
 
 def _until(values: Mapping[int, Value], limit_s: float) -> Iterator[tuple[int, Value]]:
-    """Yield keys and values, the first in any case, until a time has passed."""
+    """Yield keys and values, at least the first, until a time has passed."""
     began = time.perf_counter()
     for item in values.items():
         yield item
@@ -139,7 +139,7 @@ def _since(began: float) -> float:
 
 
 def median_ms(act: Callable[[], Any], repetitions: int = 9) -> float:
-    """Return the median milliseconds of a call, after one that is not timed."""
+    """Return the median milliseconds of a call, after one call that is not timed."""
     act()
     found = []
     for _ in range(repetitions):

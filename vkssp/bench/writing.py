@@ -1,4 +1,4 @@
-"""Tables written to files, beside as many bytes that are written plainly."""
+"""Timing of writing tables to files, compared with plain writes of as many bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkssp.signals import undoing
 from vkssp.solver.solver import Solver
 from vkssp.terminal import printable
 
-#: How often each is timed; bytes of a plain write.
+#: Number of timed repetitions of each; bytes of one plain write call.
 REPETITIONS, PIECE_BYTES = 3, 64 << 20
 
 
@@ -27,31 +27,32 @@ def write(
     targets: npt.NDArray[np.integer[Any]],
     expected: Mapping[int, Uint32s],
 ) -> dict[str, Any]:
-    """Time `Solver.write_table`, and writing as many bytes into the same folder, both until the disk has them.
+    """Time `Solver.write_table`, and writing as many bytes into the same folder, both until the disk has the data.
 
     Parameters
     ----------
     solver : Solver
-        What makes the table.
+        The solver that makes the table.
     path : str or Path
-        Where it is written, a name that ends in .npy; it stays there.
+        The file of the table; its name ends in .npy. It is kept.
     sources, targets : numpy.ndarray
         Nodes.
     expected : mapping of int to numpy.ndarray
-        All distances from some nodes; rows of these are read from the file and compared.
+        All distances from some nodes; the rows of these nodes in the file are compared with them.
 
     Returns
     -------
     dict
-        ``bytes``; ``table_s`` and ``plain_s``, medians of ``all_table_s`` and ``all_plain_s``; ``compared``, rows.
+        ``bytes``; ``table_s`` and ``plain_s``, the medians of ``all_table_s`` and ``all_plain_s``; ``compared``, the
+        number of compared rows.
     """
-    solver.write_table(path, sources, targets)  # what makes the rows is kept
+    solver.write_table(path, sources, targets)  # the objects that make the rows are kept for the timed calls
     compared = _compare(path, sources, targets, expected)
     nbytes = os.path.getsize(path)
     times: dict[str, list[float]] = {"table": [], "plain": []}
-    # In turns, so that what else the disk has to do counts for both.
+    # The two alternate, so that other work of the disk counts for both.
     for _ in range(REPETITIONS):
-        Path(path).unlink()  # to make room for another counts for neither
+        Path(path).unlink()  # removing the old file counts for neither
         began = time.perf_counter()
         solver.write_table(path, sources, targets)
         times["table"].append(time.perf_counter() - began)
@@ -64,8 +65,8 @@ def write(
 
 
 def _write_plainly(folder: Path, nbytes: int) -> float:
-    """Return the seconds that it takes to write some bytes to a file in a folder, which is removed afterwards."""
-    # Nothing that a file system could make smaller.
+    """Return the seconds of writing `nbytes` bytes to a file in a folder; the file is removed afterwards."""
+    # Random bytes, which a file system cannot compress.
     piece = np.random.default_rng(1).bytes(min(nbytes, PIECE_BYTES))
     path = folder / f".plain.{os.urandom(6).hex()}.part"
     with undoing(lambda: path.unlink(missing_ok=True)), open(path, "xb", buffering=0) as stream:
@@ -84,7 +85,7 @@ def _compare(
     targets: npt.NDArray[np.integer[Any]],
     expected: Mapping[int, Uint32s],
 ) -> int:
-    """Return how many rows of a file were compared; end the program if one is wrong."""
+    """Compare rows of a file, and return their number; end the program if a row is wrong."""
     written = np.load(path, mmap_mode="r")
     if written.shape != (len(sources), len(targets)):
         raise SystemExit(printable(f"{path} has shape {written.shape}"))

@@ -1,4 +1,4 @@
-"""Graphs in the files of collections and challenges: DIMACS, PACE, Matrix Market, METIS and edge lists."""
+"""Readers of graph files of collections and challenges: DIMACS, PACE, Matrix Market, METIS and edge lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vkssp.formats.stream import Lines
 
 __all__ = ["FORMATS", "GraphFile", "read_file"]
 
-#: What reads the files of each format.
+#: Reader of each format.
 FORMATS: dict[str, Callable[[Lines, Options], GraphFile]] = {
     "dimacs": read_dimacs,
     "pace": read_pace,
@@ -41,27 +41,27 @@ def read_file(
 ) -> GraphFile:
     """Read a graph from a text file, plain or compressed (gz, bz2, xz), or from a tar archive that holds it.
 
-    What a file is compressed with, and its format, tell its content; `vkssp.formats.detect.format_of` has the rule.
-    It is read in blocks, so that little more memory is taken than the graph needs.
+    The compression and the format are detected from the content; `vkssp.formats.detect.format_of` has the rules. The
+    file is read in blocks, so that reading takes little more memory than the graph.
 
     Parameters
     ----------
     path : str or Path
         The file.
     format : str, optional
-        One of `FORMATS`, where its content would be taken for another.
+        One of `FORMATS`, if the content would be detected as another format.
     weights : str
-        The weights of a file that has none: ``unit``, all 1, or ``random:LOW-HIGH``, whole numbers that are equally
-        probable, an undirected edge having the same both ways; ``random:LOW-HIGH,seed=S`` draws others.
+        The weights if the file has none: ``unit``, all 1, or ``random:LOW-HIGH``, uniformly distributed whole numbers;
+        both directions of an undirected edge get the same weight. ``random:LOW-HIGH,seed=S`` draws other weights.
     directed : bool, optional
-        Whether a line of the file is an arc in one direction or stands for both, where the format leaves it open:
-        edge lists, general matrices and DIMACS graphs, all of which are directed by themselves.
+        Whether a line of the file is an arc in one direction; otherwise it stands for both. This is for formats that
+        leave it open: edge lists, general matrices and DIMACS graphs, all of which are directed by default.
     scale : float, optional
-        What weights that the file has are multiplied by; they are then rounded to the nearest whole numbers, halves
-        to the even one. Without it, fractions are refused.
+        Factor of the file's weights; the products are rounded to the nearest whole numbers, halves to the even one.
+        Without it, fractions are refused.
     coordinates : str, Path or bool
-        A file with the coordinates of the nodes, DIMACS .co or a matrix of longitudes and latitudes; or whether to
-        look for one beside the graph: X.co for X.gr, or that of the distances for travel times (USA-road-d.NY.co for
+        A file with the coordinates of the nodes: DIMACS .co or a matrix of longitudes and latitudes. True looks for
+        this file beside the graph: X.co for X.gr, or for travel times the file of the distances (USA-road-d.NY.co for
         USA-road-t.NY.gr); X_coord.mtx for X.mtx, also in the same archive, if it holds degrees.
     progress : bool
         Whether to show a progress bar on stderr once reading takes over a second.
@@ -69,16 +69,16 @@ def read_file(
     Returns
     -------
     GraphFile
-        The graph; its format; and the ids of an edge list's nodes.
+        The graph, its format, and the node ids of an edge list.
 
     Raises
     ------
     FormatError
-        If the file is missing, damaged, or not as its format wants it; the message tells the line.
+        If the file is missing, is damaged, or violates its format; the message names the line.
     MemoryShortageError
-        If there is not enough memory for what it holds or says that it holds.
+        If there is not enough memory for the data that the file holds or announces.
     QueryError
-        If an argument is none that is taken.
+        If an argument is invalid.
     """
     if format is not None and not (isinstance(format, str) and format in FORMATS):
         raise QueryError(f"format is {shown(format)}; give one of {', '.join(FORMATS)}")

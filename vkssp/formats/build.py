@@ -1,4 +1,4 @@
-"""From the edges of a file to a graph."""
+"""Construction of a graph from the edges of a file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from vkssp.memory import require
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is to be read, where it leaves that open.
+    """Options for what a file leaves open.
 
     Attributes
     ----------
     weights : Rule
-        The weights, where the file has none.
+        Rule for the weights if the file has none.
     scale : float or None
-        What the weights that the file has are multiplied by before they are rounded.
+        Factor by which the file's weights are multiplied before they are rounded.
     directed : bool or None
-        Whether a line is an arc in one direction; None for what the format or the file says.
+        Whether a line is an arc in one direction; None if the format or the file decides.
     coordinates : bool
         Whether to look for coordinates beside the graph.
     """
@@ -39,7 +39,7 @@ class Options:
 
 @dataclass(frozen=True)
 class GraphFile:
-    """What was read from a file.
+    """Graph read from a file, with its format and node ids.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class GraphFile:
     format : str
         Name of the file's format, one of `FORMATS`.
     node_ids : numpy.ndarray or None
-        Id that each node has in the file, in ascending order, where the ids there are not simply 1 to n.
+        Id of each node in the file, in ascending order; None if the ids in the file are 1 to n.
     """
 
     graph: Graph
@@ -56,10 +56,10 @@ class GraphFile:
     node_ids: np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None = None
 
 
-#: Bytes that a node and an arc take while a graph is made; arcs are also held in the sequence of the file.
+#: Bytes of memory per node and per arc while a graph is made; arcs are also held in the sequence of the file.
 _NODE_BYTES, _EDGE_BYTES = 48, 16
 
-#: What a reader finds: latitudes and longitudes, or neither.
+#: Latitudes and longitudes, or None for both.
 Coordinates = tuple[Floats | None, Floats | None]
 
 
@@ -73,9 +73,10 @@ def graph_of_edges(
     undirected: bool,
     coordinates: Coordinates = (None, None),
 ) -> Graph:
-    """Return the graph of a file's edges; those of a node keep their sequence.
+    """Return the graph of a file's edges; the arcs of a node keep their sequence.
 
-    Without weights they follow the rule. An undirected edge becomes an arc each way, of one weight; a loop stays one.
+    If `weight` is None, the rule of the options draws the weights. An undirected edge becomes two arcs of the same
+    weight, one in each direction; a loop becomes one arc.
     """
     if weight is None:
         weight = options.weights.draw(len(tail))
@@ -90,7 +91,7 @@ def graph_of_edges(
 
 
 def located(graph: Graph, coordinates: Coordinates) -> Graph:
-    """Return a graph with coordinates, if there are any."""
+    """Return a graph with the coordinates, or the graph itself if there are none."""
     lat, lon = coordinates
     if lat is None:
         return graph
@@ -98,14 +99,14 @@ def located(graph: Graph, coordinates: Coordinates) -> Graph:
 
 
 def check_sizes(lines: Lines, number: int, nodes: int, edges: int, *, undirected: bool) -> None:
-    """Refuse a number of edges that no graph can hold, and more of both than there is memory for.
+    """Refuse numbers of nodes and edges that no graph can hold or that need too much memory.
 
     Raises
     ------
     FormatError
-        If no graph holds so many edges.
+        If no graph can hold so many edges.
     MemoryShortageError
-        If this machine cannot.
+        If there is not enough memory.
     """
     most = MOST_ARCS // (1 + undirected)
     if edges > most:
@@ -115,6 +116,6 @@ def check_sizes(lines: Lines, number: int, nodes: int, edges: int, *, undirected
 
 
 def refuse_directed(options: Options, kind: str) -> None:
-    """Refuse to read as directed what is undirected by its format."""
+    """Raise a `QueryError` if an undirected format is to be read as directed."""
     if options.directed:
         raise QueryError(f"a {kind} is undirected; do not ask for a directed one")

@@ -1,4 +1,4 @@
-"""What the numbers in a file mean: node ids, weights, coordinates; and what none of them may be."""
+"""Columns of numbers in a file: conversion and checks of node ids, weights and coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids of nodes, counted from 1, of which a file says how many there are."""
+    """Column of node ids from 1 to a number that the file gives."""
 
     count: int
     said: str
@@ -36,13 +36,13 @@ class Ids:
 
 @dataclass(frozen=True)
 class AnyIds:
-    """Ids of nodes that may be any whole numbers from 0 to some number."""
+    """Column of node ids that may be any whole numbers from 0 to a given number."""
 
     most: int
     real: bool = False
 
     def convert(self, values: Array) -> Array:
-        """Return the ids as they are, in 32 bits where those hold them."""
+        """Return the ids unchanged, as uint32 if they fit, else as int64."""
         low, high = values.min(), values.max()
         if low < 0 or high > self.most:
             raise ValueError(f"node {low if low < 0 else high:.0f} is out of range; ids go from 0 to {self.most}")
@@ -51,19 +51,19 @@ class AnyIds:
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights, whole or made so: each is multiplied by `scale` and rounded to the nearest, halves to even ones."""
+    """Column of whole weights; a `scale` multiplies them and rounds to the nearest whole number, halves to even."""
 
     scale: float | None
     real: bool = True
 
     def convert(self, values: Array) -> Uint32s:
         """Return weights that a graph can hold."""
-        if values.dtype.kind == "i" and values.max() == np.iinfo(np.int64).max:  # it stands for all beyond it
+        if values.dtype.kind == "i" and values.max() == np.iinfo(np.int64).max:  # it stands for all larger numbers
             raise ValueError("there is a number that is too large")
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError(f"weight {values[~np.isfinite(values)][0]} is not finite")
         if self.scale is not None:
-            with np.errstate(over="ignore"):  # what is infinite then is too large, and refused as that
+            with np.errstate(over="ignore"):  # infinite products are refused below as too large
                 scaled = np.rint(values * self.scale)
         else:
             scaled = values
@@ -72,7 +72,7 @@ class Weights:
                     f"weight {values[values != np.trunc(values)][0]} is not whole; "
                     "give a scale, such as 1000, by which all are multiplied before they are rounded"
                 )
-        if values.min() < 0:  # also those that would be rounded to 0
+        if values.min() < 0:  # also weights that would be rounded to 0
             raise ValueError(f"weight {values.min()} is negative; shortest paths need weights of 0 and more")
         if scaled.max() >= UNREACHABLE:
             smaller = "a scale that makes" if self.scale is None else "a smaller scale, so that it makes"
@@ -84,13 +84,13 @@ class Weights:
 
 @dataclass(frozen=True)
 class Millionths:
-    """Degrees in millionths, up to a limit."""
+    """Column of millionths of degrees, with a limit of the absolute value."""
 
     limit: float
     real: bool = False
 
     def convert(self, values: Array) -> Array:
-        """Return degrees."""
+        """Return the values in degrees."""
         degrees: Array = values / 1e6
         if (np.abs(degrees) > self.limit).any():
             at = int(np.argmax(np.abs(degrees)))
@@ -100,12 +100,12 @@ class Millionths:
 
 @dataclass(frozen=True)
 class Reals:
-    """Numbers of any kind."""
+    """Column of any finite numbers."""
 
     real: bool = True
 
     def convert(self, values: Array) -> Array:
-        """Return the numbers in double precision."""
+        """Return the numbers as float64."""
         if not np.isfinite(values).all():
             raise ValueError(f"{values[~np.isfinite(values)][0]} is not finite")
         return values.astype(np.float64)
@@ -113,12 +113,12 @@ class Reals:
 
 @dataclass(frozen=True)
 class Rule:
-    """What the weights of a file without weights are.
+    """Rule for the weights of a file without weights.
 
     Parameters
     ----------
     low, high : int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
     seed : int
         Seed of the random choices.
     """
@@ -129,12 +129,12 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> Rule:
-        """Return the rule that a text names: ``unit``, or ``random:LOW-HIGH`` and perhaps ``,seed=S``.
+        """Parse a rule: ``unit`` or ``random:LOW-HIGH``, the latter optionally followed by ``,seed=S``.
 
         Raises
         ------
         QueryError
-            If it names none.
+            If the text is not a rule.
         """
         wrong = QueryError(
             f"weights is {shown(text)}; give 'unit' or 'random:LOW-HIGH,seed=S', such as random:1-100,seed=7"
@@ -156,14 +156,14 @@ class Rule:
         return rule
 
     def draw(self, count: int) -> Uint32s:
-        """Return the weights of so many edges, in the sequence in which the file has them."""
+        """Return the weights of `count` edges, in the sequence of the file."""
         if self.low == self.high:
             return np.full(count, self.low, np.uint32)
         return draw_weights(stream(self.seed), (self.low, self.high), count)
 
 
 def check_scale(scale: Any) -> float | None:
-    """Return a scale as a number, or raise `QueryError` if nothing can be multiplied by it."""
+    """Return a scale as a float, or None for None; raise `QueryError` unless it is positive and finite."""
     if scale is None:
         return None
     number = number_of(scale)
@@ -173,7 +173,7 @@ def check_scale(scale: Any) -> float | None:
 
 
 def sizes(words: list[bytes]) -> list[int]:
-    """Return the numbers of a header, or raise a `ValueError` that says which word cannot be one."""
+    """Return the numbers of a header; raise a `ValueError` that names a word that is not a number of nodes or edges."""
     result = []
     for word in words:
         if not word.isdigit() or len(word) > 18:

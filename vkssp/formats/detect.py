@@ -1,4 +1,4 @@
-"""Which format a text is in: its first lines tell, and the file's name where they do not."""
+"""Detection of the format of a text by its first lines, and by the file's name if these are ambiguous."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def format_of(lines: Lines) -> str:
 
     A first line that begins with
 
-    - ``%%MatrixMarket`` is that of a Matrix Market file;
-    - ``c`` or ``p`` is that of a DIMACS graph or, if the line of the problem begins with ``p tw``, a PACE graph;
-    - ``#`` is that of an edge list;
-    - ``%`` or a number may be that of any other: the file is a Matrix Market file without a banner if it is named
-      .mtx, a METIS graph if named .graph or .metis, and else an edge list.
+    - ``%%MatrixMarket`` means a Matrix Market file;
+    - ``c`` or ``p`` means a DIMACS graph or, if the problem line begins with ``p tw``, a PACE graph;
+    - ``#`` means an edge list;
+    - ``%`` or a digit is ambiguous: the file is a Matrix Market file without a banner if it is named .mtx, a METIS
+      graph if it is named .graph or .metis, and an edge list otherwise.
 
     Raises
     ------
     FormatError
-        If the file is empty, or in no format that is known.
+        If the file is empty or in an unknown format.
     """
     for _ in lines.comments(b""):  # blank lines
         pass

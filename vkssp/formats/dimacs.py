@@ -1,4 +1,4 @@
-"""Graphs of the 9th DIMACS challenge (.gr, .co), and those of the PACE challenges, whose files look alike.
+"""Readers of files of the 9th DIMACS challenge (.gr, .co) and of the similar files of the PACE challenges.
 
 Sources: C. Demetrescu, A. Goldberg, D. Johnson, 9th DIMACS Implementation Challenge - Shortest Paths, file formats
 (http://www.diag.uniroma1.it/challenge9/format.shtml); PACE challenge, input format
@@ -19,7 +19,7 @@ from vkssp.formats.stream import COMPRESSED, Lines
 
 
 def _problem(lines: Lines, kind: str, what: str) -> tuple[int, list[int]]:
-    """Take the line of the problem; return its number, and the sizes that it says."""
+    """Take the problem line; return its number and the sizes that it gives."""
     number, text = lines.next(b"c")
     if not text:
         raise lines.error(f"ends before the line '{what}'; it may be truncated: get it again", number)
@@ -39,7 +39,8 @@ def _problem(lines: Lines, kind: str, what: str) -> tuple[int, list[int]]:
 def read_dimacs(lines: Lines, options: Options) -> GraphFile:
     """Read a graph of the 9th DIMACS challenge: ``p sp NODES ARCS``, then ``a FROM TO WEIGHT`` for each arc.
 
-    An undirected road has two lines there, one for each direction; with ``directed=False`` each line stands for both.
+    The files of the challenge have two lines for an undirected road, one for each direction. With ``directed=False``
+    each line stands for both directions.
     """
     number, (nodes, arcs) = _problem(lines, "p sp", "p sp NODES ARCS")
     undirected = options.directed is False
@@ -67,11 +68,11 @@ def read_pace(lines: Lines, options: Options) -> GraphFile:
 
 
 def coordinates_beside(path: Path) -> Path | None:
-    """Return the file with the coordinates of a graph, if there is one beside it.
+    """Return the file with the coordinates of a graph, if it is beside the graph.
 
-    It has the graph's name with .co for .gr; failing that, also with the first ``-t.`` in it turned to ``-d.``, for
-    the challenge has one file of coordinates, named like that of the distances, for distances and travel times. Either
-    may be compressed.
+    Its name is the graph's with .co for .gr. If there is no such file, the first ``-t.`` in the name is also replaced
+    by ``-d.``: the challenge has one file of coordinates for distances and travel times, named like the file of the
+    distances. The file may be compressed.
     """
     match = re.fullmatch(r"(.+)\.gr(?:\.gz|\.bz2|\.xz)?", path.name)
     if match is None:
@@ -103,7 +104,7 @@ def read_co(lines: Lines, nodes: int) -> Coordinates:
     Raises
     ------
     FormatError
-        If the file is not like that, or not for so many nodes.
+        If the file has another form or another number of nodes.
     """
     number, (count,) = _problem(lines, "p aux sp co", "p aux sp co NODES")
     if count != nodes:

@@ -1,4 +1,4 @@
-"""Lists of edges, such as those of the Stanford Large Network Dataset Collection.
+"""Reader of edge lists, such as those of the Stanford Large Network Dataset Collection.
 
 Source: J. Leskovec, A. Krevl, SNAP Datasets (https://snap.stanford.edu/data/).
 """
@@ -22,21 +22,22 @@ _UNDIRECTED = re.compile(rb"#\s*undirected\b", re.IGNORECASE)
 
 
 def read_snap(lines: Lines, options: Options) -> GraphFile:
-    """Read a list of edges: two ids on each line, and perhaps a weight; comments begin with # or %.
+    """Read a list of edges: two ids on each line, optionally with a weight; comments begin with # or %.
 
-    Ids are any whole numbers. The nodes are numbered from 0 in the ascending order of their ids, so that ids which
-    are 0 to n - 1 stay what they are; a node that no edge has is not there.
+    Ids are any whole numbers from 0. The nodes are numbered from 0 in ascending order of their ids, so that ids 0 to
+    n - 1 do not change. Nodes without an edge are not in the graph.
 
-    A line is an arc from the first to the second, or an edge if a comment begins with ``# Undirected``, or if so
-    wanted, which comes first: files that begin with ``# Directed graph (each unordered pair of nodes is saved once)``
-    do hold both directions. If comments announce more edges (``Edges: N``) than there are, the file is truncated.
+    A line is an arc from the first node to the second, or an undirected edge if a comment begins with ``# Undirected``.
+    The option `directed` overrides the comment: files that begin with ``# Directed graph (each unordered pair of nodes
+    is saved once)`` hold both directions in fact. If a comment announces more edges (``Edges: N``) than the file has,
+    the file is truncated.
     """
     said, undirected = _comments(lines)
     if options.directed is not None:
         undirected = not options.directed
     weighted = lines.width(_COMMENT) > 2
-    # Beside fractions ids are read as float64, too, which has all whole numbers up to 2**53. The largest int64 stands
-    # for all that are larger.
+    # If weights are fractions, the ids are read as float64, too, which holds all whole numbers up to 2**53. The largest
+    # int64 stands for all larger numbers.
     ids = AnyIds(2**53 - 1 if weighted else 2**63 - 2)
     layout = (
         Layout("FROM TO WEIGHT", (ids, ids, Weights(options.scale)), _COMMENT)
@@ -64,7 +65,7 @@ def _comments(lines: Lines) -> tuple[tuple[int, int] | None, bool]:
     Returns
     -------
     tuple
-        The line that says how many edges there are and that number, or None; whether one says that they are undirected.
+        Number of the line that gives the number of edges, and this number, or None; whether a comment says undirected.
     """
     said, undirected = None, False
     for number, text in lines.comments(_COMMENT):
@@ -75,11 +76,11 @@ def _comments(lines: Lines) -> tuple[tuple[int, int] | None, bool]:
 
 
 def _renumbered(tail: Array, head: Array) -> tuple[Array, Uint32s, Uint32s]:
-    """Return the ids that occur, in ascending order, and for each edge the places of its ids among them."""
+    """Return the ids that occur, in ascending order, and for each edge the ranks of its two ids among them."""
     if not len(tail):
         return np.empty(0, np.int64), tail.astype(np.uint32), head.astype(np.uint32)
     most = int(max(tail.max(), head.max()))
-    if most < 8 * len(tail) + 2**20:  # a table of all ids takes little, and saves sorting
+    if most < 8 * len(tail) + 2**20:  # a table of all ids is small and saves sorting
         present = np.zeros(most + 1, np.bool_)
         present[tail] = True
         present[head] = True

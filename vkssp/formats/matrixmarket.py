@@ -1,4 +1,4 @@
-"""Sparse matrices as graphs: Matrix Market coordinate files (.mtx).
+"""Reader of sparse matrices as graphs: Matrix Market coordinate files (.mtx).
 
 Source: R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats: Initial Design, NISTIR 5935, 1996
 (https://math.nist.gov/MatrixMarket/formats.html).
@@ -49,9 +49,9 @@ def _sizes(lines: Lines, usage: str) -> tuple[int, list[int]]:
 def read_matrix_market(lines: Lines, options: Options) -> GraphFile:
     """Read a square matrix: entry (row, column) is an arc from row to column, and back if the matrix is symmetric.
 
-    Some collections leave the banner out. Such a file has weights if its lines have three numbers, and is taken for
-    symmetric if all its entries lie on one side of the diagonal, as those of a symmetric matrix must; if they lie on
-    both, it has to be said.
+    Some collections leave the banner out. Such a file has weights if its lines have three numbers. Its matrix counts as
+    symmetric if all entries lie on one side of the diagonal, as the format requires of symmetric matrices. If entries
+    lie on both sides, the caller has to give `directed`.
     """
     number = lines.line
     banner = _banner(lines)
@@ -88,7 +88,7 @@ def read_matrix_market(lines: Lines, options: Options) -> GraphFile:
 
 
 def _is_half(lines: Lines, row: Uint32s, column: Uint32s) -> bool:
-    """Return whether the entries are half of a symmetric matrix, where no banner says so."""
+    """Return True if the entries are one half of a symmetric matrix; raise `FormatError` if they are on both sides."""
     if (row < column).any() and (row > column).any():
         raise lines.error(
             "has entries on both sides of the diagonal, and no banner that says whether it is symmetric; "
@@ -98,7 +98,7 @@ def _is_half(lines: Lines, row: Uint32s, column: Uint32s) -> bool:
 
 
 def coordinates_beside(path: Path) -> Path | None:
-    """Return the file with the coordinates of a matrix, if there is one beside it: NAME_coord.mtx for NAME.mtx."""
+    """Return the file with the coordinates of a matrix, if it is beside the matrix: NAME_coord.mtx for NAME.mtx."""
     match = re.fullmatch(r"(.+)\.mtx(?:\.gz|\.bz2|\.xz)?", path.name)
     if match is None:
         return None
@@ -109,7 +109,7 @@ def coordinates_beside(path: Path) -> Path | None:
 def _coordinates(lines: Lines, options: Options, nodes: int) -> Coordinates:
     if not options.coordinates:
         return None, None
-    # An archive of the SuiteSparse collection holds them beside the matrix.
+    # Archives of the SuiteSparse collection hold the coordinates beside the matrix.
     name = f"/{lines.file_name.removesuffix('.mtx')}_coord.mtx"
     member = next((other for other in lines.members if other.endswith(name)), None)
     found = lines.path if member else coordinates_beside(lines.path)
@@ -118,12 +118,12 @@ def _coordinates(lines: Lines, options: Options, nodes: int) -> Coordinates:
     with Lines(found, member, progress=lines.progress) as beside:
         try:
             return read_coordinates(beside, nodes)
-        except NoDegreesError:  # drawings of meshes and circuits are named alike
+        except NoDegreesError:  # drawings of meshes and circuits have the same name
             return None, None
 
 
 class NoDegreesError(FormatError):
-    """A matrix of coordinates that are not longitudes and latitudes."""
+    """Error for a matrix of coordinates that are not longitudes and latitudes."""
 
 
 def read_coordinates(lines: Lines, nodes: int) -> Coordinates:
@@ -137,7 +137,7 @@ def read_coordinates(lines: Lines, nodes: int) -> Coordinates:
     Raises
     ------
     FormatError
-        If it is no such matrix, or not for so many nodes.
+        If it is not such a matrix or has another number of nodes.
     """
     if _banner(lines) not in (("array", "real", "general"), ("array", "integer", "general")):
         raise lines.error("is not '%%MatrixMarket matrix array real general', with which coordinates begin", 1)

@@ -1,4 +1,4 @@
-"""Lists of neighbours: the graph files of METIS, used by the 10th DIMACS challenge, too (.graph).
+"""Reader of lists of neighbours: the graph files of METIS (.graph), also used by the 10th DIMACS challenge.
 
 Sources: G. Karypis, METIS: A Software Package for Partitioning Unstructured Graphs, manual of version 5.1.0, section
 4.1.1; D. Bader, H. Meyerhenke, P. Sanders, D. Wagner, 10th DIMACS Implementation Challenge, instances and formats
@@ -22,20 +22,20 @@ from vkssp.graph.large import graph_of
 
 @dataclass(frozen=True)
 class _Layout:
-    """What a header says.
+    """Layout of a file, from its header.
 
     Attributes
     ----------
     nodes, edges : int
-        How many there are.
+        Numbers of nodes and edges.
     skip : int
-        How many numbers a node's line begins with that are no neighbours: its size, and its weights.
+        Number of leading numbers in a node's line that are not neighbours: its size and its weights.
     weighted : bool
         Whether a weight follows each neighbour.
     ids : Ids
-        The neighbours.
+        Column of the neighbours.
     weights : Weights
-        The weights of edges.
+        Column of the edge weights.
     number : int
         Number of the header's line.
     """
@@ -50,10 +50,10 @@ class _Layout:
 
 
 def _header(lines: Lines, options: Options) -> _Layout:
-    """Take the header: ``NODES EDGES [FORMAT [WEIGHTS]]``; a fifth number, which Walshaw's files have, says nothing.
+    """Take the header: ``NODES EDGES [FORMAT [WEIGHTS]]``; a fifth number, as in Walshaw's files, is ignored.
 
-    The digits of FORMAT tell whether there are sizes of nodes, weights of nodes and weights of edges; WEIGHTS is how
-    many weights a node has.
+    The digits of FORMAT say whether there are sizes of nodes, weights of nodes and weights of edges. WEIGHTS is the
+    number of weights of each node.
     """
     number, text = lines.next(b"%")
     words = text.split()
@@ -75,7 +75,7 @@ def _header(lines: Lines, options: Options) -> _Layout:
 
 
 class _Rows:
-    """The neighbours of all nodes, as far as they have been read."""
+    """Neighbours of the nodes read so far."""
 
     def __init__(self, lines: Lines, layout: _Layout) -> None:
         self.lines = lines
@@ -123,7 +123,7 @@ class _Rows:
         return line
 
     def _add(self, text: bytes) -> None:
-        """Add the nodes of a block without comments; raise `ValueError` if anything is wrong with them."""
+        """Add the nodes of a block without comments; raise `ValueError` if a line is invalid."""
         layout = self.layout
         words, ends = words_and_ends(text)
         stop = np.searchsorted(words, ends)
@@ -160,7 +160,7 @@ class _Rows:
         self.nodes += len(size)
 
     def _explain(self, number: int, text: bytes, reason: str) -> None:
-        """Raise the error that tells which line of a block is wrong, and how."""
+        """Raise the error that names the invalid line of a block and the reason."""
         node = self.nodes
         for line, content in enumerate(text.split(b"\n")[:-1], number):
             if content.lstrip().startswith(b"%"):
@@ -174,7 +174,7 @@ class _Rows:
         raise self.lines.error(f"cannot be read in lines {number} to {last} ({reason})")
 
     def _check(self, node: int, words: list[bytes]) -> None:
-        """Raise a `ValueError` that says what is wrong with a node's line, if anything is."""
+        """Raise a `ValueError` with the reason if a node's line is invalid."""
         layout = self.layout
         if node >= layout.nodes:
             if words:
@@ -197,9 +197,9 @@ class _Rows:
 
 
 def read_metis(lines: Lines, options: Options) -> GraphFile:
-    """Read an undirected graph: a header, and a line for each node with its neighbours and the weights of their edges.
+    """Read an undirected graph: a header, then a line for each node with its neighbours and the edge weights.
 
-    Each edge stands at both its nodes, with the same weight; sizes and weights of nodes are passed over.
+    Each edge is listed at both its nodes, with the same weight. Sizes and weights of nodes are ignored.
     """
     refuse_directed(options, "METIS graph")
     layout = _header(lines, options)
@@ -230,14 +230,14 @@ def _joined(parts: list[Array]) -> Uint32s:
 
 
 def _mates(rows: _Rows, tail: Uint32s, head: Uint32s) -> tuple[Array, Array]:
-    """Return arcs, and for each the one that goes the other way; raise `FormatError` if one has none."""
+    """Return all arcs, and for each arc its reverse; raise `FormatError` if an arc has no reverse."""
     nodes = rows.layout.nodes
-    there = rows_of(head, nodes)[1]  # by head; those of a head by tail
-    here = there[rows_of(tail[there], nodes)[1]]  # by tail; those of a tail by head
+    there = rows_of(head, nodes)[1]  # by head, then by tail
+    here = there[rows_of(tail[there], nodes)[1]]  # by tail, then by head
     differ = np.flatnonzero((tail[here] != head[there]) | (head[here] != tail[there]))
     if differ.size == 0:
         return here, there
-    # Of the two arcs that should be the same place's, the one that comes first has no partner further on.
+    # Of the first two arcs that should be each other's reverse, the one whose entry sorts first has no reverse later.
     arc, other = here[differ[0]], there[differ[0]]
     place, turned = (int(tail[arc]), int(head[arc])), (int(head[other]), int(tail[other]))
     if place < turned:
@@ -252,10 +252,10 @@ def _mates(rows: _Rows, tail: Uint32s, head: Uint32s) -> tuple[Array, Array]:
 
 
 def _check_weights(rows: _Rows, tail: Uint32s, head: Uint32s, weight: Uint32s, here: Array, there: Array) -> None:
-    """Refuse edges that have not the same weight at both their nodes."""
+    """Raise `FormatError` if an edge has different weights at its two nodes."""
     if (weight[here] == weight[there]).all():
         return
-    # Several edges between the same nodes may come in another sequence at the other node.
+    # Parallel edges may be listed in another sequence at the other node.
     here = here[np.lexsort((weight[here], head[here], tail[here]))]
     there = there[np.lexsort((weight[there], tail[there], head[there]))]
     differ = np.flatnonzero(weight[here] != weight[there])

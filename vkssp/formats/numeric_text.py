@@ -1,11 +1,12 @@
-"""Tables of numbers in text: a quick way to read blocks of lines, and a slow one that says which line is wrong.
+"""Reader of tables of numbers in text: a fast path for blocks of lines, and a slow path that finds invalid lines.
 
-numpy's `fromstring` turns text into numbers at some 25 million a second, in C, but neither cares where lines end nor
-how a file's comments begin. So the words of each block are counted and compared with the ends of its lines; what does
-not fit has its comments removed; what then does not fit is looked at line by line.
+numpy's `fromstring` converts text to some 25 million numbers a second, in C. But it ignores the ends of lines, and it
+does not know the comments of a file. So the reader counts the words of each block and compares their positions with the
+ends of the lines. If a block does not fit, the reader removes its comments. If the block still does not fit, the reader
+checks it line by line.
 
-`scipy.io.mmread` is faster still for Matrix Market files, but takes ``1 2 3.5`` for ``1 2 3`` where integers are due,
-and passes over surplus numbers.
+`scipy.io.mmread` is even faster for Matrix Market files, but accepts ``1 2 3.5`` as ``1 2 3`` for integers, and ignores
+surplus numbers.
 """
 
 from __future__ import annotations
@@ -29,34 +30,34 @@ _WHOLE = re.compile(rb"[+-]?[0-9]+")
 
 
 class Column(Protocol):
-    """What the numbers of a column mean."""
+    """Meaning of the numbers of a column."""
 
     @property
     def real(self) -> bool:
-        """Whether there may be fractions, as far as the text goes."""
+        """Whether the text of a number may be a fraction."""
 
     def convert(self, values: Array) -> Array:
-        """Return the numbers as they are wanted, or raise a `ValueError` that says which of them cannot be."""
+        """Return the converted numbers; raise a `ValueError` that names an invalid number."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a table look.
+    """Layout of the lines of a table.
 
     Attributes
     ----------
     usage : str
-        A line, for messages.
+        Pattern of a line, for messages.
     columns : sequence of Column
-        What the numbers in a line mean.
+        Meanings of the numbers in a line.
     comment : bytes
-        Characters with which the lines begin that are no part of the table.
+        Characters with which comments begin.
     letter : bytes
         Letter with which each line of the table begins, if any.
     count : int or None
-        How many lines there are.
+        Number of lines, if known.
     said : str
-        Where the file says how many lines there are.
+        Place in the file that gives the number of lines, for messages.
     """
 
     usage: str
@@ -73,7 +74,7 @@ class Layout:
 
 
 def words_and_ends(text: bytes) -> tuple[Array, Array]:
-    """Return where the words of a text begin, and where its lines end."""
+    """Return the positions at which the words of a text begin and at which its lines end."""
     characters = np.frombuffer(text, np.uint8)
     blank = characters <= 32
     begins = np.empty(len(blank), np.bool_)
@@ -83,14 +84,14 @@ def words_and_ends(text: bytes) -> tuple[Array, Array]:
 
 
 def numbers(text: bytes, count: int, *, real: bool = False) -> Array:
-    """Return the numbers that a text consists of, separated by blanks; raise `ValueError` where it does not.
+    """Return the `count` numbers of a text, separated by blanks; raise `ValueError` if there are other words.
 
-    Those that 64 bits cannot hold become a number that is too large for anything.
+    A number that does not fit into 64 bits becomes one that is too large for every column.
     """
-    if count == 0:  # numpy finds a zero in blanks
+    if count == 0:  # numpy reads blanks as a zero
         return np.empty(0, np.int64)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # older versions of numpy only warn of what is no number
+        warnings.simplefilter("error", DeprecationWarning)  # older versions of numpy only warn of invalid numbers
         try:
             values = np.fromstring(text, np.float64 if real else np.int64, sep=" ")
         except DeprecationWarning as error:
@@ -101,7 +102,7 @@ def numbers(text: bytes, count: int, *, real: bool = False) -> Array:
 
 
 def _columns(text: bytes, layout: Layout) -> list[Array]:
-    """Return the columns of a block that is a table and nothing else, or raise `ValueError`."""
+    """Return the columns of a block of table lines only; raise `ValueError` if there are other lines."""
     words, ends = words_and_ends(text)
     width = len(layout.columns) + bool(layout.letter)
     if len(words) != width * len(ends):
@@ -126,7 +127,7 @@ def _columns(text: bytes, layout: Layout) -> list[Array]:
 
 
 def _check_reals(text: bytes, words: Array, layout: Layout) -> None:
-    """Raise `ValueError` if there is more than digits and signs in a column of whole numbers."""
+    """Raise `ValueError` if a column of whole numbers has characters other than digits and signs."""
     characters = np.frombuffer(text, np.uint8)
     plain = np.isin(characters, np.frombuffer(b"0123456789+-", np.uint8)) | (characters <= 32)
     word = np.searchsorted(words, np.flatnonzero(~plain), "right") - 1
@@ -136,23 +137,23 @@ def _check_reals(text: bytes, words: Array, layout: Layout) -> None:
 
 
 def without_comments(text: bytes, comment: bytes, *, blank: bool) -> bytes:
-    """Return a block of lines without those that are comments, and without blank ones where asked."""
+    """Return a block of lines without comments and, if `blank`, without blank lines."""
     begin = rb"[ \t\r]*[" + re.escape(comment) + rb"][^\n]*\n"
     return re.sub(rb"(?m)^(?:" + begin + (rb"|[ \t\r\f\v]*\n" if blank else b"") + b")", b"", text)
 
 
 def read_table(lines: Lines, layout: Layout) -> list[Array]:
-    """Read all that is left of a text as a table.
+    """Read the rest of a text as a table.
 
     Returns
     -------
     list of numpy.ndarray
-        The columns, as their `convert` makes them.
+        The columns, converted by their `convert`.
 
     Raises
     ------
     FormatError
-        If a line is not as it must be, or there are more or fewer than there must be.
+        If a line is invalid, or the number of lines is wrong.
     MemoryShortageError
         If there is not enough memory for all lines.
     """
@@ -188,7 +189,7 @@ def read_table(lines: Lines, layout: Layout) -> list[Array]:
 
 
 def _joined(parts: list[Array]) -> Array:
-    """Return the blocks of a column as one, and let go of them."""
+    """Return the blocks of a column as one array, and empty the list."""
     if not parts:
         return np.empty(0, np.uint32)
     whole = np.concatenate(parts)
@@ -197,7 +198,7 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _line_of(number: int, text: bytes, layout: Layout, index: int) -> int:
-    """Return the number of the line of a block that is its table's line `index`, counted from 0."""
+    """Return the line number of a block's table line `index`, counted from 0."""
     for line, content in enumerate(text.split(b"\n"), number):
         if layout.significant(content):
             if index == 0:
@@ -213,7 +214,7 @@ def shown(text: bytes) -> str:
 
 
 def whole_number(word: bytes) -> int:
-    """Return the whole number that a word is, or raise a `ValueError` that says what is wrong with it."""
+    """Return a word as a whole number, or raise a `ValueError` with the reason."""
     if not _WHOLE.fullmatch(word):
         raise ValueError(f"'{shown(word)}' is not a whole number")
     if len(word) > 25 or not -(2**63) < int(word) < 2**63 - 1:
@@ -222,7 +223,7 @@ def whole_number(word: bytes) -> int:
 
 
 def _check(column: Column, word: bytes) -> None:
-    """Raise a `ValueError` that says what is wrong with a word, if anything is."""
+    """Raise a `ValueError` with the reason if a word is invalid."""
     if column.real and not _WHOLE.fullmatch(word):
         try:
             value: float = float(word.decode("ascii")) if b"_" not in word else float("x")
@@ -234,7 +235,7 @@ def _check(column: Column, word: bytes) -> None:
 
 
 def _explained(lines: Lines, number: int, text: bytes, layout: Layout, reason: str) -> FormatError:
-    """Return the error that tells which line of a block is wrong, and how."""
+    """Return the error that names the invalid line of a block and the reason."""
     width = len(layout.columns) + bool(layout.letter)
     for line, content in enumerate(text.split(b"\n"), number):
         if not layout.significant(content):

@@ -1,4 +1,4 @@
-"""Text files, plain or compressed, alone or in a tar archive, as blocks of whole lines with their numbers."""
+"""Reader of text files as blocks of whole, numbered lines; files may be compressed or in a tar archive."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import IO, Any
 from vkssp.errors import FormatError
 from vkssp.terminal import progress_bar
 
-#: Bytes that are read at a time; few enough that what is made of them stays in a core's cache.
+#: Bytes that are read at a time; small enough that the data made from them stays in a core's cache.
 BLOCK = 1 << 20
-#: Most bytes of a line; a node of METIS has all its neighbours in one, but not millions of them.
+#: Largest length of a line in bytes; a line of METIS has all neighbours of a node, but not millions of them.
 LONGEST_LINE = 1 << 26
-#: What the names of compressed files end in; what a file is tells its content.
+#: Endings of the names of compressed files. They serve to find and strip names; the content tells the compression.
 COMPRESSED = (".gz", ".bz2", ".xz")
 
 _OPENERS: tuple[tuple[bytes, Any], ...] = (
@@ -29,20 +29,20 @@ _OPENERS: tuple[tuple[bytes, Any], ...] = (
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
 )
-#: Names of members of an archive that may be graphs.
+#: Name endings of the members of an archive that may be graphs.
 _GRAPHS = (".gr", ".mtx", ".graph", ".metis", ".txt", ".edgelist", ".edges", ".el", ".tsv")
 
 
 @contextmanager
 def _failures(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into a `FormatError`."""
+    """Turn errors during the reading of a file into a `FormatError`."""
     damage = "is truncated or damaged"
     try:
         yield
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:
-        # What gzip and bz2 raise for a damaged file has no number.
+        # The errors of gzip and bz2 for a damaged file have no number.
         if error.errno is None:
             raise FormatError(f"{path} {damage} ({error}); get it again") from error
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
@@ -51,25 +51,26 @@ def _failures(path: Path) -> Iterator[None]:
 
 
 class Lines:
-    """The lines of a text, of which some are taken singly and the others in blocks.
+    """Lines of a text, to be taken singly or in blocks.
 
     Parameters
     ----------
     path : Path
         The file.
     member : str, optional
-        Which member, where the file is an archive; the one that is a graph, unless given.
+        Member to read if the file is an archive; by default the member that is a graph.
     progress : bool
-        Whether to show a progress bar on stderr once reading takes over a second; it counts bytes as the file has them.
+        Whether to show a progress bar on stderr once reading takes over a second; it counts bytes of the file itself,
+        compressed or not.
 
     Attributes
     ----------
     name : str
-        What messages call the text.
+        Name of the text in messages.
     file_name : str
         Name of the file, or of the archive's member, without the endings of compressed files.
     members : list of str
-        All files of the archive; none where it is no archive.
+        All files of the archive; empty if the file is not an archive.
     line : int
         Number of the first line that has not been taken.
     progress : bool
@@ -82,8 +83,8 @@ class Lines:
         self.members: list[str] = []
         self.line = 1
         self._text = b""  # whole lines that have been read
-        self._at = 0  # where the first of them that has not been taken begins
-        self._partial: list[bytes] = []  # a line the end of which has not been read
+        self._at = 0  # where the first line that has not been taken begins
+        self._partial: list[bytes] = []  # parts of a line whose end has not been read
         name = path.name
         with ExitStack() as stack, _failures(path):
             file = _File.opened(stack, path, progress)
@@ -110,7 +111,7 @@ class Lines:
         self._stack.close()
 
     def peek(self) -> bytes:
-        """Return whole lines, the next ones, without taking them; nothing at the end."""
+        """Return the next whole lines without taking them; empty at the end."""
         if self._at == len(self._text):
             self._text, self._at = self._read(), 0
         elif self._at:
@@ -118,7 +119,7 @@ class Lines:
         return self._text
 
     def comments(self, marks: bytes) -> Iterator[tuple[int, bytes]]:
-        """Take lines as long as they are blank or begin with one of some characters; yield their numbers and them."""
+        """Take lines while they are blank or begin with one of `marks`; yield their numbers and texts."""
         while self._at < len(self._text) or self.peek():
             end = self._text.index(b"\n", self._at) + 1
             text = self._text[self._at : end].strip()
@@ -128,7 +129,7 @@ class Lines:
             yield self.line - 1, text
 
     def next(self, marks: bytes = b"") -> tuple[int, bytes]:
-        """Take the next line that is neither blank nor a comment, and all before it.
+        """Take the next line that is neither blank nor a comment, and all lines before it.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class Lines:
         Returns
         -------
         tuple of int and bytes
-            The line's number, and the line without surrounding blanks; an empty one at the end.
+            The line's number, and the line without surrounding blanks; empty at the end.
         """
         for _ in self.comments(marks):
             pass
@@ -148,13 +149,13 @@ class Lines:
         return self.line - 1, text.strip()
 
     def width(self, marks: bytes) -> int:
-        """Return how many words the next line has that is neither blank nor a comment; take all before it."""
+        """Return the number of words of the next line that is neither blank nor a comment; take all lines before it."""
         for _ in self.comments(marks):
             pass
         return len(self.peek().partition(b"\n")[0].split())
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Take all that follows: blocks of whole lines, and the number of each one's first line."""
+        """Take all remaining lines; yield blocks of whole lines, each after the number of its first line."""
         while text := self.peek():
             number = self.line
             self._text, self._at = b"", 0
@@ -162,15 +163,15 @@ class Lines:
             yield number, text
 
     def error(self, reason: str, line: int | None = None) -> FormatError:
-        """Return the error that says what is wrong with the file, or with a line of it."""
+        """Return the error for the file, or for a line of it."""
         return FormatError(f"{self.name} {reason}" if line is None else f"{self.name}, line {line}: {reason}")
 
     def _read(self) -> bytes:
-        """Return the next whole lines of the file; the last is ended by a newline even if it lacks one."""
+        """Return the next whole lines of the file; a newline is added to a last line without one."""
         while True:
             with _failures(self.path):
                 piece = self._stream.read(BLOCK)
-            self._file.bar.update(0)  # a block may unpack from bytes that were read long ago
+            self._file.bar.update(0)  # keeps the bar alive: a block may come from bytes that were read long ago
             end = piece.rfind(b"\n") + 1
             if end or not piece:
                 text = b"".join([*self._partial, piece[:end]])
@@ -182,35 +183,35 @@ class Lines:
 
 
 class _File(io.FileIO):
-    """A file that tells a progress bar how much of it has been read."""
+    """File that reports to a progress bar how much of it has been read."""
 
     bar: Any
 
     @classmethod
     def opened(cls, stack: ExitStack, path: Path, progress: bool) -> _File:
-        """Return a file that has been opened to be read; the stack closes it, and the bar."""
+        """Open a file for reading; the stack closes the file and the bar."""
         file = stack.enter_context(cls(path))
         bar = progress_bar(
             title=f"Reading {path.name}",
             shown=progress,
-            total=os.fstat(file.fileno()).st_size or None,  # of a pipe nobody knows
+            total=os.fstat(file.fileno()).st_size or None,  # unknown for a pipe
             unit="B",
             unit_scale=True,
             unit_divisor=1024,
-            miniters=0,  # how often it is drawn depends on time alone: few bytes may unpack to very many
+            miniters=0,  # only time decides when the bar is drawn: few bytes may unpack to very many
         )
         file.bar = stack.enter_context(bar)
         return file
 
     def readinto(self, buffer: Any, /) -> int | None:
-        """Read bytes, and tell the bar."""
+        """Read bytes, and update the bar."""
         count = super().readinto(buffer)
         self.bar.update(count or 0)
         return count
 
 
 def _unpacked(stack: ExitStack, file: _File) -> Any:
-    """Return what a file holds when decompressed, buffered."""
+    """Return a buffered stream of a file's decompressed content."""
     stream: Any = stack.enter_context(io.BufferedReader(file))
     start = stream.peek(6)
     for magic, opener in _OPENERS:

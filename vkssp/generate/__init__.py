@@ -1,4 +1,4 @@
-"""Synthetic graphs: the same seed gives the same graph, on every machine."""
+"""Generators of synthetic graphs; the same seed gives the same graph on every machine."""
 
 from vkssp.generate.attachment import barabasi_albert
 from vkssp.generate.expression import FAMILIES, from_expression, is_expression

@@ -1,4 +1,4 @@
-"""Preferential attachment: scale-free graphs that grow node by node."""
+"""Generator of scale-free graphs that grow node by node, by preferential attachment."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, we
 from vkssp.graph import Graph, Uint32s
 from vkssp.graph.large import graph_from_arcs
 
-#: Nodes whose ends are looked up together, at most; the graph does not depend on it.
+#: Largest number of nodes whose edges are looked up together; the graph does not depend on it.
 BATCH = 1 << 14
 
 
 def _grow(rng: np.random.Generator, num_nodes: int, attached: int) -> Uint32s:
-    """Return the nodes that each node from `attached + 1` on is attached to, shape (.., attached)."""
+    """Return the nodes to which each node from `attached + 1` on is attached, shape (.., attached)."""
     rows = num_nodes - attached
-    # One row per node, of the far and the near ends of its edges: a node occurs as often as it has edges, and a
-    # random place in the rows so far holds it with a probability in proportion (Batagelj and Brandes 2005). Row 0 is
-    # a star of the first nodes.
+    # Each row belongs to one node and holds the far and the near ends of the node's edges. A node occurs once for each
+    # of its edges, so a random place in the rows so far holds it with a probability proportional to its degree
+    # (Batagelj and Brandes 2005). Row 0 is a star of the first nodes.
     ends = np.empty((rows, 2 * attached), np.uint32)
     ends[0, :attached] = 0
     ends[0, attached:] = np.arange(1, attached + 1)
@@ -29,7 +29,7 @@ def _grow(rng: np.random.Generator, num_nodes: int, attached: int) -> Uint32s:
     newest = place.max(axis=1) // np.uint32(2 * attached)  # the last row that a row depends on
     row = 1
     while row < rows:
-        # Rows that depend on none but those before `row` can be looked up together.
+        # Rows that depend only on rows before `row` can be looked up together.
         waiting = newest[row - 1 : row - 1 + BATCH] >= row
         stop = row + (int(np.argmax(waiting)) if waiting.any() else len(waiting))
         found = flat[place[row - 1 : stop - 1]]
@@ -37,7 +37,7 @@ def _grow(rng: np.random.Generator, num_nodes: int, attached: int) -> Uint32s:
         repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
         ends[row:stop, :attached] = found
         if repeated.any():
-            # Rows up to the first that has a node twice are good; its repetitions are drawn again.
+            # The rows before the first row with a repeated node are final. In this row, repetitions are drawn again.
             bad = row + int(np.argmax(repeated))
             ends[bad, :attached] = _without_repetition(rng, found[bad - row], flat, bad * 2 * attached)
             stop = bad + 1
@@ -46,7 +46,7 @@ def _grow(rng: np.random.Generator, num_nodes: int, attached: int) -> Uint32s:
 
 
 def _without_repetition(rng: np.random.Generator, drawn: Uint32s, ends: Uint32s, limit: int) -> npt.NDArray[np.int64]:
-    """Return as many different nodes as were drawn, by going on to draw from the ends so far."""
+    """Return the drawn nodes, with repetitions replaced by further draws from the ends so far."""
     chosen = dict.fromkeys(drawn.tolist())
     while len(chosen) < len(drawn):
         chosen |= dict.fromkeys(ends[rng.integers(0, limit, len(drawn))].tolist())
@@ -56,21 +56,21 @@ def _without_repetition(rng: np.random.Generator, drawn: Uint32s, ends: Uint32s,
 def barabasi_albert(num_nodes: int, attached: int, seed: int = 1, *, weights: Weights = (1, 100)) -> Graph:
     """Return an undirected graph grown by preferential attachment (Barabasi and Albert 1999).
 
-    The first ``attached + 1`` nodes are a star. Each further node is attached to `attached` different ones before it,
-    drawn with probabilities in proportion to their degrees; one that was drawn already is drawn again, so that there
-    are neither loops nor parallel edges. There are ``attached * (num_nodes - attached)`` edges, each an arc both ways
-    of one weight.
+    The first ``attached + 1`` nodes form a star. Each further node is attached to `attached` different earlier nodes,
+    drawn with probabilities proportional to their degrees. A repeated node is drawn again, so that there are neither
+    loops nor parallel edges. There are ``attached * (num_nodes - attached)`` edges; each becomes two arcs of the same
+    weight, one in each direction.
 
     Parameters
     ----------
     num_nodes : int
         Number of nodes.
     attached : int
-        Number of edges that each new node comes with, 1 to num_nodes - 1.
+        Number of edges that each new node adds, 1 to num_nodes - 1.
     seed : int
         Seed of the random choices.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The arguments of the generators, checked before anything is allocated."""
+"""Checks of the generators' arguments, before any memory is allocated."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.memory import require
 
-#: Smallest and largest weight, both of which occur.
+#: Smallest and largest weight, both inclusive.
 Weights = tuple[int, int]
 
-#: Ids stay below 2**31, so that scipy's signed 32-bit indices hold them.
+#: Largest number of nodes; ids stay below 2**31, so that scipy's signed 32-bit indices can hold them.
 MOST_NODES = 2**31 - 1
 MOST_ARCS = 2**32 - 1
-# What a node and an arc take at the least while a graph is made.
+# Least memory in bytes per node and per arc while a graph is made.
 _NODE_BYTES, _ARC_BYTES = 12, 8
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """Return an argument that has to be a whole number from `low` to `high`."""
+    """Return an argument that must be a whole number from `low` to `high`."""
     kind = "a whole number from " if index_of(value) is None else ""
     return whole_number(value, name, low, high, f"give {kind}{low} to {high}")
 
 
 def fraction(name: str, value: Any) -> float:
-    """Return an argument that has to be a number from 0 to 1."""
+    """Return an argument that must be a number from 0 to 1."""
     number = number_of(value)
     if number is None:
         raise QueryError(f"{name} is {shown(value)}; give a number from 0 to 1")
@@ -38,22 +38,22 @@ def fraction(name: str, value: Any) -> float:
 
 
 def stream(seed: Any) -> np.random.Generator:
-    """Return the source of the random choices of a seed."""
+    """Return the random number generator of a seed."""
     return np.random.default_rng(whole("seed", seed, 0, 2**64 - 1))
 
 
 def nodes(num_nodes: Any, low: int = 1) -> int:
-    """Return a number of nodes that a generator can make."""
+    """Return an argument that must be a number of nodes from `low` to `MOST_NODES`."""
     return whole("num_nodes", num_nodes, low, MOST_NODES)
 
 
 def fits(num_nodes: int, num_arcs: int, what: str, cure: str) -> None:
-    """Refuse a graph of more arcs than one can have, or of more nodes and arcs than there is memory for.
+    """Refuse a graph with more than `MOST_ARCS` arcs, or that needs too much memory.
 
     Raises
     ------
     QueryError
-        If no graph has so many arcs.
+        If no graph can hold so many arcs.
     MemoryShortageError
         If there is not enough memory.
     """
@@ -77,5 +77,5 @@ def weight_range(weights: Any) -> Weights:
 
 
 def draw_weights(rng: np.random.Generator, weights: Weights, size: int) -> Uint32s:
-    """Return `size` weights, each of the range with the same probability."""
+    """Return `size` weights, uniformly distributed in the range."""
     return rng.integers(*weights, size, np.uint32, endpoint=True)

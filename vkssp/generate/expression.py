@@ -1,4 +1,4 @@
-"""Graphs by a short text, for the command line: the family, a colon, and its arguments."""
+"""Parser of short texts that describe a graph, for the command line: the family, a colon, and its arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vkssp.generate.road import road_grid
 from vkssp.generate.uniform import martin, uniform_random
 from vkssp.graph import Graph
 
-#: What generates the graphs of each family.
+#: Generator of each family.
 FAMILIES: dict[str, Callable[..., Graph]] = {
     "road": road_grid,
     "rmat": rmat,
@@ -28,13 +28,13 @@ FAMILIES: dict[str, Callable[..., Graph]] = {
 
 
 def is_expression(text: str) -> bool:
-    """Return whether a text names a family and a colon, and so is none of the files that a graph can be read from."""
+    """Return whether a text begins with a family and a colon, so that it does not name a file."""
     name, colon, _ = text.partition(":") if isinstance(text, str) else ("", "", "")
     return bool(colon) and name in FAMILIES
 
 
 def _value(name: str, text: str, example: Any) -> Any:
-    """Return the value that a text stands for, of the kind that the argument has by default."""
+    """Convert a text to a value of the same kind as the argument's default."""
     try:
         if isinstance(example, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -55,13 +55,13 @@ def from_expression(text: str) -> Graph:
     Parameters
     ----------
     text : str
-        Name of a family in `FAMILIES`, a colon, and the arguments of its function, separated by commas: first those
-        without names, in their sequence, then those with. Weights are given as smallest-largest.
+        Name of a family in `FAMILIES`, a colon, and the arguments of its function, separated by commas: first
+        positional arguments, then arguments with names. Weights are given as smallest-largest.
 
     Raises
     ------
     QueryError
-        If there is no such family or argument, if one is missing, given twice or out of range.
+        If the family or an argument is unknown, or an argument is missing, given twice or out of range.
     """
     family, _, rest = instance(text, str, "text", "give a text such as rmat:20").partition(":")
     if family not in FAMILIES:

@@ -1,4 +1,4 @@
-"""The random graph of a given number of edges."""
+"""Generator of random graphs with a given number of edges."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Uint64s = npt.NDArray[np.uint64]
 
 
 def _distinct(rng: np.random.Generator, count: int, total: int) -> Uint64s:
-    """Return `count` different numbers below `total` in ascending order, every such set equally probable."""
+    """Return `count` different numbers below `total` in ascending order; all such sets are equally probable."""
     if count > total - count:
-        # Most of what is drawn would be there already, so those left out are drawn instead.
+        # Most draws would repeat earlier ones, so the numbers that are left out are drawn instead.
         there = np.ones(total, np.bool_)
         there[_distinct(rng, total - count, total)] = False
         return np.flatnonzero(there).astype(np.uint64)
@@ -32,9 +32,9 @@ def _distinct(rng: np.random.Generator, count: int, total: int) -> Uint64s:
 def gnm(
     num_nodes: int, num_edges: int, seed: int = 1, *, weights: Weights = (1, 100), undirected: bool = True
 ) -> Graph:
-    """Return a graph drawn from all those with the given numbers of nodes and edges (G(n, m); Erdos and Renyi 1959).
+    """Return a random graph with the given numbers of nodes and edges (G(n, m); Erdos and Renyi 1959).
 
-    The edges are all different, and none is a loop.
+    All such graphs without loops and parallel edges are equally probable.
 
     Parameters
     ----------
@@ -45,9 +45,10 @@ def gnm(
     seed : int
         Seed of the random choices.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
     undirected : bool
-        Whether each edge is an arc both ways, of one weight. Otherwise both directions can be there independently.
+        Whether each edge becomes two arcs of the same weight, one in each direction. Otherwise each edge is one arc,
+        and both directions may occur.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def gnm(
     rng = stream(seed)
     code = _distinct(rng, num_edges, pairs)
     if undirected:
-        # The triangle below the diagonal, folded into a rectangle: its row k and its row num_nodes - k fill a line.
+        # The triangle below the diagonal is folded into a rectangle: its rows k and num_nodes - k fill one line.
         row, column = np.divmod(code, np.uint64(num_nodes))
         row += np.uint64(1)
         low = column < row
@@ -72,6 +73,6 @@ def gnm(
         head = np.where(low, column, column - row)
     else:
         tail, head = np.divmod(code, np.uint64(max(num_nodes - 1, 1)))
-        head += head >= tail  # steps over the diagonal
+        head += head >= tail  # skips the diagonal
     tails, heads = tail.astype(np.uint32), head.astype(np.uint32)
     return graph_from_arcs(num_nodes, tails, heads, draw_weights(rng, weights, num_edges), both_ways=undirected)

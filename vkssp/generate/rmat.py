@@ -1,4 +1,4 @@
-"""Recursive matrices: graphs with few nodes of very high degree, like social networks and the web."""
+"""Generator of recursive-matrix graphs: few nodes have a very high degree, as in social networks and the web."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from vkssp.generate.checks import Weights, draw_weights, fits, fraction, stream,
 from vkssp.graph import Graph, Uint32s
 from vkssp.graph.large import graph_from_arcs
 
-#: Edges that are drawn together: few enough that they stay in cache. Another number makes other graphs.
+#: Edges that are drawn together; few enough to stay in the cache. Another number gives other graphs.
 CHUNK = 1 << 16
 
 
 def _edges(rng: np.random.Generator, scale: int, count: int, a: float, b: float, c: float) -> tuple[Uint32s, Uint32s]:
-    """Return tails and heads of random edges, whose bits are drawn from the highest to the lowest."""
-    # Thresholds of random 32-bit words: below the first lies quadrant a, then b, c, and d up to the end.
+    """Return the tails and heads of random edges; their bits are drawn from the highest to the lowest."""
+    # Limits of random 32-bit words: words below the first limit mean quarter a; quarters b, c and d follow.
     to_a, to_b, to_c = (min(round(sum_ * 2**32), 2**32) for sum_ in (a, a + b, a + b + c))
     tail, head = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
     for begin in range(0, count, CHUNK):
@@ -24,7 +24,7 @@ def _edges(rng: np.random.Generator, scale: int, count: int, a: float, b: float,
         for _ in range(scale):
             word = rng.integers(0, 2**32, len(tails), np.uint32)
             below = word >= to_b  # the lower half of the matrix
-            right = word >= to_a  # b, c and d; less c, which lies between the other two thresholds
+            right = word >= to_a  # b, c and d, then without c, which lies between the other two limits
             right ^= below
             right ^= word >= to_c
             tails <<= 1
@@ -48,9 +48,9 @@ def rmat(
 ) -> Graph:
     """Return a recursive-matrix graph (R-MAT; Chakrabarti, Zhan and Faloutsos 2004), in its plain form without noise.
 
-    The adjacency matrix is quartered `scale` times; each time an edge falls into the upper left, upper right, lower
-    left or lower right quarter with the probabilities a, b, c and 1 - a - b - c. Loops and parallel edges stay as they
-    fall. There are exactly ``degree * 2**scale`` arcs.
+    The adjacency matrix is quartered `scale` times. Each time, an edge falls into the upper left, upper right, lower
+    left or lower right quarter with the probabilities a, b, c and 1 - a - b - c. Loops and parallel edges are kept.
+    There are exactly ``degree * 2**scale`` arcs.
 
     Parameters
     ----------
@@ -63,9 +63,10 @@ def rmat(
     a, b, c : float
         Probabilities of the quarters.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
     undirected : bool
-        Whether the arcs are the two directions, of one weight, of half as many edges. A loop is then two equal arcs.
+        Whether the arcs are the two directions of half as many edges, with the same weight. A loop is then two equal
+        arcs.
     permute : bool
         Whether the nodes are numbered at random. Otherwise those of high degree have ids with few bits set.
 
@@ -101,19 +102,20 @@ def rmat(
 def kronecker(scale: int, edge_factor: int = 16, seed: int = 1, *, weights: Weights = (1, 255)) -> Graph:
     """Return the Kronecker graph of the Graph500 benchmark (Murphy, Wheeler, Barrett and Ang 2010).
 
-    An undirected `rmat` with a, b and c of 0.57, 0.19 and 0.19 and randomly numbered nodes. Weights are whole numbers,
-    where the benchmark has real ones from 0 to 1. Loops and parallel edges stay, as the benchmark wants it.
+    It is an undirected `rmat` graph with a, b and c of 0.57, 0.19 and 0.19 and randomly numbered nodes. Weights are
+    whole numbers, while the benchmark has real numbers from 0 to 1. Loops and parallel edges are kept, as in the
+    benchmark.
 
     Parameters
     ----------
     scale : int
         Binary logarithm of the number of nodes, 1 to 30.
     edge_factor : int
-        Edges per node; each is an arc both ways, so that the mean degree is twice as much.
+        Edges per node. Each edge becomes two arcs, so that the mean degree is twice as large.
     seed : int
         Seed of the random choices.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A grid of streets that behaves like a road network."""
+"""Generator of grids of streets that behave like a road network."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ Uint64s = npt.NDArray[np.uint64]
 
 
 def _z_code(x: Int64s, y: Int64s) -> Uint64s:
-    """Return the places of points on the Z-order curve (Morton 1966)."""
+    """Return the positions of points on the Z-order curve (Morton 1966)."""
     return (spread_bits(x.astype(np.uint64)) << np.uint64(1)) | spread_bits(y.astype(np.uint64))
 
 
 def road_grid(side: int, seed: int = 1, keep: float = 0.62, shape_nodes: int = 0) -> Graph:
     """Return a grid of streets with faster roads on some of its lines, like a road network.
 
-    Streets are two-way; their weights are travel times of 61 to 240, divided by 1.8 on every 16th line and by 3.5 on
-    every 128th. Of the ordinary streets a random part is missing, so that the grid has dead ends, detours and islands.
+    Streets are two-way. Their weights are travel times of 61 to 240, divided by 1.8 on every 16th line and by 3.5 on
+    every 128th. A random part of the ordinary streets is missing, so that the grid has dead ends, detours and islands.
     Nodes are numbered in Z-order.
 
     Parameters
     ----------
     side : int
-        Junctions along a side, 2 to 65535; there are side * side of them.
+        Number of junctions along a side, 2 to 65535; the grid has side * side junctions.
     seed : int
         Seed of the random choices.
     keep : float
-        Part of the ordinary streets that is there.
+        Probability with which each ordinary street exists.
     shape_nodes : int
-        Nodes of degree two along each street, as maps have them where streets bend. They add nodes and arcs, while the
-        streets and their total weights stay the same: the weight is split among the arcs as evenly as whole numbers
-        allow, and none of them is 0 unless the street has more arcs than its weight.
+        Number of nodes of degree two along each street, as in maps where streets bend. They add nodes and arcs, while
+        the streets and their total weights stay the same: a street's weight is split among its arcs as evenly as whole
+        numbers allow, and no arc has weight 0 unless the street has more arcs than its weight.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def road_grid(side: int, seed: int = 1, keep: float = 0.62, shape_nodes: int = 0
     speed = np.ones(side)
     speed[::16] = 1.8
     speed[::128] = 3.5
-    # For either direction: coordinates of the first end of each street, and its weight.
+    # For each of the two directions of the grid: coordinates of the first end of each street, and its weight.
     streets: list[tuple[Int64s, Int64s, Uint32s]] = []
     for shape, fast in (((side - 1, side), speed[None, :]), ((side, side - 1), speed[:, None])):
         there = (rng.random(shape, dtype=np.float32) < keep) | (fast > 1)
@@ -64,7 +64,7 @@ def road_grid(side: int, seed: int = 1, keep: float = 0.62, shape_nodes: int = 0
         streets.append((x, y, weight[there]))
     line = np.arange(side, dtype=np.int64) * parts
     codes = [_z_code(line[:, None], line[None, :]).reshape(-1)]
-    # Each street from its first end over its shape nodes to its other one, shape (streets, parts + 1).
+    # Nodes of each street from its first end over its shape nodes to its other end, shape (streets, parts + 1).
     along = np.arange(parts + 1, dtype=np.int64)
     (x, y, down_weight), (u, v, across_weight) = streets
     down = _z_code(x[:, None] * parts + along, y[:, None] * parts)

@@ -1,4 +1,4 @@
-"""Random graphs in which all nodes have the same number of outgoing, or of incoming, arcs."""
+"""Generators of random graphs whose nodes all have the same number of outgoing, or of incoming, arcs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vkssp.graph.large import graph_of
 
 
 def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weights = (1, 100)) -> Graph:
-    """Return a directed graph in which `degree` arcs leave every node, each to a node that is drawn from all.
+    """Return a directed graph in which `degree` arcs leave every node, each to a node drawn from all nodes.
 
-    Sizes, degrees and weights as Ortega-Arranz, Torres, Llanos and Gonzalez-Escribano (2013) have them for their
-    synthetic graphs. The heads are drawn independently, so that there are loops and parallel arcs.
+    Sizes, degrees and weights follow the synthetic graphs of Ortega-Arranz, Torres, Llanos and Gonzalez-Escribano
+    (2013). The heads are drawn independently, so that there may be loops and parallel arcs.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weigh
     seed : int
         Seed of the random choices.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
 
     Raises
     ------
@@ -45,18 +45,18 @@ def uniform_random(num_nodes: int, degree: int, seed: int = 1, *, weights: Weigh
 def martin(num_nodes: int, predecessors: int = 7, seed: int = 1, *, weights: Weights = (1, 10)) -> Graph:
     """Return a directed graph in which every node has exactly `predecessors` incoming arcs (Martin et al. 2009).
 
-    The tails are drawn independently, so that a node may be drawn twice for a head, or for itself.
+    The tails are drawn independently, so that there may be loops and parallel arcs.
 
     Parameters
     ----------
     num_nodes : int
-        Number of nodes; Martin, Torres and Gavilanes have up to 11 * 2**20.
+        Number of nodes; Martin, Torres and Gavilanes use up to 11 * 2**20.
     predecessors : int
         Number of arcs that lead to each node.
     seed : int
         Seed of the random choices.
     weights : tuple of int
-        Smallest and largest weight; all between are equally probable.
+        Smallest and largest weight; weights are uniformly distributed between them.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def martin(num_nodes: int, predecessors: int = 7, seed: int = 1, *, weights: Wei
     num_nodes = nodes(num_nodes)
     predecessors = whole("predecessors", predecessors, 0, 2**31 - 1)
     num_arcs = num_nodes * predecessors
-    # All are sorted at once, with signed 32-bit offsets.
+    # All arcs are sorted at once, with signed 32-bit offsets.
     whole("num_nodes * predecessors", num_arcs, 0, 2**31 - 1)
     fits(num_nodes, num_arcs, f"predecessors {predecessors} for {num_nodes} nodes", "less of either")
     weights = weight_range(weights)

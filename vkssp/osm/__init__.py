@@ -1,4 +1,4 @@
-"""OpenStreetMap extracts to graphs."""
+"""Import of OpenStreetMap extracts as graphs."""
 
 from vkssp.osm.extract import is_extract
 from vkssp.osm.importer import import_extract, read_extract

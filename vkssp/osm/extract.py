@@ -1,4 +1,4 @@
-"""Opening an extract: its format by its name, its objects one by one, its failures as `FormatError`."""
+"""Reader of the objects of an OpenStreetMap extract; the file name gives the format, failures are `FormatError`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vkssp.errors import FormatError
 from vkssp.memory import require, require_addresses
 from vkssp.osm.pbf import has_zeros
 
-#: Endings of file names, and what pyosmium calls the format.
+#: File name endings, with pyosmium's names of the formats.
 _FORMATS = {
     ".pbf": "pbf",
     ".osm": "osm",
@@ -25,21 +25,21 @@ _FORMATS = {
     ".osm.xml.bz2": "osm.bz2",
 }
 
-#: What those of histories and of changes have in their place; they are known, and refused.
+#: Endings of files of histories and of changes, which are recognized and refused.
 _SEVERAL_VERSIONS = (".osh", ".osc")
 
-#: Memory for the places of all nodes, 16 bytes each, in parts of the size of a .osm.pbf file, at the least.
+#: Lower bound of the memory for the locations of all nodes (16 bytes each), as a multiple of a .osm.pbf file's size.
 _INDEX_SHARE = 2.0
 
-#: Address space that pyosmium takes for its buffers, and for each core. It ends the process where there is less.
+#: Address space in bytes that pyosmium takes for its buffers, and per core. With less, pyosmium ends the process.
 _READER_ADDRESSES, _THREAD_ADDRESSES = 64 << 20, 10 << 20
 
-#: A way after two nodes that are in the wrong order; nodes below zero are not stored.
+#: A way after two nodes in the wrong order. Nodes with negative ids are not stored.
 _UNSORTED = b'<osm version="0.6"><node id="-2"/><node id="-1"/><way id="1"/></osm>'
 
 
 def is_extract(path: str | Path) -> bool:
-    """Return whether a file's name is that of an OpenStreetMap extract, such as ``iceland.osm.pbf``."""
+    """Return whether a file is named like an OpenStreetMap extract, such as ``iceland.osm.pbf``."""
     return _format_of(path) is not None or _has_several_versions(path)
 
 
@@ -49,30 +49,30 @@ def _format_of(path: str | Path) -> str | None:
 
 
 def _has_several_versions(path: str | Path) -> bool:
-    """Return whether a file's name is that of a history or of changes, such as ``iceland.osh.pbf``."""
+    """Return whether a file is named like a history or a file of changes, such as ``iceland.osh.pbf``."""
     name = Path(path).name.lower().removesuffix(".xml").removesuffix(".pbf")
     return name.removesuffix(".gz").removesuffix(".bz2").endswith(_SEVERAL_VERSIONS)
 
 
 class Extract:
-    """The ways, nodes and relations of a file that have a tag that matters, in the file's order, read once.
+    """Iterable of the ways, nodes and relations of a file with certain tags, in file order; it can be used once.
 
     Parameters
     ----------
     source : Path
         The file.
     way_keys, node_keys : tuple of str
-        Ways and nodes without a tag of these keys are left out, in C++ and so at no cost.
+        Keys of the tags that matter. Ways and nodes with none of these tags are left out by C++ code, at no cost.
     relation_keys : tuple of str
-        The same for relations, of which there are none without a key.
+        The same for relations. Without keys, relations are not read.
 
     Raises
     ------
     FormatError
-        If the file is missing or not named like an extract; while iterating, if it is none, is truncated or
-        damaged, or holds several versions of its objects.
+        If the file is missing or not named like an extract; while iterating, if the file is not an extract, is
+        truncated or damaged, or holds several versions of its objects.
     MemoryShortageError
-        If it is too large for this machine.
+        If the file is too large for this machine.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class Extract:
             self._processor.with_filter(wanted)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield pyosmium's objects; each is gone when the next comes."""
-        # The try blocks hold what pyosmium does and nothing else: no mistake of ours may pass for a bad file.
+        """Yield pyosmium's objects; each is valid until the next one is yielded."""
+        # The try blocks hold only calls of pyosmium, so that an error in this code is not reported as a bad file.
         try:
             history = self._processor.header.has_multiple_object_versions
             objects = iter(self._processor)
-        except (RuntimeError, OSError, UnicodeDecodeError) as error:  # the last from a name in the header
+        except (RuntimeError, OSError, UnicodeDecodeError) as error:  # the last for a name in the header
             raise self._unreadable(error) from error
         if history:
             raise _several_versions(self._source)
@@ -119,17 +119,18 @@ class Extract:
                 item = next(objects)
             except StopIteration:
                 return
-            # Nonsense in XML, such as lat="abc", comes as one of the last two.
+            # Invalid values in XML, such as lat="abc", raise one of the last two.
             except (RuntimeError, OSError, ValueError, osmium.InvalidLocationError) as error:
                 raise self._unreadable(error) from error
             if not getattr(item, "deleted", False):
                 yield item
 
     def locations(self, nodes: Iterable[int]) -> Iterator[Any | None]:
-        """Yield where nodes are, as far as the part of the file read so far holds them."""
+        """Yield the location of each node, or None if the part of the file read so far does not hold the node."""
         storage = self._processor.node_location_storage
         assert storage is not None
-        # Nodes are found by bisection, but those after the last way are not sorted yet, which only a way has done.
+        # The storage finds nodes by bisection, but sorts them only when it handles a way, so that nodes after the
+        # last way are not sorted yet. The unsorted nodes and the way of _UNSORTED make it sort.
         with osmium.io.Reader(osmium.io.FileBuffer(_UNSORTED, "osm")) as reader:
             osmium.apply(reader, osmium.NodeLocationsForWays(storage))
         for node in nodes:
@@ -151,9 +152,9 @@ def _several_versions(source: Path) -> FormatError:
 
 
 class BrokenTags(Mapping[str, str]):
-    """The tags of an object some of which are not UTF-8; what cannot be read in them shows as U+FFFD.
+    """Tags of an object, some of which are not UTF-8; invalid bytes are replaced by U+FFFD.
 
-    pyosmium cannot iterate past a broken tag, but finds every one by its key.
+    pyosmium cannot iterate past a broken tag, but finds every tag by its key.
     """
 
     def __init__(self, item: Any) -> None:
@@ -175,5 +176,5 @@ class BrokenTags(Mapping[str, str]):
             return
 
     def __len__(self) -> int:
-        """Return the number of tags, broken ones among them."""
+        """Return the number of tags, including broken ones."""
         return len(self._tags)

@@ -1,4 +1,4 @@
-"""From an extract to a graph: read the ways, cut them at junctions, weigh the pieces, number the nodes."""
+"""Import of an extract: read the ways, cut them at junctions, compute the weights, number the nodes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from vkssp.osm.report import ImportReport
 from vkssp.osm.segments import Floats, Segments, cut_ways
 from vkssp.osm.turns import Arcs, with_turns
 
-#: Seconds that one unit of weight stands for, and where streets are cut into pieces of a few metres.
+#: Seconds per unit of weight; the second value holds if streets are cut into pieces of a few metres.
 SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
 
-#: Bytes that each reference of a way to a node takes while ways are cut.
+#: Bytes of memory per reference of a way to a node while ways are cut.
 _REFERENCE_BYTES = 120
 
 
@@ -39,45 +39,46 @@ def import_extract(
     simplify: bool = True,
     turns: str | None = None,
 ) -> tuple[Graph, ImportReport]:
-    """Make a graph of an OpenStreetMap extract.
+    """Make a graph from an OpenStreetMap extract.
 
-    Nodes are junctions and ends of streets; weights are travel times in tenths of a second, at least 1. Not simplified,
-    all nodes of OpenStreetMap's are nodes, and weights are milliseconds. Streets that serve only the ends of a trip are
-    in the graph more than once (see `vkssp.osm.layers`), and so are junctions where turns matter (`vkssp.osm.turns`).
+    Nodes are junctions and ends of streets. Weights are travel times in tenths of a second, at least 1. Without
+    simplification, all nodes of OpenStreetMap are nodes of the graph, and weights are milliseconds. The graph holds
+    several copies of streets that serve only the ends of a trip (see `vkssp.osm.layers`), and of junctions at which
+    turns matter (see `vkssp.osm.turns`).
 
     Parameters
     ----------
     path : str or Path
         The extract: .osm.pbf, .osm, .osm.gz or .osm.bz2.
     profile : str or Path
-        The vehicle: ``car``, ``bike``, ``foot``, or the path of a file as docs/profiles.md describes them.
+        The vehicle: ``car``, ``bike``, ``foot``, or the path of a profile file (see docs/profiles.md).
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
+        Whether to show a progress bar on stderr: at once if the file is large, else after a second.
     order : str
-        How nodes are numbered: ``"z"`` along the Z-order curve, ``"natural"`` as OpenStreetMap does, which is mostly by
-        when they were first drawn.
+        Numbering of the nodes: ``"z"`` along the Z-order curve, ``"natural"`` as in OpenStreetMap, mostly by the time
+        at which the nodes were first drawn.
     simplify : bool
-        Whether what only gives a street its shape is part of it and no node.
+        Whether to leave out nodes that only give a street its shape; the polyline of the street keeps them.
     turns : str, optional
-        What the graph is to know of turns: ``"none"``, ``"restrictions"``, or ``"costs"``, which are restrictions and
-        the time that turns, signals and signs take. By default what the profile says: costs for ``car``, none for
-        ``bike`` and ``foot``.
+        What the graph holds about turns: ``"none"``, ``"restrictions"``, or ``"costs"``: restrictions and the time
+        that turns, signals and signs take. The default is the profile's: costs for ``car``, none for ``bike`` and
+        ``foot``.
 
     Returns
     -------
     graph : Graph
         The streets, with coordinates and `Streets`.
     report : ImportReport
-        What was found, used and left out.
+        Counts of what was found, used and left out.
 
     Raises
     ------
     FormatError
-        If the file is missing, no extract, truncated or damaged, or holds no street that the vehicle may use.
+        If the file is missing, is not an extract, is truncated or damaged, or holds no street that the vehicle may use.
     MemoryShortageError
-        If there is not enough memory for it.
+        If there is not enough memory.
     QueryError
-        If there is no such profile, order or value of `turns`, or the profile's file is not right.
+        If the profile, the order or the value of `turns` is unknown, or the profile's file is invalid.
     """
     path_of(path)
     vehicle = profile_named(profile)
@@ -98,7 +99,7 @@ def import_extract(
     unit = SECONDS_PER_WEIGHT if simplify else SECONDS_PER_WEIGHT_OF_PIECES
     try:
         graph = _assemble(roads, segments, vehicle, report, order, unit)
-    except GraphError as error:  # such as a street that takes longer than a weight can tell
+    except GraphError as error:  # such as a street with a travel time beyond the largest weight
         raise FormatError(f"{path} holds streets that no graph can hold: {error}") from error
     done = perf_counter()
     report.seconds = done - started
@@ -109,7 +110,7 @@ def import_extract(
 def read_extract(
     path: str | Path, *, profile: str | Path = "car", progress: bool = False, turns: str | None = None
 ) -> Graph:
-    """Make a graph of an OpenStreetMap extract; `import_extract` without the report."""
+    """Make a graph from an OpenStreetMap extract, as `import_extract` does, without the report."""
     return import_extract(path, profile=profile, progress=progress, turns=turns)[0]
 
 
@@ -118,9 +119,9 @@ def _no_road(path: str | Path, profile: Profile) -> FormatError:
 
 
 def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
-    """Return the seconds that each segment takes along its way and back, infinite where not allowed.
+    """Return the travel time of each segment in seconds, along its way and against it; infinity if not allowed.
 
-    Where a tag tells the duration of a whole way, its segments share it by length.
+    If a tag gives the duration of a whole way, it is divided among the way's segments by their lengths.
 
     Returns
     -------

@@ -1,24 +1,23 @@
-r"""Ways that serve only the ends of a trip, kept exactly by copies of their nodes.
+r"""Exact model of ways that serve only the ends of a trip, by copies of their nodes.
 
-A way with ``access=destination`` (private, customers, ...) may be used to get away from where a trip starts
-and to get to where it ends, but not to get through. A search knows nothing of its trip's ends while it runs,
-so the rule must be in the graph. A high cost of entering, as some routers have it, makes detours of wrong
-length and finds a way through when there is no other; so nodes are copied instead, and a shortest path in the
-copies is a lawful one.
+A way with ``access=destination`` (private, customers, ...) may be used to leave the start of a trip and to reach its
+end, but not for through traffic. A search does not know the ends of its trip while it runs, so the graph must express
+the rule. Some routers add a high cost for entering such a way; this gives detours of wrong length, and permits through
+traffic if there is no other route. Here nodes are copied instead, and every path in the copies obeys the rule.
 
-Nodes that a restricted arc touches get a copy for the start of trips and one for their end, beside the main
-one, which they have only if an unrestricted arc touches them. For a restricted arc from u to v::
+A node that a restricted arc touches gets one copy for the start of trips and one for their end. It has a main node
+as well only if an unrestricted arc touches it. For a restricted arc from u to v::
 
     start layer    u_start -> v_start    u_start -> v_main
     end layer      u_end   -> v_end      u_main  -> v_end
 
-as far as the main nodes exist; unrestricted arcs join main nodes. From the start layer one gets out and never
-back in; into the end layer one gets and never out. There are no links without length between the copies: the
-arc itself changes layer. All copies of an arc lie on the same polyline, and whoever snaps a point to it takes
-all of them as places to start from and to arrive at; a trip within one restricted area stays in one layer.
+if the main nodes exist; unrestricted arcs join main nodes. A path can leave the start layer but never enter it again,
+and can enter the end layer but never leave it. No links of zero length join the copies: the arc itself changes the
+layer. All copies of an arc share one polyline, and snapping to it takes all of them as seeds and as targets. A trip
+within one restricted area stays in one layer.
 
-An open street that can be got to, or left, only along restricted ones serves nothing but the ends of a trip, too,
-whatever its tags say: with its neighbours it is one restricted area.
+An open street that can be reached, or left, only along restricted streets also serves only the ends of a trip,
+whatever its tags say: together with the restricted streets it is one restricted area.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ Indices = npt.NDArray[np.int64]
 
 
 class Layered(NamedTuple):
-    """A graph with its restricted arcs copied.
+    """Graph with copies of its restricted arcs.
 
     Attributes
     ----------
     tail, head : numpy.ndarray
         Nodes of the arcs, shape (num_arcs,), int64.
     arc : numpy.ndarray
-        For each arc the one it is a copy of, shape (num_arcs,), int64.
+        Original arc of each arc, shape (num_arcs,), int64.
     node : numpy.ndarray
-        For each node the one it is a copy of, shape (num_nodes,), int64.
+        Original node of each node, shape (num_nodes,), int64.
     layer : numpy.ndarray
-        Which part of a trip each node serves: 0 the middle, 1 the start, 2 the end, shape (num_nodes,), uint8.
+        Part of a trip that each node serves: 0 the middle, 1 the start, 2 the end, shape (num_nodes,), uint8.
     """
 
     tail: Indices
@@ -56,11 +55,11 @@ class Layered(NamedTuple):
 def with_enclaves(
     tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_], num_nodes: int
 ) -> npt.NDArray[np.bool_]:
-    """Return which arcs serve only the ends of a trip: restricted ones, and those of enclaves that these lead to.
+    """Return whether each arc serves only the ends of a trip: restricted arcs, and arcs of enclaves behind them.
 
-    The core of each part of the network is the largest strongly connected piece of its unrestricted arcs. A trip from
-    one node of it to another uses no other unrestricted arcs anyway, so that nothing is lost when those are restricted
-    that hang together with restricted ones outside the core.
+    The core of each weakly connected part of the network is the largest strongly connected component of the part's
+    unrestricted arcs. A trip from one core node to another uses no unrestricted arcs outside the core anyway. So no
+    trip is lost if the unrestricted arcs that are connected to restricted arcs outside the core become restricted.
 
     Parameters
     ----------
@@ -81,12 +80,12 @@ def with_enclaves(
         return restricted
     part, piece = components(slice(None), "weak"), components(free, "strong")
     size = np.bincount(piece)
-    # The last of each part when sorted by size is its core.
+    # Sorted by size, the last component of each part is its core.
     by_size = np.lexsort((size[piece], part))
     last = np.flatnonzero(np.diff(part[by_size], append=-1))
     in_core = np.isin(piece, piece[by_size[last]])
     outer = free[~(in_core[tail[free]] & in_core[head[free]])]
-    # Groups of outer streets hold together at nodes outside the core.
+    # Outer arcs form groups that are connected at nodes outside the core.
     group = components(outer[~(in_core[tail[outer]] | in_core[head[outer]])], "weak")
     touched = np.zeros(num_nodes, np.bool_)
     for ends in (tail, head):
@@ -109,7 +108,7 @@ def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_]
     restricted : numpy.ndarray
         Whether each arc serves only the ends of a trip, shape (num_arcs,).
     num_nodes : int
-        Number of nodes; those that no arc touches are left out.
+        Number of nodes; nodes that no arc touches are left out.
     """
     free, bound = np.flatnonzero(~restricted), np.flatnonzero(restricted)
     in_main, in_copy = np.zeros(num_nodes, np.bool_), np.zeros(num_nodes, np.bool_)

@@ -1,9 +1,9 @@
-"""What a traveller has to remember to obey turn restrictions: an automaton over sequences of arcs.
+"""Automaton over sequences of arcs: the memory that a traveller needs to obey turn restrictions.
 
-A restriction forbids to end a sequence of arcs with a certain one. Who wants to obey all of them has to know the
-longest end of the arcs travelled that begins such a sequence; the automaton of Aho and Corasick (1975) keeps just that.
-State 0 remembers nothing. Most arcs begin no sequence, so that there are few other states, unless every arc is to be
-remembered, as where the cost of a turn depends on it.
+A restriction forbids that a certain arc follows a sequence of arcs. To obey all restrictions, a traveller must know the
+longest suffix of the travelled arcs with which such a sequence begins. The automaton of Aho and Corasick (1975) keeps
+exactly this suffix. State 0 remembers nothing. Most arcs begin no sequence, so there are few other states, unless every
+arc has to be remembered, because the cost of a turn depends on the arc before it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """The states and what follows from them.
+    """States and transitions of the automaton.
 
     Attributes
     ----------
     last : numpy.ndarray
-        The arc that each state has just travelled, -1 for state 0, shape (num_states,), int64.
+        Last arc travelled in each state, -1 for state 0, shape (num_states,), int64.
     after : numpy.ndarray
-        State of who has travelled an arc and forgotten what was before, shape (num_arcs,), int64.
+        State after each arc if nothing before the arc is remembered, shape (num_arcs,), int64.
     forbidden : numpy.ndarray
-        States and arcs that must not follow, as state * num_arcs + arc, sorted, int64.
+        Pairs of a state and an arc that must not follow it, as state * num_arcs + arc, sorted, int64.
     steps : numpy.ndarray
-        States and arcs after which more than the arc is remembered, written in the same way, sorted, int64.
+        Pairs of a state and an arc after which more than the arc is remembered, in the same encoding, sorted, int64.
     steps_to : numpy.ndarray
-        The states that these lead to, int64.
+        State to which each of `steps` leads, int64.
     """
 
     last: Indices
@@ -44,11 +44,11 @@ class Memory:
     steps_to: Indices
 
     def forbids(self, state: Indices, arc: Indices) -> npt.NDArray[np.bool_]:
-        """Return whether each arc must not follow each state."""
+        """Return for each pair of a state and an arc whether the arc must not follow the state."""
         return _find(self.forbidden, state * len(self.after) + arc) >= 0
 
     def next(self, state: Indices, arc: Indices) -> Indices:
-        """Return the state after each arc."""
+        """Return for each pair of a state and an arc the state after the arc."""
         found = _find(self.steps, state * len(self.after) + arc)
         if len(self.steps) == 0:
             return self.after[arc]
@@ -56,7 +56,7 @@ class Memory:
 
 
 def _find(values: Indices, wanted: Indices) -> Indices:
-    """Return where in sorted values each of those wanted is, -1 where it is not."""
+    """Return the index of each wanted value in sorted values, -1 if it is missing."""
     if len(values) == 0:
         return np.full(len(wanted), -1, np.int64)
     index = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
@@ -71,10 +71,10 @@ def make_memory(
     Parameters
     ----------
     forbidden : sequence of tuple of int
-        Arcs of which the last must not follow the others.
+        Sequences of arcs. The last arc must not follow the others.
     commanded : sequence of tuple of int
-        Arcs of which no other than the last may follow the others. Where several command after the same arcs, each of
-        them may be obeyed.
+        Sequences of arcs. Only the last arc may follow the others. If several sequences differ only in the last arc,
+        each of these last arcs may follow.
     tail, head : numpy.ndarray
         Nodes of the arcs, shape (num_arcs,) each.
     all_arcs : bool
@@ -107,7 +107,8 @@ def make_memory(
     for path, state in states.items():
         if len(path) > 1:
             steps[path[:-1]][path[-1]] = state
-    # What holds after the longest end of a path that is a state holds after the path; its own steps remember more.
+    # What holds for the longest proper suffix that is a state holds for the path, too; the path's own steps remember
+    # more and take precedence.
     for path in sorted(states, key=len):
         end = next((path[at:] for at in range(1, len(path)) if path[at:] in states), None)
         if end is not None:

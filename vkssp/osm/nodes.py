@@ -1,4 +1,4 @@
-"""The tags of a node: whether a vehicle gets past it, and how long that takes."""
+"""Interpretation of the tags of a node: whether a vehicle can pass it, and how long that takes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from vkssp.osm.ways import Tags, find_access
 
 @dataclass(frozen=True)
 class NodeAttributes:
-    """What the tags of a node say.
+    """Meaning of the tags of a node.
 
     Attributes
     ----------
     blocked : bool
         Whether the vehicle cannot pass.
     seconds : float
-        How long it takes to pass.
+        Time to pass, in seconds.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they count as absent, those of access tags as
-        `AccessRules.others` of the profile says.
+        Keys of tags whose values were not understood. These tags count as absent; for access tags,
+        `AccessRules.others` of the profile decides.
     """
 
     blocked: bool = False
@@ -30,11 +30,12 @@ class NodeAttributes:
 
 
 def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
-    """Return what the tags of a node mean to a vehicle on its way over it.
+    """Return what the tags of a node mean to a vehicle that passes it.
 
-    An access tag decides before the barrier does: bollards with ``access=yes`` let pass, gates with
-    ``access=no`` do not. A restricted one (``access=private``) lets pass, too: behind it is where its users
-    go. Where a tag forbids to ride, but one may push, those for people on foot count.
+    An access tag takes precedence over the barrier: a bollard with ``access=yes`` can be passed, a gate with
+    ``access=no`` cannot. A node with restricted access (``access=private``) can be passed, too, because the
+    destinations of its users lie behind it. If an access tag forbids riding but not pushing, the access tags for
+    people on foot decide.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
     access = find_access(tags, profile.access.keys, profile.access, "", nonsense)
     pushing = profile.pushing
     if pushing and access is not None and access.kind == "blocked" and not access.values & pushing.never:
-        # Who may not ride here may get off.
+        # A rider who may not ride here may get off and push.
         access = find_access(tags, pushing.keys, profile.access, "", nonsense)
     if access is not None:
         return NodeAttributes(access.kind == "blocked", 0.0, tuple(nonsense))
@@ -62,7 +63,7 @@ def node_attributes(tags: Tags, profile: Profile) -> NodeAttributes:
         or tags.get("bollard") == "rising"
         or tags.get("kerb") in ("lowered", "flush")
         or (barrier == "kerb" and tags.get("highway") == "crossing")
-        # A fence that warns the blind of a kerb stands for no fence across the road.
+        # Such a fence warns blind people of a kerb; it does not close the road.
         or (barrier == "fence" and tags.get("sensory") in ("audible", "audio"))
     )
     if barrier == "height_restrictor" and "maxheight" in tags:

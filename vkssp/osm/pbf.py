@@ -1,11 +1,11 @@
-"""What has to be looked at in a .osm.pbf file before libosmium reads it: zeros within strings.
+"""Check of .osm.pbf files for zero bytes within strings, before libosmium reads them.
 
-libosmium ends strings with zeros and goes from tag to tag by them. Where one holds a zero, it walks on beyond the last
-tag, and into memory that is not its own. No tag can hold one, so a file with such a string is a damaged one, though its
-checksums may be right: whoever wrote it made the damage.
+libosmium ends strings with a zero byte and uses it to find the next tag. If a string contains a zero byte, libosmium
+reads past the last tag into memory that does not belong to it. A tag cannot contain a zero byte, so a file with such a
+string is damaged, even if its checksums are right: the program that wrote the file made the damage.
 
-A file is a sequence of blobs, most of them compressed by zlib; each has a table of its strings, which nearly always
-comes first, so that little has to be unpacked (https://wiki.openstreetmap.org/wiki/PBF_Format).
+A file is a sequence of blobs, most of them compressed by zlib. Each blob has a string table, which nearly always comes
+first, so that only little has to be unpacked (https://wiki.openstreetmap.org/wiki/PBF_Format).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Bytes that are unpacked to see how long a table is; most are shorter.
+#: Bytes that are unpacked first, to read the length of a table. Most tables are shorter than this.
 _BEGINNING = 1 << 13
-#: Largest header of a blob, and the largest blob.
+#: Largest header of a blob, and largest blob, in bytes.
 _MOST_HEADER, _MOST_BLOB = 1 << 16, 1 << 25
 
 
 def has_zeros(path: Path) -> bool:
-    """Return whether a string in a .osm.pbf file holds a zero; what is damaged otherwise is not looked at."""
+    """Return whether a string in a .osm.pbf file holds a zero byte; False if the file is damaged in other ways."""
     try:
         return any(_holds_zero(table) for blob in _blobs(path) for table in _string_tables(blob))
-    except (ValueError, struct.error, zlib.error):  # libosmium has better words for these
+    except (ValueError, struct.error, zlib.error):  # libosmium reports these errors better
         return False
 
 
@@ -51,7 +51,7 @@ def _blobs(path: Path) -> Iterator[bytes]:
 
 
 def _string_tables(blob: bytes) -> Iterator[bytes]:
-    """Yield the tables of strings of a blob; there should be one."""
+    """Yield the string tables of a blob; there should be one."""
     for field, begin, end in _fields(blob):
         if field == 1:
             block = blob[begin:end]
@@ -63,7 +63,7 @@ def _string_tables(blob: bytes) -> Iterator[bytes]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """Return the beginning of a block up to the end of its table of strings, or all of it if that is not there."""
+    """Return a block up to the end of its string table, or the whole block if it does not begin with the table."""
     packed = zlib.decompressobj()
     block = packed.decompress(data, _BEGINNING)
     field, _, end = next(_fields(block), (0, 0, 0))
@@ -73,17 +73,17 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _holds_zero(table: bytes) -> bool:
-    # A string of no length has a zero for that, so that most tables have one.
+    # The length byte of an empty string is zero, so most tables contain a zero.
     return 0 in table and any(0 in table[begin:end] for _, begin, end in _fields(table))
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield the number of each field of a message, and where its bytes begin and end, or its value twice.
+    """Yield for each field of a message its number and the begin and end of its bytes, or its number and value twice.
 
     Raises
     ------
     ValueError
-        If it is damaged.
+        If the message is damaged.
     """
     at, size = 0, len(message)
 

@@ -1,8 +1,8 @@
-"""Profiles: what a kind of traveller may use and how fast, as data.
+"""Profiles as data: what a kind of traveller may use and how fast.
 
-The data is in TOML files, those of `PROFILES` in the folder ``profiles`` beside this module; docs/profiles.md says
-how to write one. They follow the profiles of OSRM, which are what most people compare with, and each says where it
-departs from them. The classes here are their tables, and defaults are what holds where a file says nothing.
+Profiles are TOML files. The files of `PROFILES` are in the folder ``profiles`` beside this module; docs/profiles.md
+describes the format. They follow the profiles of OSRM, with which most people compare, and each file says where it
+departs from them. The classes here are the tables of the files; a field's default holds if a file has no such key.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from vkssp.checks import path_of, shown
 from vkssp.errors import QueryError
 from vkssp.osm.profile_file import Range, SourceFile, read_table
 
-#: What a graph may know of turns.
+#: What a graph may hold about turns.
 TURNS = ("none", "restrictions", "costs")
-#: Meanings that a profile can give to access values in none of its lists.
+#: Meanings that a profile can give to access values that are in none of its lists.
 OTHERS = ("absent", "neutral", "open")
 #: Stands for every class of ways in `AccessRules.enough_for`.
 ANY_CLASS = "*"
 
-# Positive numbers below these bounds make travel times that 32 bits do not hold.
+# Positive numbers below the lower bounds would give travel times that do not fit into 32 bits.
 Speed = Annotated[float, Range(0.1, 300)]  # km/h
 Cap = Annotated[float, Range(0.1, 300, zero=True)]
 Factor = Annotated[float, Range(0.01, 2)]
@@ -37,26 +37,27 @@ Values = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True, eq=False)
 class AccessRules:
-    """What access tags mean.
+    """Meaning of access tags.
 
     Attributes
     ----------
     keys : tuple of str
-        Access tags, the most particular first.
+        Keys of access tags, the most specific first.
     open, restricted, blocked : frozenset of str
-        The meanings of their values; restricted ways serve only the ends of a trip.
+        Values of access tags, by meaning; restricted ways serve only the ends of a trip.
     others : str
-        The meaning of all other values, one of `OTHERS`: "absent" as if the tag were absent, so the next key decides;
-        "neutral" that no other key decides, and that the way is neither closed nor opened; "open" as those of `open`.
+        The meaning of all other values, one of `OTHERS`: "absent" ignores the tag, so that the next key decides;
+        "neutral" neither closes nor opens the way, and no other key decides; "open" is the meaning of `open`.
     restricted_opens : frozenset of str
-        Values of `restricted` that open a way without a speed, and do not restrict it. All others close it.
+        Values of `restricted` that open a way without a speed and do not restrict it. All other values of `restricted`
+        close such a way.
     enough_for : frozenset of str
-        Values of ``highway`` without a speed that the last of `keys` is enough to open; others take one before it.
-        `ANY_CLASS` stands for all.
+        Values of ``highway`` without a speed that the last of `keys` suffices to open; ways of other values are opened
+        only by an earlier key. `ANY_CLASS` stands for all values.
     carpool_roads_restricted : bool
-        Whether roads for cars with several people in them serve only the ends of a trip.
+        Whether roads reserved for carpools serve only the ends of a trip.
     snap_prevention : mapping of str to frozenset of str
-        By value of ``highway`` the access values of ways that no place is snapped to: trips begin and end elsewhere.
+        By value of ``highway``, the access values of ways to which no place is snapped: trips begin and end elsewhere.
     """
 
     keys: tuple[str, ...]
@@ -72,17 +73,17 @@ class AccessRules:
 
 @dataclass(frozen=True, eq=False)
 class OnewayRules:
-    """In which directions ways may be used.
+    """Rules for the directions in which ways may be used.
 
     Attributes
     ----------
     keys : tuple of str
-        One-way tags, the most particular first.
+        Keys of one-way tags, the most specific first.
     highways, junctions : frozenset of str
-        Values of ``highway`` and ``junction`` that are one-way unless a tag denies it.
+        Values of ``highway`` and ``junction`` that make a way one-way unless a tag says otherwise.
     contraflow : mapping of str to frozenset of str
-        By tag the values that open a one-way street against its direction, if the last of `keys` or nothing
-        tagged makes it one.
+        By key, the values that open a one-way street against its direction, if only the last of `keys`, or no tag of
+        `keys` at all, makes the street one-way.
     """
 
     keys: tuple[str, ...] = ()
@@ -93,18 +94,18 @@ class OnewayRules:
 
 @dataclass(frozen=True, eq=False)
 class LimitRules:
-    """What speed limits do.
+    """Effect of speed limits.
 
     Attributes
     ----------
     keys : tuple of str
-        Speed limit tags, the most particular first.
+        Keys of speed limit tags, the most specific first.
     place_keys : tuple of str
-        Tags that may tell where a limit comes from, as in ``DE:urban``; they count where none is tagged.
+        Keys of tags that may name the source of a limit, as in ``DE:urban``. They count if no limit is tagged.
     share : float
-        What share of a limit is reached.
+        Fraction of a limit that the traveller reaches.
     only_lower : bool
-        Whether a limit lowers the speed of a way's class, but never raises it.
+        Whether a limit can only lower the speed of a way's class. Otherwise the limit replaces this speed.
     """
 
     keys: tuple[str, ...] = ()
@@ -115,20 +116,21 @@ class LimitRules:
 
 @dataclass(frozen=True, eq=False)
 class PushingRules:
-    """Where one gets off and pushes, as cyclists do: where riding is not allowed, but walking is.
+    """Rules for getting off and pushing, as cyclists do: if riding is not allowed, but walking is.
 
     Attributes
     ----------
     speed : float
-        Speed in km/h where `speeds` has none: on ways with a speed for riding, and where an access tag opens a way.
+        Speed in km/h if `speeds` has none: on ways with a speed for riding, and on ways that an access tag opens.
     keys : tuple of str
-        Access tags of people on foot, the most particular first; their values mean what `AccessRules` says.
+        Keys of access tags for people on foot, the most specific first. `AccessRules` gives the meaning of their
+        values.
     asked : frozenset of str
-        Values of the rider's access tags that tell to push.
+        Values of the rider's access tags that ask to push.
     never : frozenset of str
-        Values that forbid pushing, too.
+        Values of the rider's access tags that forbid pushing as well.
     speeds : mapping of str to (mapping of str to float)
-        By tag and value the speed on ways for walking, in either direction.
+        By key and value, the speed on ways for walking, in either direction.
     """
 
     speed: Speed
@@ -140,7 +142,7 @@ class PushingRules:
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """How big the vehicle is; 0 fits through and onto everything.
+    """Size of the vehicle; 0 fits through and onto everything.
 
     Attributes
     ----------
@@ -158,16 +160,16 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class BarrierRules:
-    """What ``barrier`` on a node does where no access tag decides.
+    """Effect of ``barrier`` on a node if no access tag decides.
 
     Attributes
     ----------
     open : frozenset of str or None
-        Values that let pass; all others block.
+        Values of barriers that can be passed; all others block.
     blocked : frozenset of str or None
-        Values that block; all others let pass. A profile has one of the two.
+        Values of barriers that block; all others can be passed. A profile has either `open` or `blocked`.
     seconds : mapping of str to float
-        Values that let pass after so many seconds.
+        Values of barriers that can be passed, with the seconds that this takes.
     """
 
     open: frozenset[str] | None = None
@@ -177,27 +179,28 @@ class BarrierRules:
 
 @dataclass(frozen=True, eq=False)
 class TurnRules:
-    """Which turn restrictions count, and what turns cost.
+    """Turn restrictions that count, and costs of turns.
 
     Attributes
     ----------
     default : str
-        What an import heeds that does not say: one of `TURNS`.
+        Default of the argument `turns` of an import: one of `TURNS`.
     vehicles : tuple of str
-        Names that the traveller has in restrictions (``restriction:motorcar``, ``except=motorcar``), the most
-        particular first.
+        Names of the traveller in restrictions (``restriction:motorcar``, ``except=motorcar``), the most specific
+        first.
     for_all : bool
         Whether restrictions that name no vehicle count.
     penalty : float
-        Seconds of the sharpest turn at a junction of more than two roads; the angle tells how much of it others take.
+        Seconds that the sharpest turn takes at a junction of more than two roads. Other turns take a part of it that
+        depends on their angle.
     squared : bool
-        Whether `penalty` is that of a right angle instead, and others go by the square of the angle.
+        Whether `penalty` is the time of a right-angled turn instead, and the time grows with the square of the angle.
     bias : float
-        Above 1 right turns cost less than left ones, below 1 more.
+        Above 1, right turns cost less than left turns; below 1, they cost more.
     oncoming : float
-        Seconds that the sharpest turn across oncoming traffic takes besides.
+        Additional seconds of the sharpest turn across oncoming traffic.
     u_turn : float
-        Seconds that turning round takes besides.
+        Additional seconds of a U-turn.
     seconds : mapping of str to float
         Seconds by the value of ``highway`` on nodes: traffic signals, stop signs.
     """
@@ -215,45 +218,45 @@ class TurnRules:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What one kind of traveller may use, and at which speeds; all speeds in km/h.
+    """Profile of one kind of traveller: what it may use, and at which speeds. All speeds are in km/h.
 
     Attributes
     ----------
     name : str
-        The name of its file, less the ending.
+        The name of the profile's file, without the ending.
     vehicle : str
-        What messages call it.
+        Name of the vehicle in messages.
     speeds : mapping of str to (mapping of str to float)
-        By tag and value the speed on ways that are open unless a tag closes them. Only these can be open to the ends
-        of a trip alone.
+        By key and value, the speed on ways that are open unless a tag closes them. Only these ways can be open to the
+        ends of a trip alone.
     default_speed : float
-        Speed on other ways where an access tag opens them.
+        Speed on other ways if an access tag opens them.
     access : AccessRules
-        What access tags mean.
+        Meaning of access tags.
     highest_speed : float
-        Nothing is faster, unless it carries the vehicle.
+        Upper bound of all speeds, except on ways that carry the vehicle.
     areas : bool
-        Whether one may go round the edge of an area.
+        Whether the vehicle may go round the edge of an area.
     route_speeds, bridge_speeds : mapping of str to float
-        Speed on values of ``route`` and ``bridge`` that carry the vehicle, or make it wait; there
+        Speed by the values of ``route`` and ``bridge`` that carry the vehicle, or make it wait; on these ways
         ``duration`` counts.
     harmless_construction : frozenset of str
         Values of ``construction`` that do not close a way.
     closed : mapping of str to frozenset of str
-        By tag the values that close a way, whatever else it says.
+        By key, the values that close a way, whatever its other tags say.
     separate : mapping of str to frozenset of str
-        By tag the values that tell that another way beside this one is meant; they close it unless the first of the
-        access keys opens it.
+        By key, the values that refer to another way mapped beside this one. They close the way unless the first of
+        the access keys opens it.
     oneway, limits, size, barriers
-        See there.
+        See `OnewayRules`, `LimitRules`, `Size` and `BarrierRules`.
     pushing : PushingRules or None
-        Where one gets off and pushes, if at all.
+        Rules for getting off and pushing; None if the traveller never pushes.
     caps : mapping of str to (mapping of str to float)
-        By tag and value the highest speed that a way's state allows; 0 closes it.
+        By key and value, the highest speed that a way's state allows; 0 closes the way.
     factors : mapping of str to (mapping of str to float)
-        By tag and value what the speed is multiplied by. Values of ``service`` count on ``highway=service`` only.
+        By key and value, a factor of the speed. Values of ``service`` count on ``highway=service`` only.
     turns : TurnRules
-        What holds where an import asks for turns.
+        Rules for imports with turns.
     """
 
     name: str
@@ -289,7 +292,7 @@ def read_profile(path: str | Path) -> Profile:
     Raises
     ------
     QueryError
-        If it is missing, not TOML, or not a profile; the message names the line and the key.
+        If the file is missing, not TOML, or not a profile; the message names the line and the key.
     """
     source = SourceFile(Path(path))
     profile = read_table(Profile, source.parse(), source, name=Path(path).stem)
@@ -298,7 +301,7 @@ def read_profile(path: str | Path) -> Profile:
 
 
 def _check(profile: Profile, source: SourceFile) -> None:
-    """Raise a `QueryError` if parts of a profile contradict each other, or cannot have any effect."""
+    """Raise a `QueryError` if parts of a profile contradict each other or can have no effect."""
     if not any(profile.speeds.values()):
         raise source.error(("speeds",), "is empty; give at least one class of ways, as in [speeds.highway]")
     access, pushing, barriers = profile.access, profile.pushing, profile.barriers
@@ -341,17 +344,17 @@ def _check(profile: Profile, source: SourceFile) -> None:
             raise source.error(("barriers", "seconds", value), "is in the list of barriers, too; leave one out")
 
 
-#: Where the profiles that come along are, to copy them from.
+#: Folder of the built-in profiles, as templates to copy.
 FOLDER = Path(__file__).with_name("profiles")
 
-#: The profiles that come along, by name.
+#: Built-in profiles by name.
 PROFILES: Mapping[str, Profile] = {name: read_profile(FOLDER / f"{name}.toml") for name in ("car", "bike", "foot")}
 
 CAR, BIKE, FOOT = PROFILES["car"], PROFILES["bike"], PROFILES["foot"]
 
 
 def profile_named(name: str | Path) -> Profile:
-    """Return the profile of that name, or the one in that file.
+    """Return a built-in profile by its name, or read a profile from a file.
 
     Parameters
     ----------
@@ -361,7 +364,7 @@ def profile_named(name: str | Path) -> Profile:
     Raises
     ------
     QueryError
-        If there is none, or the file is not right.
+        If there is no such profile, or the file is invalid.
     """
     if isinstance(name, str) and name in PROFILES:
         return PROFILES[name]

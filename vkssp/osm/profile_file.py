@@ -1,8 +1,7 @@
-"""Data classes from TOML files: strict, and with errors that name the line and the key.
+"""Strict reader of data classes from TOML files; its errors name the line and the key.
 
-Field names are the keys, annotations say what they hold, and fields with a default may be left out. Nothing in a
-file is passed over: a key that no field has is an error, since a misspelt speed that silently does nothing would be
-found on the road.
+Field names are the keys, annotations give the types of the values, and fields with a default may be left out. No key is
+ignored: an unknown key is an error, because a misspelt speed would otherwise have no effect and no message.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _WHERE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 
 
 class Range(NamedTuple):
-    """The numbers that a key takes, as an annotation: ``Annotated[float, Range(0, 300)]``.
+    """Range of the numbers that a key accepts, as an annotation: ``Annotated[float, Range(0, 300)]``.
 
     Attributes
     ----------
     low, high : float
-        The least and the most.
+        Smallest and largest number.
     zero : bool
-        Whether 0 is taken, too.
+        Whether 0 is accepted, too.
     """
 
     low: float
@@ -46,16 +45,16 @@ class Range(NamedTuple):
     zero: bool = False
 
     def holds(self, number: float) -> bool:
-        """Return whether a number is one of them; none that is not finite is."""
+        """Return whether a number is in the range; NaN and infinity are not."""
         return self.low <= number <= self.high or (self.zero and number == 0)
 
     def __str__(self) -> str:
-        """Return what an error tells to give."""
+        """Return the range in words, for errors."""
         return f"{'0, or ' if self.zero else ''}a number from {self.low:g} to {self.high:g}"
 
 
 class SourceFile:
-    """The text of a file, to say where in it something is wrong.
+    """Text of a profile file, which errors need to name a line.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class SourceFile:
     Raises
     ------
     QueryError
-        If it is missing, cannot be read, or is not UTF-8.
+        If the file is missing, cannot be read, or is not UTF-8.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,19 +77,19 @@ class SourceFile:
             reason = getattr(error, "strerror", None) or error
             raise QueryError(f"cannot read profile {path}: {reason}") from error
         try:
-            # Some editors begin a file with a byte order mark, which TOML does not know.
+            # Some editors begin a file with a byte order mark, which TOML does not allow.
             self._text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise QueryError(f"profile {path}, line {line}: this is not UTF-8; save it as UTF-8") from None
 
     def parse(self) -> dict[str, Any]:
-        """Return what the file holds.
+        """Parse the file.
 
         Raises
         ------
         QueryError
-            If it is not TOML.
+            If the file is not TOML.
         """
         try:
             return tomllib.loads(self._text)
@@ -100,7 +99,7 @@ class SourceFile:
             raise self._error(line, f"this is not TOML: {reason[:1].lower()}{reason[1:]}") from None
 
     def error(self, path: KeyPath, problem: str) -> QueryError:
-        """Return the error that something is wrong with a key; `problem` goes on after its name."""
+        """Return the error for a key; `problem` continues the message after the key's name."""
         name = ".".join(part if re.fullmatch(_BARE, part) else f'"{part}"' for part in path)
         return self._error(self.line_of(path), f"{name} {problem}")
 
@@ -109,10 +108,10 @@ class SourceFile:
         return QueryError(f"profile {self._path}{where}: {message}")
 
     def line_of(self, path: KeyPath) -> int | None:
-        """Return the line of a key, or of the innermost table around it that has one; None if there is none.
+        """Return the line of a key, or of the innermost table around it that is found; None if there is none.
 
-        The parser keeps no lines, so they are looked up: headers and assignments begin a line, whatever else does
-        in an array or a comment is neither.
+        The parser keeps no line numbers, so this method searches the text for lines that begin with a header or an
+        assignment. Lines of arrays and comments match neither.
         """
         table: KeyPath = ()
         found: dict[KeyPath, int] = {}
@@ -134,7 +133,7 @@ def _parts(dotted: str) -> KeyPath:
 
 
 def read_table(kind: type[T], values: Mapping[str, Any], source: SourceFile, path: KeyPath = (), **given: Any) -> T:
-    """Return a data class made from a table.
+    """Make a data class from a table.
 
     Parameters
     ----------
@@ -144,16 +143,16 @@ def read_table(kind: type[T], values: Mapping[str, Any], source: SourceFile, pat
     values : mapping of str to object
         The table.
     source : SourceFile
-        Where it comes from.
+        The file that holds the table.
     path : tuple of str
-        Its name there.
+        The table's name in the file.
     **given : object
         Fields that are not in the table.
 
     Raises
     ------
     QueryError
-        If a key is unknown, missing, or holds what it cannot.
+        If a key is unknown or missing, or its value is invalid.
     """
     hints = get_type_hints(kind, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(kind) if field.name not in given}  # type: ignore[arg-type]
@@ -171,7 +170,7 @@ def read_table(kind: type[T], values: Mapping[str, Any], source: SourceFile, pat
 
 
 def _value(kind: Any, value: Any, source: SourceFile, path: KeyPath) -> Any:
-    """Return a value as the annotation wants it."""
+    """Convert a value to the type of the annotation."""
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _value(inside[0], value, source, path)
@@ -195,7 +194,7 @@ def _value(kind: Any, value: Any, source: SourceFile, path: KeyPath) -> Any:
 
 
 def _number(range_: Range, value: Any, source: SourceFile, path: KeyPath) -> float:
-    # To Python true is a number; to people it is none.
+    # In Python, bool is a subclass of int.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and range_.holds(value):
         return float(value)
     raise source.error(path, f"is {_shown(value)}; give {range_}")
@@ -214,7 +213,7 @@ def _words(value: Any, source: SourceFile, path: KeyPath) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as the file has it, cut short."""
+    """Return a value as written in the file, shortened."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,6 +1,6 @@
-"""Reading an extract: the ways that a vehicle may use, their nodes, and what stands in the way, in one pass.
+"""Reader of an extract: ways that a vehicle may use, their nodes, barriers and turn restrictions, in one pass.
 
-pyosmium decodes the file and filters it by key in C++; Python sees only what has a tag that matters.
+pyosmium decodes the file and filters it by key in C++. Python sees only objects with a tag that matters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNKNOWN = 2**31 - 1
 
 _NOT_UTF8 = "text that is not UTF-8"
 
-#: Bytes of a file whose progress bar is there from the start.
+#: Size in bytes from which a file's progress bar is shown from the start.
 _LARGE = 1 << 20
 
 #: Arrays of `RawRoads` with an entry per way.
@@ -40,16 +40,16 @@ _PER_WAY = ("way", "speed", "restricted", "duration", "carried", "snappable", "n
 
 @dataclass(frozen=True, eq=False)
 class RawRoads:
-    """The ways that a vehicle may use, as the file holds them.
+    """Ways that a vehicle may use, as in the file.
 
     Attributes
     ----------
     node : numpy.ndarray
         OSM ids of the ways' nodes, one way after the other, shape (num_references,), int64.
     lat, lon : numpy.ndarray
-        Their coordinates in 1e-7 degrees, shape (num_references,), int32.
+        Coordinates of these nodes in 1e-7 degrees, shape (num_references,), int32.
     known : numpy.ndarray
-        Whether the file holds the node, shape (num_references,), bool.
+        Whether the file holds each of these nodes, at valid coordinates, shape (num_references,), bool.
     first : numpy.ndarray
         Offset of each way's first node, shape (num_ways + 1,), int64.
     way : numpy.ndarray
@@ -59,7 +59,7 @@ class RawRoads:
     restricted : numpy.ndarray
         Whether each direction serves only the ends of a trip, shape (num_ways, 2), bool.
     duration : numpy.ndarray
-        Seconds that each way takes from end to end, NaN where its speed tells, shape (num_ways,), float64.
+        Seconds that each way takes from end to end, NaN if only its speed is known, shape (num_ways,), float64.
     carried : numpy.ndarray
         Whether each way carries the vehicle, as ferries do, shape (num_ways,), bool.
     snappable : numpy.ndarray
@@ -77,9 +77,9 @@ class RawRoads:
     slow : numpy.ndarray
         OSM ids of the nodes that take time to pass, shape (num_slow,), int64.
     slow_seconds : numpy.ndarray
-        How long each of them takes, shape (num_slow,), float64.
+        Seconds that each node of `slow` takes, shape (num_slow,), float64.
     turns : RawTurns or None
-        What the file says about turns, where that was asked for.
+        What the file says about turns; None if turns were not requested.
     """
 
     node: npt.NDArray[np.int64]
@@ -104,7 +104,7 @@ class RawRoads:
     turns: RawTurns | None = None
 
     def of_ways(self, kept: npt.NDArray[np.bool_]) -> RawRoads:
-        """Return what remains of them with some of the ways only."""
+        """Return the roads with only the ways to keep."""
         size = np.diff(self.first)
         of_kept = np.repeat(kept, size)
         values = {name: getattr(self, name)[of_kept] for name in ("node", "lat", "lon", "known")}
@@ -113,7 +113,7 @@ class RawRoads:
 
 
 def _last_of_each(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return of each entry whether no later one is the same."""
+    """Return for each id whether it is the last of its equals."""
     order = np.argsort(ids, kind="stable")
     last = np.ones(len(ids), np.bool_)
     last[order[:-1][ids[order[1:]] == ids[order[:-1]]]] = False
@@ -132,18 +132,18 @@ def read_roads(
     profile : Profile
         The vehicle.
     report : ImportReport
-        Takes what is counted on the way.
+        Receives the counts.
     progress : bool
-        Whether to show a progress bar on stderr once it takes over a second, or where the file is large.
+        Whether to show a progress bar on stderr: at once if the file is large, else after a second.
     turns : str
         What to read about turns: ``"none"``, ``"restrictions"`` or ``"costs"``.
 
     Raises
     ------
     FormatError
-        If the file is missing, no extract, truncated or damaged, or holds several versions of its objects.
+        If the file is missing, is not an extract, is truncated or damaged, or holds several versions of its objects.
     MemoryShortageError
-        If it is too large for this machine.
+        If the file is too large for this machine.
     """
     source = Path(path)
     pushing = profile.pushing
@@ -155,7 +155,7 @@ def read_roads(
     extract = Extract(source, tuple(sorted(way_keys)), keys, relation_keys)
     roads = _Collector(profile, report, collector)
     title = f"Reading {source.name}"
-    # While pyosmium looks for the next object that matters no Python runs, so that nothing could be drawn then.
+    # No Python code runs while pyosmium looks for the next object that matters, so the bar cannot be drawn then.
     delay = 0.0 if source.stat().st_size >= _LARGE else 1.0
     with progress_bar(extract, title, shown=progress, unit=" objects", unit_scale=True, delay=delay) as bar:
         for item in bar:
@@ -169,12 +169,12 @@ def read_roads(
 
 
 def node_keys(profile: Profile) -> tuple[str, ...]:
-    """Return the tags of nodes that tell whether the vehicle gets past."""
+    """Return the keys of the node tags that decide whether the vehicle can pass."""
     return ("barrier", *profile.access.keys)
 
 
 class _Collector:
-    """Gathers ways and nodes in flat arrays: 16 bytes per reference to a node, some 50 per way."""
+    """Collector of ways and nodes in flat arrays: 16 bytes per reference to a node, some 50 per way."""
 
     def __init__(self, profile: Profile, report: ImportReport, turns: TurnCollector | None) -> None:
         self._profile, self._report, self._turns = profile, report, turns
@@ -200,7 +200,8 @@ class _Collector:
         tags = self._tags(item)
         if self._turns is not None:
             self._turns.add_node(item.id, tags)
-            # Most are crossings, which need no more. Asked for by key, as broken tags end a walk through all.
+            # Most nodes are crossings, which need no more work. The test looks keys up, because broken tags end an
+            # iteration.
             if not any(key in tags for key in self._passage_keys):
                 return
         attributes = node_attributes(tags, self._profile)
@@ -242,7 +243,7 @@ class _Collector:
         assert self._turns is not None
         try:
             members = [(member.role, member.type, member.ref) for member in item.members]
-        except UnicodeDecodeError:  # it has a role that nobody knows, and counts as broken
+        except UnicodeDecodeError:  # an unreadable role; the relation counts as broken
             self._nonsense[_NOT_UTF8] += 1
             members = []
         self._turns.add_relation(self._tags(item), members)
@@ -294,7 +295,7 @@ class _Collector:
         lat: npt.NDArray[np.int32],
         lon: npt.NDArray[np.int32],
     ) -> None:
-        """Fill in the coordinates of nodes that come after their ways, as they may."""
+        """Fill in the coordinates of nodes that come after their ways in the file, which is allowed."""
         unknown = np.flatnonzero(lat == _UNKNOWN)
         if np.any(node[unknown] < 0):
             raise FormatError(

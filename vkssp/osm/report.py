@@ -1,4 +1,4 @@
-"""What an import found, used and left out."""
+"""Report of an import: what was found, used and left out."""
 
 from __future__ import annotations
 
@@ -17,42 +17,43 @@ class ImportReport:
     source : str
         The file.
     profile : str
-        The profile, by its name or the path of its file.
+        The profile's name or the path of its file.
     ways_read : int
-        Ways with a tag by which the profile knows its ways, ``highway`` and ``route`` among them.
+        Ways with a key that the profile gives speeds for, or with ``highway`` or ``route``.
     ways_used : int
-        Ways that the graph holds.
+        Ways in the graph.
     ways_skipped : dict of str to int
         Ways left out, by reason.
     nodes, arcs, polylines : int
         Size of the graph. Nodes in areas that serve only the ends of a trip count more than once.
     points : int
-        Points of the polylines, their ends included.
+        Points of the polylines, including their ends.
     kilometres : float
         Length of the streets, each counted once.
     restricted : int
-        Polylines that serve only the ends of a trip in a direction.
+        Polylines that serve only the ends of a trip in at least one direction.
     unsnapped : int
         Polylines on which the profile lets no trip begin or end.
     barriers : int
         Nodes that cut a street.
     missing_nodes : int
-        Nodes that the file names but does not hold, or holds at impossible coordinates; ways are split there.
+        Nodes that the file's ways name but the file does not hold, or holds at impossible coordinates; ways are split
+        there.
     repeated_nodes : int
-        Nodes named twice running by a way; one of each was left out.
+        Nodes that a way names twice in succession; one of the two was left out.
     nonsense : dict of str to int
-        Tags whose values were not understood, by key; they count as absent, those of access tags as
-        `AccessRules.others` of the profile says.
+        Tags whose values were not understood, by key. These tags count as absent; for access tags,
+        `AccessRules.others` of the profile decides.
     turns : str
-        What the graph knows of turns: "none", "restrictions" or "costs".
+        What the graph holds about turns: "none", "restrictions" or "costs".
     restrictions : dict of str to int
-        Turn restrictions obeyed, and those that are not, by reason.
+        Turn restrictions that are obeyed, and those that are not, by reason.
     broken_restrictions : dict of str to int
-        Turn restrictions that make no sense, by what is wrong.
+        Turn restrictions that make no sense, by reason.
     seconds : float
-        Time that the import took.
+        Duration of the import.
     stages : dict of str to float
-        The same by stage, in seconds.
+        Duration of each stage in seconds.
     """
 
     source: str
@@ -78,11 +79,11 @@ class ImportReport:
     stages: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values that JSON can hold."""
+        """Return the report as plain values for JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return what a person wants to know, line by line."""
+        """Return the report as lines for people."""
         lines = [
             f"{self.nodes:,} nodes and {self.arcs:,} arcs for profile {self.profile!r} in {self.seconds:.1f} s",
             f"{self.kilometres:,.0f} km of streets: {self.ways_used:,} of {self.ways_read:,} ways, "
@@ -107,7 +108,7 @@ class ImportReport:
         return lines
 
     def __str__(self) -> str:
-        """Return the lines as one text, in which keys of tags cannot pass for lines."""
+        """Return the lines as one text; characters that cannot be printed are escaped, so no key can fake a line."""
         return "\n".join(map(printable, self.lines()))
 
 

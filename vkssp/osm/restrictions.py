@@ -1,8 +1,9 @@
-"""Turn restrictions: what a relation says to a vehicle, and which sequences of arcs it forbids.
+"""Turn restrictions: the meaning of a relation for a vehicle, and the sequences of arcs that it forbids or commands.
 
-A relation names ways and, between them, a node or further ways. Here it becomes sequences of directed pieces of ways:
-of one that forbids, the last arc must not follow the others; of one that commands (``only_...``), no other may. A
-command with ways between binds who has gone all along these, as in OSRM: until then one may still turn off.
+A relation names ways and, between them, a node or further ways. This module turns the relation into sequences of
+directed pieces of ways. In a forbidding restriction, the last arc must not follow the others; in a commanding one
+(``only_...``), no other arc may follow them. As in OSRM, a command with ways between binds only a traveller who has
+gone all along these ways; until then the traveller may turn off.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from vkssp.osm.ways import Tags
 Indices = npt.NDArray[np.int64]
 Path = tuple[int, ...]
 
-#: What becomes of a restriction, for the report.
+#: Outcomes of restrictions, for the report.
 OBEYED, OTHERS, NEEDLESS, CONDITIONAL = "obeyed", "for others", "on ways closed anyway", "at certain times only"
 _NOT_UNDERSTOOD = "not understood"
 _MEMBERS, _MISSING = "wrong number of members", "members missing"
-#: What stands for the way of the links of gates, which are no part of a way that a restriction could mean.
+#: Way id of the links of gates, which are not part of a way that a restriction could name.
 NO_WAY = -(2**63)
 _APART, _AMBIGUOUS = "ways that do not meet", "more than one way to read it"
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """A turn restriction as a relation has it.
+    """Turn restriction as a relation states it.
 
     Attributes
     ----------
     only : bool
-        Whether it commands the turn instead of forbidding it.
+        Whether the restriction commands the turn instead of forbidding it.
     origins, targets : tuple of int
-        OSM ids of the ways that it leads from and to.
+        OSM ids of the ways that the turn leads from and to.
     node : int or None
         OSM id of the node between them.
     ways : tuple of int
-        OSM ids of the ways between them, where there is no such node.
+        OSM ids of the ways between them, if there is no such node.
     """
 
     only: bool
@@ -54,20 +55,20 @@ class Restriction:
 
 
 def restriction_keys(rules: TurnRules) -> tuple[str, ...]:
-    """Return the tags that hold a restriction, the most particular first."""
+    """Return the keys of the tags that hold a restriction, the most specific first."""
     keys = [f"restriction:{name}" for name in rules.vehicles]
     return (*keys, "restriction")
 
 
 def conditional_keys(rules: TurnRules) -> tuple[str, ...]:
-    """Return the tags that hold a restriction at certain times."""
+    """Return the keys of the tags that hold a restriction at certain times."""
     return tuple(f"{key}:conditional" for key in restriction_keys(rules))
 
 
 def read_restriction(
     tags: Tags, members: Iterable[tuple[str, str, int]], rules: TurnRules
 ) -> tuple[Restriction | None, str]:
-    """Return what a relation says, or None and why it says nothing.
+    """Return the restriction of a relation, or None and the reason.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def read_restriction(
     Returns
     -------
     tuple of (Restriction or None, str)
-        The reason is empty where there is a restriction, or where the relation is none.
+        The reason is empty if there is a restriction, or if the relation is not a turn restriction.
     """
     if tags.get("type") != "restriction":
         return None, ""
@@ -93,7 +94,7 @@ def read_restriction(
     if key is None or (key == "restriction" and (not rules.for_all or exempt & set(rules.vehicles))):
         return None, OTHERS
     value = tags[key].strip()
-    if value == "none" or (key != "restriction" and value == "no"):  # it takes back what holds for others
+    if value == "none" or (key != "restriction" and value == "no"):  # it revokes a restriction that holds for others
         return None, OTHERS
     if "@" in value:
         return None, CONDITIONAL
@@ -104,7 +105,7 @@ def read_restriction(
         by_role[role, kind].append(ref)
     origins, targets = by_role["from", "w"], by_role["to", "w"]
     nodes, ways = by_role["via", "n"], by_role["via", "w"]
-    # One may not get in from any of several ways, or out to any of several.
+    # Only no_entry may have several origins, and only no_exit several targets.
     most_origins = len(origins) if value == "no_entry" else 1
     most_targets = len(targets) if value == "no_exit" else 1
     if not (0 < len(origins) <= most_origins and 0 < len(targets) <= most_targets):
@@ -116,21 +117,21 @@ def read_restriction(
 
 
 class Pieces:
-    """The arcs of the ways that restrictions name, to look up where they begin and end.
+    """Arcs of the ways that restrictions name, for look-ups of where they begin and end.
 
     Parameters
     ----------
     way : numpy.ndarray
-        OSM id of each arc's way, `NO_WAY` for the links of gates; arcs of one way and direction follow each other along
-        the way. Shape (num_arcs,).
+        OSM id of each arc's way, `NO_WAY` for the links of gates; arcs of one way and direction are in the sequence in
+        which they lie along the way. Shape (num_arcs,).
     backward : numpy.ndarray
         Whether each arc runs against its way.
     tail, head : numpy.ndarray
         Nodes of the arcs.
     place : numpy.ndarray
-        OSM ids of the nodes, several of which may stand for one place.
+        OSM ids of the nodes; several nodes may have the same OSM id.
     wanted : set of int
-        OSM ids of the ways that matter.
+        OSM ids of the ways that restrictions name.
     """
 
     def __init__(
@@ -167,13 +168,13 @@ class Pieces:
         return [arc for arc in self._arcs.get(way, ()) if self.begins[arc] == place]
 
     def whole(self, way: int) -> list[Path]:
-        """Return the arcs of a way from end to end, one direction after the other, where one can go all along it."""
+        """Return the arcs of a way from end to end, for each direction in which the whole way can be travelled."""
         return [path for path in self._whole.get(way, ((), ())) if path and self.through_gates(path)]
 
     def through_gates(self, path: Path) -> Path:
-        """Return arcs with the links of the gates between them, nothing where a barrier parts them.
+        """Return arcs with the links of the gates between them, or nothing if a barrier separates two of them.
 
-        Where the last arc begins at a gate, a link takes its place: one that leads to this arc and no other.
+        If the last arc begins at a gate, the link to this arc takes its place, because it leads to no other arc.
         """
         whole = list(path[:1])
         for arc in path[1:]:
@@ -186,7 +187,7 @@ class Pieces:
         return tuple(whole)
 
     def _gate_between(self, before: int, after: int) -> Path | None:
-        """Return the links from one arc to another: none where they meet, None where nothing leads through."""
+        """Return the links from one arc to another: no links if the arcs meet, None if no gate joins them."""
         here, there = self.head[before], self.tail[after]
         if here == there:
             return ()
@@ -194,9 +195,9 @@ class Pieces:
         return next((links for links in ways if self.head[links[1]] == there), None)
 
     def turns_in_gates(self, paths: Iterable[Path]) -> list[Path]:
-        """Return the turns from a link back to where it comes from, at the gates that some paths lead through.
+        """Return the turns from a link back to its tail, at the gates that some paths lead through.
 
-        Who turned round there would forget by which street they came.
+        A traveller who turned round there would forget by which street they came.
         """
         links = {arc for arcs in self._links.values() for arc in arcs}
         gates = {self.head[a] for path in paths for a, b in pairwise(path) if {a, b} <= links}
@@ -208,7 +209,7 @@ class Pieces:
         ]
 
     def ends_of(self, way: int) -> list[tuple[int, int]]:
-        """Return the two ends of a way, either way round, whether one can go all along it or not."""
+        """Return the two ends of a way, in both orders, even if a barrier cuts the way."""
         ends = [(self.begins[path[0]], self.ends[path[-1]]) for path in self._whole.get(way, ((), ())) if path]
         return [*ends, *((there, here) for here, there in ends)]
 
@@ -220,18 +221,18 @@ class Pieces:
 def find_paths(
     restrictions: Iterable[Restriction], pieces: Pieces, used: set[int], closed: set[int], count: Counter[str]
 ) -> tuple[list[Path], list[Path]]:
-    """Return the sequences of arcs that are forbidden, and those that are commanded.
+    """Return the forbidden and the commanded sequences of arcs.
 
     Parameters
     ----------
     restrictions : iterable of Restriction
-        What relations say.
+        The restrictions of the relations.
     pieces : Pieces
         The arcs.
     used, closed : set of int
-        OSM ids of the ways that restrictions name and the vehicle may use, and of those that it may not.
+        OSM ids of the ways that restrictions name: ways that the vehicle may use, and ways that it may not use.
     count : Counter
-        Takes what became of the restrictions.
+        Receives the number of restrictions by outcome.
     """
     forbidden: list[Path] = []
     commanded: list[Path] = []
@@ -274,7 +275,7 @@ def _paths(restriction: Restriction, origin: int, target: int, pieces: Pieces) -
 
 
 def _why_not(restriction: Restriction, origin: int, target: int, pieces: Pieces, closed: set[int]) -> str:
-    """Return why a restriction means no sequence of arcs."""
+    """Return why no sequence of arcs matches a restriction."""
     if not closed.isdisjoint((origin, *restriction.ways, target)):
         return NEEDLESS
     places = pieces.places(origin) if restriction.node is None else pieces.places(origin) & {restriction.node}

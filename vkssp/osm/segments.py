@@ -1,10 +1,11 @@
-"""Cutting ways into the pieces between junctions, which become the arcs of the graph.
+"""Segments: the pieces of ways between junctions, which become the arcs of the graph.
 
-A node of the graph is where two ways meet, where one meets itself, where one ends, and, where turns count, what a
-restriction names or has traffic signals; all other nodes of a way only give the street its shape. A barrier cuts the
-street: every piece that ends there gets a node of its own, so that both sides can be reached and nothing gets through.
-A gate cuts it, too, but joins the pieces by links without length, which hold the time that it takes: half on the way in
-and half on the way out. So only who goes through it waits, and the streets on its two sides are no slower for it.
+A node of OpenStreetMap becomes a node of the graph if two ways meet there, if a way meets itself or ends there, or, if
+turns count, if a restriction names the node or it has traffic signals or signs. All other nodes only give the way its
+shape. A barrier cuts the street: every piece that ends at the barrier gets a node of its own, so that both sides can be
+reached but no path leads through. A gate cuts the street, too, but links of zero length join the pieces. The links hold
+the time that the gate takes: half on the way in and half on the way out. So only traffic through the gate waits, and
+the streets on its two sides are no slower.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The pieces of ways between junctions.
+    """Pieces of ways between junctions.
 
     Attributes
     ----------
     way : numpy.ndarray
         Index of each segment's way, shape (num_segments,), int64.
     tail, head : numpy.ndarray
-        Nodes at which each segment starts and ends along its way, shape (num_segments,), int64.
+        Nodes at which each segment begins and ends along its way, shape (num_segments,), int64.
     lat, lon : numpy.ndarray
         Coordinates of the nodes in 1e-7 degrees, shape (num_nodes,), int32.
     length : numpy.ndarray
         Length of each segment in metres, shape (num_segments,), float64.
     node : numpy.ndarray
-        OSM ids of the nodes, shape (num_nodes,), int64; several nodes may stand for one of OpenStreetMap's.
+        OSM ids of the nodes, shape (num_nodes,), int64; several nodes may have the same OSM id.
     wait : numpy.ndarray
-        Seconds that each segment takes beside driving along it, either way; only the links of gates have any.
-        Shape (num_segments,), float64.
+        Seconds that each segment takes in addition to the drive along it, in either direction; 0 except for links of
+        gates. Shape (num_segments,), float64.
     polyline_first : numpy.ndarray
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
@@ -62,16 +63,16 @@ class Segments:
 
 
 def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) -> Segments:
-    """Return the segments of the given ways.
+    """Cut ways into segments.
 
     Parameters
     ----------
     roads : RawRoads
         The ways.
     report : ImportReport
-        Takes the counts of ways used, barriers and repeated nodes.
+        Receives the counts of ways used, barriers and repeated nodes.
     simplify : bool
-        Whether only junctions cut a way; otherwise all of its nodes do.
+        Whether to cut ways at junctions only; otherwise they are cut at all nodes.
     """
     way, at, start, end = _pieces(roads, report)
     node, lat, lon = roads.node[at], roads.lat[at], roads.lon[at]
@@ -83,7 +84,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     goes_on = ~end[stops]
     begins, ends = stops[goes_on], stops[np.flatnonzero(goes_on) + 1]
 
-    # A node per junction, and one for every end of a segment at a barrier or a gate.
+    # Each junction is one node. At a barrier or a gate, every end of a segment is a node.
     both = np.concatenate([begins, ends])
     own = blocked[both] | gate[both]
     junctions, ids = np.unique(index[both][~own], return_inverse=True)
@@ -95,9 +96,9 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
 
     degrees_lat, degrees_lon = lat * COORDINATE_SCALE, lon * COORDINATE_SCALE
     step = haversine(degrees_lat[:-1], degrees_lon[:-1], degrees_lat[1:], degrees_lon[1:])
-    # Without the leaps from one piece to the next, which no segment spans, the sums stay small and so exact.
+    # Gaps between pieces count 0, because no segment spans them; so the sums stay small and therefore exact.
     travelled = _running_sum(np.where(end[:-1], 0.0, step))
-    # A link is drawn as a line between two points that are the same.
+    # The polyline of a link consists of two equal points.
     size = np.concatenate([ends - begins + 1, np.full(len(links.end), 2)])
     polyline_first = np.concatenate([[0], np.cumsum(size)])
     shape = np.arange(polyline_first[len(begins)]) + np.repeat(
@@ -108,7 +109,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
     report.barriers = len(np.unique(index[blocked]))
     report.ways_used = len(np.unique(way))
     position = np.concatenate([position, first_seen[links.gates]])
-    # A segment that ends at a gate goes on to its middle, one that begins there comes from it.
+    # A segment that begins at a gate is reached from the gate's middle; one that ends there continues to it.
     leaving, near, middle = links.end < len(begins), node_of[links.end], links.middle
     return Segments(
         way=np.concatenate([way[begins], way[both[links.end]]]),
@@ -125,16 +126,16 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
 
 
 class _GateLinks(NamedTuple):
-    """The links between the ends of segments at a gate and the gate's middle.
+    """Links between the ends of segments at gates and the middles of the gates.
 
     Attributes
     ----------
     end : numpy.ndarray
-        Which of the segments' ends each link joins to the middle, shape (num_links,), int64.
+        Index of the segment end that each link joins to the middle, shape (num_links,), int64.
     middle : numpy.ndarray
-        Node in the middle of its gate, shape (num_links,), int64.
+        Node in the middle of each link's gate, shape (num_links,), int64.
     gates : numpy.ndarray
-        For each of these nodes the gate it stands for, shape (num_gates,), int64.
+        Gate of each middle node, shape (num_gates,), int64.
     """
 
     end: Indices
@@ -143,7 +144,7 @@ class _GateLinks(NamedTuple):
 
 
 def _gate_links(at: Indices, is_gate: npt.NDArray[np.bool_], first_node: int) -> _GateLinks:
-    """Return the links of gates that lead on, from where each end of a segment is and whether that is a gate."""
+    """Return the links of gates with at least two segment ends, from the place of each end and whether it is a gate."""
     ends = np.flatnonzero(is_gate)
     gates, which, count = np.unique(at[ends], return_inverse=True, return_counts=True)
     # A gate at the end of a street leads nowhere.
@@ -154,16 +155,16 @@ def _gate_links(at: Indices, is_gate: npt.NDArray[np.bool_], first_node: int) ->
 
 
 def _seconds_at(roads: RawRoads, node: Indices) -> Floats:
-    """Return how long it takes to pass gates, given by their OSM ids."""
+    """Return the seconds that it takes to pass gates, given by their OSM ids."""
     by_id = np.argsort(roads.slow, kind="stable")
     seconds: Floats = roads.slow_seconds[by_id][np.searchsorted(roads.slow[by_id], node)]
     return seconds
 
 
 def _pieces(roads: RawRoads, report: ImportReport) -> tuple[Indices, Indices, npt.NDArray[Any], npt.NDArray[Any]]:
-    """Split ways where nodes are missing; drop nodes named twice running, and what is left with one node.
+    """Split ways at missing nodes; drop immediate repetitions of a node, then pieces with a single node.
 
-    Returns the way and the position in `roads.node` of each reference that stays, and whether it starts or
+    Returns for each remaining reference its way, its position in `roads.node`, and whether it starts and whether it
     ends a piece.
     """
     at = np.flatnonzero(roads.known)

@@ -1,4 +1,4 @@
-"""What a file says about turns: restrictions, and traffic signals, stop signs and the like that take time to pass."""
+"""Collection of a file's data about turns: restrictions, and nodes that take time, such as signals and stop signs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkssp.osm.profile import TurnRules
 from vkssp.osm.restrictions import CONDITIONAL, Restriction, conditional_keys, read_restriction
 from vkssp.osm.ways import Tags
 
-#: Which directions a tag means, along the way and against it.
+#: Whether a value of a direction tag applies along the way, and against it.
 _DIRECTIONS = {"forward": (True, False), "backward": (False, True)}
 
 
@@ -28,9 +28,9 @@ class Obstacles:
     seconds : numpy.ndarray
         Seconds that each takes along its way and against it, shape (num_obstacles, 2), float64.
     minor : numpy.ndarray
-        Whether only those stop who come by a road slower than another one there, shape (num_obstacles,), bool.
+        Whether an arc has to stop only if another arc at the node is faster, shape (num_obstacles,), bool.
     undirected_stop : numpy.ndarray
-        Whether it is a stop sign that does not say for which direction, shape (num_obstacles,), bool.
+        Whether the obstacle is a stop sign without a direction, shape (num_obstacles,), bool.
     """
 
     node: npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ class Obstacles:
     undirected_stop: npt.NDArray[np.bool_]
 
     def at(self, node: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the index of the obstacle at each node, -1 where there is none."""
+        """Return the index of the obstacle at each node, -1 if there is none."""
         if len(self.node) == 0:
             return np.full(len(node), -1, np.int64)
         index = np.minimum(np.searchsorted(self.node, node), len(self.node) - 1)
@@ -48,14 +48,14 @@ class Obstacles:
 
 @dataclass(frozen=True, eq=False)
 class RawTurns:
-    """What a file says about turns.
+    """Data of a file about turns.
 
     Attributes
     ----------
     obstacles : Obstacles
         Nodes that take time.
     restrictions : tuple of Restriction
-        Those that count for the vehicle.
+        Restrictions that count for the vehicle.
     closed : numpy.ndarray
         OSM ids of the roads that the vehicle may not use, shape (num_closed,), int64.
     count : Counter
@@ -69,18 +69,18 @@ class RawTurns:
 
     @property
     def places(self) -> npt.NDArray[np.int64]:
-        """OSM ids of the nodes at which restrictions hold or that take time; they have to be nodes of the graph."""
+        """OSM ids of the nodes that restrictions name or that take time; they must become nodes of the graph."""
         via = {restriction.node for restriction in self.restrictions if restriction.node is not None}
         return np.concatenate([self.obstacles.node, np.array(sorted(via), np.int64)])
 
 
 class TurnCollector:
-    """Gathers what a file says about turns.
+    """Collector of a file's data about turns.
 
     Parameters
     ----------
     rules : TurnRules
-        What counts.
+        Rules for what counts.
     costs : bool
         Whether nodes that take time count, too.
     """
@@ -93,7 +93,7 @@ class TurnCollector:
         self._count: Counter[str] = Counter()
 
     def add_node(self, key: int, tags: Tags) -> None:
-        """Take a node that may take time."""
+        """Add a node that may take time."""
         kind = tags.get("highway", "")
         seconds = self._rules.seconds.get(kind, 0.0) if self.costs else 0.0
         if not seconds:
@@ -107,18 +107,18 @@ class TurnCollector:
         self._obstacles[key] = (forth * seconds, back * seconds, minor, undirected_stop)
 
     def add_relation(self, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
-        """Take a relation that may be a restriction."""
+        """Add a relation that may be a restriction."""
         restriction, reason = read_restriction(tags, members, self._rules)
         if restriction is not None:
             self._restrictions.append(restriction)
         elif reason:
             self._count[reason] += 1
-        # What holds at certain times may come beside what always does.
+        # A relation may have a conditional restriction in addition to an unconditional one.
         if (restriction or reason not in ("", CONDITIONAL)) and any(key in tags for key in self._conditional):
             self._count[CONDITIONAL] += 1
 
     def finish(self, closed: npt.NDArray[np.int64]) -> RawTurns:
-        """Return all of it, and which roads are closed; see `RawTurns`."""
+        """Return all collected data, with the OSM ids of closed roads; see `RawTurns`."""
         ids = sorted(self._obstacles)
         rows = [self._obstacles[key] for key in ids]
         obstacles = Obstacles(

@@ -1,9 +1,9 @@
-"""Graphs that know of turns: a node is a junction and what a traveller there remembers of the way to it.
+"""Graphs with turns: a node is a junction and what a traveller there remembers of the path to it.
 
-With restrictions only, few travellers remember anything, and a junction is several nodes only where a restriction asks
-for that. With costs every arc is remembered, and a junction is a node for each way to get there: the graph of arcs and
-turns. Either way an arc of the graph runs along a street, after the turn into it, so that lengths, names and geometry
-are what they are without turns.
+With restrictions only, few travellers remember anything, and a junction becomes several nodes only if a restriction
+requires it. With costs, every arc is remembered, and a junction has a node for each arc that leads to it: the graph of
+arcs and turns. In both cases an arc of the graph runs along a street, after the turn into it. So lengths, names and
+geometry are the same as without turns.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-#: How far from its junction, in metres, a stop sign may stand.
+#: Largest distance of a stop sign from its junction, in metres.
 _SIGN_M = 20.0
-#: Bytes that each turn takes while a graph is made of them.
+#: Bytes of memory per turn while a graph is made of turns.
 _TURN_BYTES = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """The pieces of streets, directed.
+    """Directed pieces of streets.
 
     Attributes
     ----------
     segment, direction : numpy.ndarray
-        Which segment each arc runs along, and whether that is along its way (0) or against it (1).
+        Segment of each arc, and whether the arc runs along the segment's way (0) or against it (1).
     tail, head : numpy.ndarray
-        Nodes of the segments.
+        Tail and head of each arc, as nodes of the segments.
     """
 
     segment: Indices
@@ -55,20 +55,20 @@ class Arcs:
 
 @dataclass(frozen=True, eq=False)
 class Expanded:
-    """A graph whose nodes remember.
+    """Graph whose nodes are pairs of a layered node and a state of the memory.
 
     Attributes
     ----------
     tail, head : numpy.ndarray
         Nodes of the graph's arcs, shape (num_turns,), int64.
     arc : numpy.ndarray
-        The layered arc that each of them runs along, shape (num_turns,), int64.
+        Layered arc of each arc of the graph, shape (num_turns,), int64.
     before : numpy.ndarray
-        The arc that one comes from, -1 where that is not remembered, shape (num_turns,), int64.
+        Piece of a street travelled before each arc, -1 if not remembered, shape (num_turns,), int64.
     node : numpy.ndarray
-        For each node of the graph the layered node that it stands for, shape (num_nodes,), int64.
+        Layered node of each node of the graph, shape (num_nodes,), int64.
     state : numpy.ndarray
-        What is remembered there, shape (num_nodes,), int64.
+        State of the memory at each node of the graph, shape (num_nodes,), int64.
     """
 
     tail: Indices
@@ -81,22 +81,22 @@ class Expanded:
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """A graph that knows of turns.
+    """Graph with turns.
 
     Attributes
     ----------
     tail, head : numpy.ndarray
         Nodes of the graph's arcs, shape (num_turns,), int64.
     arc : numpy.ndarray
-        The piece of a street that each of them runs along, shape (num_turns,), int64.
+        Piece of a street that each arc runs along, shape (num_turns,), int64.
     node : numpy.ndarray
-        For each node of the graph the node of the segments that it stands for, shape (num_nodes,), int64.
+        Node of the segments that each node of the graph stands for, shape (num_nodes,), int64.
     memory : numpy.ndarray
-        What is remembered at each node of the graph, as a number, shape (num_nodes,), int64.
+        State of the memory at each node of the graph, shape (num_nodes,), int64.
     layer : numpy.ndarray
-        Which part of a trip each node serves, as `Layered` has it, shape (num_nodes,), uint8.
+        Part of a trip that each node serves, as in `Layered`, shape (num_nodes,), uint8.
     seconds : numpy.ndarray or None
-        What the turn into each arc takes, shape (num_turns,), float64; None where turns cost nothing.
+        Seconds of the turn into each arc, shape (num_turns,), float64; None if turns cost nothing.
     """
 
     tail: Indices
@@ -111,22 +111,22 @@ class Turning:
 def with_turns(
     roads: RawRoads, segments: Segments, arcs: Arcs, layered: Layered, profile: Profile, report: ImportReport
 ) -> Turning:
-    """Return the graph that knows what the report says of turns: restrictions, or costs, too.
+    """Return the graph with the turns that the report asks for: restrictions, or restrictions and costs.
 
     Parameters
     ----------
     roads : RawRoads
-        The ways, and what the file says about turns.
+        The ways, and the file's data about turns.
     segments : Segments
         The pieces of the ways.
     arcs : Arcs
-        The same, directed.
+        The directed pieces of the ways.
     layered : Layered
         The graph without turns; its arcs are copies of `arcs`.
     profile : Profile
         The vehicle.
     report : ImportReport
-        Says what is wanted, and takes what became of the restrictions.
+        Says which turns are wanted, and receives the number of restrictions by outcome.
     """
     assert roads.turns is not None
     way = roads.way[segments.way[arcs.segment]]
@@ -142,7 +142,7 @@ def with_turns(
         whole = (OBEYED, OTHERS, NEEDLESS, CONDITIONAL)
         (report.restrictions if reason in whole else report.broken_restrictions)[reason] = number
     all_arcs = report.turns == "costs"
-    if not all_arcs:  # with costs nobody turns round there anyway
+    if not all_arcs:  # with costs, no path turns round there anyway
         forbidden += pieces.turns_in_gates((*forbidden, *commanded))
     memory = make_memory(forbidden, commanded, arcs.tail, arcs.head, all_arcs=all_arcs)
     found = expand(layered, arcs, memory, all_arcs=all_arcs)
@@ -153,10 +153,10 @@ def with_turns(
 
 
 def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> Expanded:
-    """Return the graph of junctions and memories.
+    """Return the graph of pairs of a junction and a state of the memory.
 
-    With all arcs remembered, one turns round only where nothing else is left, or where no other road leads to; else
-    anywhere, as without turns.
+    If all arcs are remembered, a U-turn is allowed only if no other turn is allowed, or at a junction to which only one
+    arc leads. Otherwise U-turns are allowed everywhere, as without turns.
 
     Parameters
     ----------
@@ -165,13 +165,13 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     arcs : Arcs
         The pieces of streets.
     memory : Memory
-        What is remembered.
+        The memory of a traveller.
     all_arcs : bool
-        Whether every arc is.
+        Whether every arc is remembered.
     """
     num_memories = len(memory.last)
     first_out, leaving = rows_of(layered.tail.astype(np.uint32), len(layered.node))
-    # Who remembers is where the last arc ends, in any copy of it; who does not may be anywhere.
+    # A state with a last arc occurs only at the heads of the copies of this arc; state 0 may occur at every node.
     keys = _remembering(layered, memory) if num_memories > 1 else np.zeros(0, np.int64)
     if not all_arcs:
         keys = np.concatenate([keys, np.arange(len(layered.node)) * num_memories])
@@ -199,7 +199,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
     if not all_arcs:
         return Expanded(tail, head, copy, before, node, state)
 
-    # Trips may begin in the midst of an arc that no turn leads to; such an arc comes from a node of its own.
+    # A trip may begin in the middle of an arc to which no turn leads; such an arc gets a tail of its own.
     own = np.searchsorted(keys, layered.head * num_memories + memory.after[layered.arc])
     reached = np.zeros(len(keys), np.bool_)
     reached[head] = True
@@ -217,7 +217,7 @@ def expand(layered: Layered, arcs: Arcs, memory: Memory, *, all_arcs: bool) -> E
 
 
 def _remembering(layered: Layered, memory: Memory) -> Indices:
-    """Return the layered nodes and states that go together, as node * num_states + state; some more than once."""
+    """Return the possible pairs of layered node and state, as node * num_states + state, some more than once."""
     by_arc = np.argsort(layered.arc, kind="stable")
     of_arc = layered.arc[by_arc]
     last = memory.last[1:]
@@ -232,20 +232,20 @@ def _remembering(layered: Layered, memory: Memory) -> Indices:
 def turn_seconds(
     before: Indices, arc: Indices, arcs: Arcs, segments: Segments, roads: RawRoads, rules: TurnRules
 ) -> Floats:
-    """Return the seconds of turns, by the functions of OSRM's car.lua or bicycle.lua, and of signals where they stand.
+    """Return the seconds of turns, by the functions of OSRM's car.lua or bicycle.lua, with those of signals and signs.
 
     Parameters
     ----------
     before, arc : numpy.ndarray
-        The arcs between which each turn is, the first -1 where there is none, which costs nothing.
+        The arcs before and after each turn; -1 before stands for no turn, which costs nothing.
     arcs : Arcs
         The pieces of streets.
     segments : Segments
-        Their geometry.
+        The geometry of the arcs.
     roads : RawRoads
         The ways, signals and signs.
     rules : TurnRules
-        What turns cost.
+        Rules for the costs of turns.
     """
     assert roads.turns is not None
     way = segments.way[arcs.segment]
@@ -267,14 +267,14 @@ def turn_seconds(
         penalty = rules.penalty * (2.0 * sharpness) ** 2 / bias
     else:
         penalty = rules.penalty / (1.0 + np.exp(6.5 * bias - 13.0 / bias * sharpness))
-    # Against the traffic: to the left where it keeps right, as a bias above 1 tells.
+    # A left turn crosses oncoming traffic if traffic keeps right, which a bias of 1 or more means, and vice versa.
     crossing = busy & (right == (rules.bias < 1.0)) & (angle != 0.0) & ~turns_round
     crossing &= ~roundabout[before] & ~roundabout[arc]
     penalty += np.where(crossing, rules.oncoming / (1.0 + np.exp(3.25 - 13.0 * sharpness)), 0.0)
     changes = carried[before] != carried[arc]
     seconds = np.where(busy | changes | turns_round, penalty, 0.0) + np.where(turns_round, rules.u_turn, 0.0)
     waits, undirected_stop = _waits(arcs, segments, roads)
-    # Signs stand before junctions: one on a street that does not say whom it stops, stops nobody who comes from there.
+    # Signs stand before junctions. A stop sign without a direction does not stop traffic that comes from the junction.
     length = segments.length[arcs.segment]
     leaves_junction = undirected_stop[before] & ~busy & (length[before] < _SIGN_M) & (length[arc] > _SIGN_M)
     seconds += np.where(leaves_junction, 0.0, waits[before])
@@ -282,7 +282,7 @@ def turn_seconds(
 
 
 def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Bools]:
-    """Return the seconds that the obstacle at the end of each arc takes, and whether it is a stop sign for all."""
+    """Return the seconds of the obstacle at each arc's head, and whether it is a stop sign without a direction."""
     assert roads.turns is not None
     obstacles, speed = roads.turns.obstacles, roads.speed[segments.way[arcs.segment], arcs.direction]
     if len(obstacles.node) == 0:
@@ -296,7 +296,7 @@ def _waits(arcs: Arcs, segments: Segments, roads: RawRoads) -> tuple[Floats, Boo
 
 
 def _bearings(arcs: Arcs, segments: Segments) -> tuple[Floats, Floats]:
-    """Return the directions in which each arc leaves its tail and arrives at its head, in degrees from north."""
+    """Return the bearings at which each arc leaves its tail and arrives at its head, in degrees from north."""
     away = directions(segments.polyline_first, np.asarray(segments.points * COORDINATE_SCALE, np.float64))
     leaves = away[arcs.segment, arcs.direction]
     arrives = away[arcs.segment, 1 - arcs.direction] + 180.0

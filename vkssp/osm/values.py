@@ -1,7 +1,7 @@
 """Values of OpenStreetMap tags as numbers: speeds, durations, lengths and weights.
 
-Every reader here answers None for text that it cannot make sense of, so that the caller can count it and go
-on as if the tag were absent. Tags are written by hand, in the units of their country.
+Every function here returns None for text that it does not understand, so that the caller can count the text and treat
+the tag as absent. People write tags by hand, in the units of their country.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import math
 import re
 
-_MILE = 1.609  # kilometres; what OSRM reckons with, 0.02% short of the real one
+_MILE = 1.609  # kilometres; the value that OSRM uses, 0.02% below the exact one
 _KNOT = 1.852
 
-#: What "no limit" is taken for, in km/h.
+#: Speed that "no limit" stands for, in km/h.
 _UNLIMITED = 140.0
 
-#: No road signs a limit above this; what claims one is a slip of the keyboard.
+#: Highest limit on road signs in km/h; a higher value is a typing error.
 _HIGHEST_LIMIT = 250.0
 
-#: Nor below this.
+#: Lowest limit on road signs in km/h.
 _LOWEST_LIMIT = 1.0
 
-#: No ferry takes longer than a week, in seconds.
+#: Longest duration, a week, in seconds; no ferry takes longer.
 _LONGEST = 7 * 86400.0
 
 #: Limits that hold in most countries, in km/h.
 _IMPLICIT = {"urban": 50.0, "rural": 90.0, "trunk": 110.0, "motorway": 130.0}
 
-#: Countries (and regions) that differ; 0 where the law sets no limit and the road's class must do.
+#: Countries (and regions) that differ; 0 if the law sets no limit, so that the road's class gives the speed.
 _IMPLICIT_EXCEPTIONS = {
     "ar": {"urban": 40.0, "rural": 110.0},
     "at": {"rural": 100.0, "trunk": 100.0},
@@ -57,7 +57,7 @@ _IMPLICIT_EXCEPTIONS = {
 _SPEED_WORDS = {
     "none": _UNLIMITED,
     "walk": 5.0,
-    # A limit exists but no number does.
+    # There is a limit, but its value is unknown.
     "signals": 0.0,
     "variable": 0.0,
     "sign": 0.0,
@@ -85,13 +85,13 @@ def parse_speed(text: str) -> float | None:
     Parameters
     ----------
     text : str
-        A number in km/h or with a unit (``30 mph``), of a list the first (``50;30``), a word (``none``,
-        ``walk``) or a place and a kind of road (``DE:urban``, ``IT:zone:30``).
+        A number in km/h or with a unit (``30 mph``), a list of which the first number counts (``50;30``), a word
+        (``none``, ``walk``), or a place and a kind of road (``DE:urban``, ``IT:zone:30``).
 
     Returns
     -------
     float or None
-        Limit in km/h; 0 where there is one that the tag does not tell; None if the text makes no sense.
+        Limit in km/h; 0 if there is a limit of unknown value; None if the text makes no sense.
     """
     text = text.strip().lower()
     if text in _SPEED_WORDS:
@@ -109,7 +109,7 @@ def parse_speed(text: str) -> float | None:
     first, last = items[0], items[-1]
     if first is None:
         return None
-    # In "30;20 mph" the unit stands for the whole list.
+    # In "30;20 mph" the unit applies to the whole list.
     unit = first[2] or (last[2] if last else None) or ""
     speed = float(first[1]) * _SPEED_UNITS.get(unit, 1.0)
     return speed if _LOWEST_LIMIT <= speed <= _HIGHEST_LIMIT else None

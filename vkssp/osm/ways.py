@@ -1,4 +1,4 @@
-"""The tags of a way: in which directions a vehicle may use it, how fast, and for which part of a trip."""
+"""Interpretation of the tags of a way: directions in which a vehicle may use it, speeds, and parts of a trip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIRECTIONS = ("forward", "backward")
 _YES = frozenset({"yes", "true", "1"})
 _REVERSED = frozenset({"-1", "reverse"})
 _BOTH_WAYS = frozenset({"no", "false", "0", "alternating"})
-# Escalators: here "yes" tells that one moves, and not where to.
+# Escalators: "yes" says that the escalator moves, but not in which direction.
 _CONVEYING = {"forward": "yes", "backward": "-1", "yes": "no", "reversible": "no"}
 
 #: Tags that limit the size of vehicles.
@@ -28,25 +28,25 @@ _SIZE_KEYS = {
 
 @dataclass(frozen=True)
 class WayAttributes:
-    """What the tags of a way say.
+    """Meaning of the tags of a way.
 
     Attributes
     ----------
     forward, backward : float
-        Speed in km/h along the way and against it; 0 where that is not allowed.
+        Speed in km/h along the way and against it; 0 if the direction is not allowed.
     restricted_forward, restricted_backward : bool
-        Whether that direction serves only the ends of a trip.
+        Whether the direction serves only the ends of a trip.
     duration : float or None
-        Seconds that the way takes from end to end, where a tag tells.
+        Seconds that the way takes from end to end, if a tag gives them.
     carried : bool
         Whether the vehicle is carried, by a ferry or a train.
     snappable : bool
         Whether a trip may begin and end on the way.
     skipped : str
-        Why the way is of no use, empty if it is.
+        Reason why the vehicle cannot use the way, empty if it can.
     nonsense : tuple of str
-        Keys of tags whose values were not understood; they count as absent, those of access tags as
-        `AccessRules.others` says.
+        Keys of tags whose values were not understood. These tags count as absent; for access tags,
+        `AccessRules.others` decides.
     """
 
     forward: float = 0.0
@@ -62,16 +62,16 @@ class WayAttributes:
 
 @dataclass(frozen=True)
 class Access:
-    """What the access tags of a way or node say.
+    """Meaning of the access tags of a way or node.
 
     Attributes
     ----------
     kind : str
-        "open", "restricted", "blocked", or "neutral" where the profile takes the value for none of these.
+        "open", "restricted", "blocked", or "neutral" if the profile gives the value none of these meanings.
     key : str
-        The tag that says so.
+        Key of the tag that decides.
     values : frozenset of str
-        What it says.
+        Values of this tag.
     """
 
     kind: str
@@ -97,7 +97,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
     if reason:
         return WayAttributes(skipped=reason)
     nonsense: list[str] = []
-    # A movable bridge speeds up no footway.
+    # The speed of a movable bridge does not apply to a way without a speed, such as a footway.
     bridge = profile.bridge_speeds.get(tags.get("bridge", "")) if listed is not None else None
     base = carried or bridge or listed
     allowed, factor = _directions(tags, profile, nonsense), _factor(tags, profile)
@@ -160,7 +160,7 @@ def way_attributes(tags: Tags, profile: Profile) -> WayAttributes:
 def find_access(
     tags: Tags, keys: tuple[str, ...], rules: AccessRules, direction: str, nonsense: list[str]
 ) -> Access | None:
-    """Return the meaning of the first access tag that decides, or None if there is none.
+    """Return the meaning of the first access tag that decides, or None if no tag decides.
 
     A tag decides if its value is in one of the lists, or `AccessRules.others` is not "absent".
 
@@ -169,13 +169,13 @@ def find_access(
     tags : mapping of str to str
         Tags of a way or node.
     keys : tuple of str
-        The tags to look at, the most particular first.
+        Keys of the access tags, the most specific first.
     rules : AccessRules
-        What their values mean.
+        Meaning of the values.
     direction : str
-        "forward" or "backward"; tags of that direction come before those for both. Empty for nodes.
+        "forward" or "backward"; tags of this direction take precedence over tags for both. Empty for nodes.
     nonsense : list of str
-        Takes the keys of tags that are not understood.
+        Receives the keys of tags that are not understood.
     """
     for key in keys:
         for tag in (f"{key}:{direction}", key) if direction else (key,):
@@ -196,7 +196,7 @@ def find_access(
 
 
 def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
-    """Return the speed of the first tag that has one, None if none has."""
+    """Return the speed of the first tag with a speed, None if there is none."""
     for key, by_value in speeds.items():
         speed = by_value.get(tags.get(key, ""))
         if speed is not None:
@@ -205,11 +205,11 @@ def _speed_by_tag(tags: Tags, speeds: ByTag) -> float | None:
 
 
 def _prevents_snapping(tags: Tags, access: Access | None, rules: AccessRules) -> bool:
-    """Return whether the profile lets no trip begin on a way that is open by what an access tag says."""
+    """Return whether the profile lets no trip begin or end on a way, because of the access tag that opens the way."""
     prevented = rules.snap_prevention.get(tags.get("highway", ""))
     if access is None or prevented is None:
         return False
-    # Of several values those count that open the way the most; a value in no list prevents nothing.
+    # Of several values, the most permissive ones count. A value that is in no list does not prevent snapping.
     opening = access.values & (rules.open if access.kind == "open" else rules.restricted)
     return bool(opening) and opening <= prevented
 
@@ -219,18 +219,18 @@ def _walked_speed(tags: Tags, profile: Profile) -> float | None:
 
 
 def _has_any(tags: Tags, values: Values) -> bool:
-    for key, wanted in values.items():  # a third faster than any(), and every way comes by
+    for key, wanted in values.items():  # a third faster than any(), and it runs for every way
         if tags.get(key) in wanted:
             return True
     return False
 
 
 def _closed(tags: Tags, profile: Profile) -> str:
-    """Return why nobody goes along a way, whoever may; empty if they do."""
+    """Return why a way is closed whatever its access tags say; empty if it is not."""
     highway = tags.get("highway", "")
     if tags.get("area") == "yes" and not profile.areas:
         return "area"
-    # On a road that exists, the tag tells what it may become.
+    # On an existing road, the tag says what the road may become.
     if highway == "proposed" or ("proposed" in tags and not highway):
         return "proposed"
     construction = tags.get("construction", "no")
@@ -246,7 +246,7 @@ def _closed(tags: Tags, profile: Profile) -> str:
 
 
 def _is_separate(tags: Tags, profile: Profile, access: Access | None) -> bool:
-    """Return whether one has to take another way, mapped beside this one."""
+    """Return whether the vehicle has to take another way that is mapped beside this one."""
     meant = access is not None and access.key == profile.access.keys[0] and access.kind in ("open", "restricted")
     return not meant and _has_any(tags, profile.separate)
 
@@ -254,7 +254,7 @@ def _is_separate(tags: Tags, profile: Profile, access: Access | None) -> bool:
 def _permitted_speed(
     tags: Tags, base: float | None, listed: float | None, access: Access | None, profile: Profile
 ) -> float:
-    """Return the speed on a way before limits and caps, 0 where it may not be used."""
+    """Return the speed on a way before limits and caps, 0 if the way may not be used."""
     if access is not None and access.kind == "blocked":
         return 0.0
     if access is not None and access.kind == "restricted" and listed is None:
@@ -275,7 +275,7 @@ def _opens(tags: Tags, access: Access | None, keys: tuple[str, ...], profile: Pr
 def _pushed_speed(
     tags: Tags, profile: Profile, direction: str, riding: Access | None, listed: float | None, nonsense: list[str]
 ) -> tuple[float, Access | None]:
-    """Return how fast one pushes along a way, 0 if not, and what says whether one may."""
+    """Return the speed of pushing along a way, 0 if not allowed, and the access tag for walking."""
     rules = profile.pushing
     carries = tags.get("route", "") in profile.route_speeds
     if rules is None or carries or (riding is not None and riding.values & rules.never):
@@ -289,7 +289,7 @@ def _pushed_speed(
     asked = riding is not None and bool(riding.values & rules.asked)
     if not asked and listed is None and not _opens(tags, walking, rules.keys, profile):
         return 0.0, None
-    # Against the traffic of a roundabout or a motorway nobody walks on the carriageway.
+    # Nobody walks on the carriageway against the traffic of a roundabout or a motorway.
     if direction == "backward" and _is_implied_oneway(tags, profile):
         return 0.0, None
     return rules.speed, walking
@@ -301,7 +301,7 @@ def _is_implied_oneway(tags: Tags, profile: Profile) -> bool:
 
 
 def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool, bool]:
-    """Return whether one may go along a way, and against it."""
+    """Return whether the vehicle may go along a way, and whether it may go against it."""
     rules = profile.oneway
     found, by = (True, not _is_implied_oneway(tags, profile)), ""
     for key in rules.keys:
@@ -318,17 +318,17 @@ def _directions(tags: Tags, profile: Profile, nonsense: list[str]) -> tuple[bool
             break
         if value:
             nonsense.append(key)
-    # A lane against the traffic opens the street, but not what a tag for this very vehicle closes.
+    # A contraflow lane opens the street, but not a direction that a tag for this very vehicle closes.
     if rules.contraflow and (not by or by == rules.keys[-1]) and _has_any(tags, rules.contraflow):
         return True, True
     return found
 
 
 def _factor(tags: Tags, profile: Profile) -> float:
-    """Return what the speed on a way is multiplied by."""
+    """Return the factor by which the speed on a way is multiplied."""
     factor = 1.0
     for key, factors in profile.factors.items():
-        # Many a village street is tagged as a driveway, too; that one is not slow.
+        # Many village streets are also tagged as driveways; these are not slow.
         if key != "service" or tags.get("highway") == "service":
             factor *= factors.get(tags.get(key, ""), 1.0)
     return factor
@@ -347,7 +347,7 @@ def _speed_limit(tags: Tags, profile: Profile, direction: str, nonsense: list[st
     for key in profile.limits.place_keys:
         for tag in (f"{key}:{direction}", key):
             place = tags.get(tag, "")
-            # Most of these say "sign" or name a survey, which is no nonsense, and no limit either.
+            # Most of these values are "sign" or name a survey: valid values, but not limits.
             limit = parse_speed(place) if ":" in place else None
             if limit is not None:
                 return limit
@@ -374,6 +374,6 @@ def _too_big(tags: Tags, profile: Profile, direction: str, nonsense: list[str]) 
 
 
 def _for_carpools(tags: Tags, direction: str) -> bool:
-    """Return whether all lanes of one direction are for cars with several people in them."""
+    """Return whether all lanes of one direction are reserved for carpools."""
     lanes = tags.get(f"hov:lanes:{direction}", tags.get("hov:lanes", ""))
     return tags.get("hov") == "designated" or (lanes != "" and set(lanes.split("|")) == {"designated"})
