@@ -1,7 +1,7 @@
 """Bellman-Ford with a thread per node (Y. Song, X. Du, "Warp-Centric CUDA Programming for SSSP Algorithms", 2021).
 
-Every reached node relaxes all of its arcs in every iteration, until one changes nothing. A search for a target cannot
-end early: until nothing changes any more, a shorter way may still come round.
+Every reached node relaxes all of its arcs in every iteration, until an iteration changes nothing. A search for a target
+cannot end early: before the last iteration a shorter path to the target can still be found.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bellman-Ford with a thread per edge ("GPU SSSP Implementation"; the article names no author).
 
-An undirected edge is stored once and relaxed both ways in one visit; graphs with arcs that have no way back are taken
-too, those arcs have one direction. Edges are sorted by segments of the distances' array, so that the distances in use
-stay in cache, and distances are read through a read-only view of the buffer that is written. A search for a target
-cannot end early, see `bellman_ford`.
+An undirected edge is stored once and relaxed in both directions in one visit. Graphs may also have arcs without a
+reverse arc; these are relaxed in one direction. Edges are sorted by segments of the distances' array, so that the
+distances in use stay in cache. Distances are read through a read-only view of the buffer that is written. A search for
+a target cannot end early, see `bellman_ford`.
 """
 
 from __future__ import annotations

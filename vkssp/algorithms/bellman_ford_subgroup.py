@@ -1,7 +1,7 @@
 """Bellman-Ford with virtual warps (Y. Song, X. Du, 2021, after Hong, Kim, Oguntebi and Olukotun, 2011).
 
-A group of lanes takes a chunk of nodes and walks the arcs of each together, so that nodes with many arcs hold nobody
-up. A search for a target cannot end early, see `bellman_ford`.
+A group of lanes takes a chunk of nodes and walks the arcs of each together, so that nodes with many arcs do not
+delay the others. A search for a target cannot end early, see `bellman_ford`.
 """
 
 from __future__ import annotations

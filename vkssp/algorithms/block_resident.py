@@ -1,13 +1,13 @@
 """Block-resident relaxation: near-far whose queues hold blocks of nodes with consecutive ids instead of nodes.
 
-A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes for some rounds
-there; only then it writes back, relaxes the arcs that leave the block, and wakes the blocks that they improve. On a
-road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a search cost a
-round within a workgroup instead of a dispatch. Large nodes need not be cut: a workgroup's invocations walk together
-what is too much for registers.
+A workgroup takes a block, holds its distances in shared memory and its arcs in registers, and relaxes them for some
+rounds. Then it writes the distances back, relaxes the arcs that leave the block, and wakes the blocks that these arcs
+improve. On a road network numbered along the Z-order curve or by landmarks few arcs leave a block, so most steps of a
+search cost a round within a workgroup instead of a dispatch. Nodes with many arcs need not be cut: the invocations of a
+workgroup together walk the arcs that do not fit into registers.
 
-Phases in a trace: 0 blocks are visited, 1 the far list is split. The range is one of places in the list. Work is
-counted round by round: a visit looks at all nodes of its block in each.
+Phases in a trace: in 0 blocks are visited, in 1 the far list is split. The range of a trace row is a range of places in
+the list. Work is counted for each round: a visit looks at all nodes of its block in each round.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from vkssp.references import DAVIDSON, NIKLAUS
 BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
-# Width of a bucket in mean weights of a way from one crossing to the next; that has this many arcs at most.
+# Width of a bucket in mean weights of a path between neighbouring crossings, and the most arcs of such a path.
 _DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
-#: A GPU takes as long for a barrier of a workgroup as for a round. A software device has nobody waiting there.
+#: A GPU takes as long for a barrier of a workgroup as for a round. On a software device no invocation waits there.
 ROUNDS_AT_ONCE = 4
 # How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
 # nodes of a block, which are visited together anyway.
@@ -45,17 +45,18 @@ SHARED_BESIDES = 128
 
 
 def default_rounds(block: int) -> int:
-    """Return how many rounds a visit has at most: the hops across a block that is a square part of a grid.
+    """Return the maximum number of rounds of a visit: the hops across a block that is a square part of a grid.
 
-    With fewer a wave needs more visits to cross a block, with more one block holds up all others.
+    With fewer rounds a wave needs more visits to cross a block. With more rounds one block delays all others.
     """
     return 1 << block.bit_length() // 2
 
 
 def mean_way(degree: float) -> float:
-    """Return how many arcs a way from one crossing to the next has, where a node has so many on average.
+    """Return the number of arcs of a path between neighbouring crossings, given the mean number of arcs of a node.
 
-    As if n of N nodes were crossings with three arcs and all others had two: 2 N + n arcs are in 3 n ways then.
+    The model: n of N nodes are crossings with three arcs, and all other nodes have two. Then 2 N + n arcs are in 3 n
+    such paths.
     """
     return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_WAY
 
@@ -67,7 +68,7 @@ def default_bucket(prepared: PreparedGraph) -> int:
 
 
 def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
-    """Return the bytes of a graph's blocks of so many nodes, or a bound that is found at once; 0 if they are there."""
+    """Return the bytes of a graph's blocks of `block` nodes, or a quick bound; 0 if the device has the blocks."""
     prepared = graph.prepared
     if at_most:
         of_arcs = RECORD_BYTES * prepared.num_nodes + OTHER_BYTES * prepared.num_arcs
@@ -123,7 +124,7 @@ class BlockResident(DeviceAlgorithm):
     def _sizes(self) -> tuple[int, int]:
         """Return the sizes of a workgroup and of a block."""
         block = self._parameters["block"]
-        # Where a device ends long loops too early, an invocation has less to do in larger workgroups and fewer rounds.
+        # If a device ends long loops too early, larger workgroups and fewer rounds give an invocation less to do.
         software = max(64 if self._more_groups == 1 else 256, (block or 0) // MOST_NODES_EACH)
         size = self._size(default=min(1024, block or 1024), software=software)
         return size, block or min(1024, 1 << (4 * size).bit_length() - 1)

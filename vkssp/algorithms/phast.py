@@ -217,9 +217,9 @@ class Phast(Resource):
         return levels_of(bounds, length, self._device, self._size)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Find distances; see `Algorithm`. For targets only their own, until others are asked for."""
+        """Find distances; see `Algorithm`. With targets, find only theirs until the caller reads others."""
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
+        if places.nbytes <= self.terminals.nbytes:  # no path is walked back for more terminals
             self.terminals.view()[: len(places)] = places
         self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
@@ -231,14 +231,14 @@ class Phast(Resource):
             self._last_pairs = pairs, found
         counters = {"iterations": 1}
         if self._counting:
-            # Whoever counts wants to see a sweep.
+            # Counters describe a sweep, so make one.
             swept = self._run()
             counters, milliseconds = swept.counters, milliseconds + swept.device_ms
         has_overflow = bool(overflow.any()) or self._hierarchy.saturated
         return Outcome(int(found.min()), has_overflow, milliseconds, counters)
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
-        """Return distances of pairs, and whether sums that did not fit may be why one is unreachable, shape (k,)."""
+        """Return distances of pairs, and whether a pair may be unreachable only by overflow, shape (k,)."""
         pairs = np.zeros((len(sources), 4), np.uint32)
         for column, nodes in ((0, sources), (2, targets)):
             pairs[:, column] = nodes if self._position is None else self._position[nodes]
@@ -256,7 +256,7 @@ class Phast(Resource):
         return (node if self._position is None else int(self._position[node])), offset
 
     def _seed_at(self, position: int, distance: int) -> int:
-        """Return the first of the last search's seeds that is at a position, with a distance."""
+        """Return the index of the first seed of the last search that has this position and distance."""
         places = [self._placed(seed) for seed in self._seeds_of_last]
         if (position, distance) not in places:
             raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
@@ -285,17 +285,17 @@ class Phast(Resource):
         return Outcome(UNREACHABLE, bool(overflow) or self._hierarchy.saturated, milliseconds, counters)
 
     def _counted(self) -> npt.NDArray[np.uint32]:
-        """Return the work of the last sweep by levels, the searches up being the first, shape (levels, 4), uint32."""
+        """Return the work of the last sweep by levels, upward searches first, shape (levels, 4), uint32."""
         return self._counts.read().reshape(-1, 4)[: self._hierarchy.hierarchy.num_levels]
 
     def _sweep_once(self) -> None:
-        """Sweep now if the last search only found the way to a target."""
+        """Sweep now if the last search only found distances of targets."""
         if not self._is_swept and self._seeds_of_last:
             self._run()
 
     @property
     def is_current(self) -> bool:
-        """Whether it may go on after weights have changed; see `Algorithm`."""
+        """Whether the algorithm is still usable after weights have changed; see `Algorithm`."""
         return not self.closed
 
     def read(self) -> Uint32s:
@@ -304,7 +304,7 @@ class Phast(Resource):
         return self.distances.read(np.uint32, self._graph.num_nodes)
 
     def trace(self) -> npt.NDArray[Any]:
-        """Return the levels of the last search as iterations, the searches up being the first; see `Algorithm`."""
+        """Return the levels of the last search as iterations, upward searches first; see `Algorithm`."""
         self._sweep_once()
         hierarchy, counted = self._hierarchy.hierarchy, self._counted()
         bounds = hierarchy.first_node[hierarchy.first_of_level]
@@ -316,11 +316,11 @@ class Phast(Resource):
         return timed(rows, np.nan)
 
     def walker(self) -> PhastWalker:
-        """Return what finds routes; see `Algorithm`."""
+        """Return a finder of paths; see `Algorithm`."""
         return PhastWalker(self)
 
     def cells(self, most_seeds: int) -> Cells:
-        """Return what finds nearest seeds; see `Algorithm`."""
+        """Return a finder of nearest seeds; see `Algorithm`."""
         return Cells(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
@@ -329,7 +329,7 @@ class Phast(Resource):
 
 
 class PhastWalker(Resource):
-    """Unpacks routes from the hierarchy; where it cannot, walks back along the distances of a sweep."""
+    """Finder of paths: unpacks them from the hierarchy, or walks back along the distances of a sweep."""
 
     def __init__(self, search: Phast) -> None:
         graph = search._graph
@@ -350,7 +350,7 @@ class PhastWalker(Resource):
     def _along_distances(self) -> PathWalker:
         if self._walker is None:
             search = self._search
-            # Closed along with this one: it may be at work on the distances, which are closed next.
+            # Owned by this walker, so that it is closed before the distances that it may still be reading.
             self._walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
         return self._walker
 
@@ -361,7 +361,7 @@ class PhastWalker(Resource):
         try:
             walker = self._along_distances()
         except DeviceError:
-            # There may be no room for both ways to find it.
+            # The device may lack memory for both methods.
             if (unpacked := self._unpacked(num_seeds, num_targets, lambda *_: True)) is None:
                 raise
             return unpacked
@@ -371,7 +371,7 @@ class PhastWalker(Resource):
     def _unpacked(
         self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
     ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
-        """Return the path if it can be unpacked, and that pays."""
+        """Return the path if it can be unpacked and unpacking pays, else None."""
         search, unpacker = self._search, self._unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None
@@ -380,7 +380,7 @@ class PhastWalker(Resource):
         best, prepared = int(lengths.min()), search._graph.prepared
         if not pays(search._device, prepared.num_nodes, best / max(1.0, prepared.spread.mean)):
             return None
-        # The first of equally near targets, and all seeds that it is so far from.
+        # The first of the nearest targets, and all seeds at that distance from it.
         target = int(np.argmax(lengths.min(axis=0) == best))
         numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
         route = unpacker.route(pairs, numbers, best, num_seeds)

@@ -1,4 +1,4 @@
-"""The algorithms, one file each; those that run on the CPU are in `vkssp.cpu`."""
+"""Registry of all algorithms, on the device and on the CPU (`vkssp.cpu`)."""
 
 from vkssp.algorithm import Algorithm
 from vkssp.algorithms.bellman_ford import BellmanFord

@@ -1,9 +1,9 @@
-"""Rounds that settle every node up to a threshold at once: what Crauser's and Martin's algorithms share.
+"""Base of Crauser's and Martin's algorithms: rounds that settle all nodes up to a threshold at once.
 
-Three kernels make a round (Ortega-Arranz et al., 2015): the minimum finds the threshold, the update settles nodes up to
-it, which are the frontier, the relaxation improves what lies beyond the frontier. The paper tunes the size of
-workgroups for each kernel. It clears two vectors of flags in every round; here one vector says in which round a node
-was settled.
+Three kernels make a round (Ortega-Arranz et al., 2015). The minimum kernel finds the threshold. The update kernel
+settles the nodes up to the threshold; these are the frontier. The relax kernel improves nodes beyond the frontier. The
+paper tunes the size of workgroups for each kernel. It clears two vectors of flags in every round; here one vector holds
+the round in which a node was settled.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SettleInRounds(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         graph = self._graph
         self._settled = self._buffer("the settled nodes", 4 * self._num_nodes)
-        lightest = self._settled  # which Martin's does not look at
+        lightest = self._settled  # Martin's algorithm does not read it
         if self.CRAUSER:
             (lightest,) = graph.shared(
                 "lightest", lambda: graph.upload({"the lightest arcs": graph.prepared.lightest_out()})

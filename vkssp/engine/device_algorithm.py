@@ -1,4 +1,4 @@
-"""What algorithms on the device share: buffers, the state and its beginning, the loop, counters, and the walk back."""
+"""Base of the algorithms on a device: buffers, state, loop, counters and the walk back along a path."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.prepared.terminals import least_of_each
 from vkssp.resource import Resource
 
-#: The twin of Loop in shaders/include/loop.glsl, with which every state begins.
+#: Same layout as Loop in shaders/include/loop.glsl; every state begins with it.
 LOOP = np.dtype(
     [
         *((name, np.uint32) for name in ("done", "ticket", "iterations")),
@@ -32,9 +32,9 @@ LOOP = np.dtype(
         ("totals", np.uint32, 2 * len(TOTALS)),
     ]
 )
-#: Specialization constant that every kernel with a state has: what is counted.
+#: Specialization constant of every kernel with a state; it says what the kernel counts.
 COUNTING_CONSTANT = 1
-#: Rows of the ring that the device writes a trace to; the twin of TRACE_ROWS in shaders/include/loop.glsl.
+#: Rows of the ring buffer that the device writes a trace to; same as TRACE_ROWS in shaders/include/loop.glsl.
 TRACE_ROWS = 1024
 #: How many times the usual number of workgroups a search may be repeated with.
 MOST_GROUPS = 512
@@ -47,16 +47,16 @@ WORKGROUPS = Parameter("workgroups", 1, 65535, None, "workgroups of a dispatch")
 
 
 def state_dtype(*fields: str | tuple[str, int]) -> np.dtype[Any]:
-    """Return the layout of a state: that of the loop, and then an algorithm's own words, or arrays of some."""
+    """Return the layout of a state: the fields of the loop, then the algorithm's own words or arrays of words."""
     own = [(field, np.uint32) if isinstance(field, str) else (field[0], np.uint32, field[1]) for field in fields]
     return np.dtype([*LOOP.descr, *own])
 
 
 class Afterwards(Protocol):
-    """What follows a search in the same submissions."""
+    """Work that follows a search in the same submissions."""
 
     def begin(self, recording: Recording) -> None:
-        """Record what prepares it at the beginning of a search; a barrier from transfers to kernels comes after it."""
+        """Record the preparation at the beginning of a search; a barrier from transfers to kernels follows it."""
 
     def finish(self, recording: Recording, state: Buffer) -> None:
         """Record what is done at the end, and again and again before that, until the state says that it is the end."""
@@ -64,7 +64,7 @@ class Afterwards(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One of the dispatches that make an iteration: a kernel, its push constants, and how many workgroups."""
+    """One dispatch of an iteration: a kernel, the number of workgroups, and the push constants."""
 
     kernel: Bindings
     workgroups: int
@@ -72,23 +72,23 @@ class Step:
 
 
 class DeviceAlgorithm(Resource):
-    """The part of an algorithm on the device that is the same for all.
+    """Base class of all algorithms on a device.
 
-    A subclass says which dispatches make an iteration (`_steps`), how its own part of the state begins (`_initial`) and
-    what else has to be done first (`_begin`).
+    A subclass defines the dispatches of an iteration (`_steps`), the initial values of its own part of the state
+    (`_initial`), and the other fills and copies at the beginning of a search (`_begin`).
 
     Parameters
     ----------
     graph : DeviceGraph
         The graph, on its device.
     counting : int
-        What is counted, an index into `COUNTING`.
+        What the kernels count, an index into `COUNTING`.
     afterwards : Afterwards, optional
-        What follows each search.
+        Work that follows each search.
     owner : Resource, optional
-        What closes it, by default the graph.
+        Resource that closes the algorithm, by default the graph.
     **parameters : int, optional
-        As `PARAMETERS` declares them.
+        Parameters that `PARAMETERS` declares.
 
     Attributes
     ----------
@@ -97,9 +97,9 @@ class DeviceAlgorithm(Resource):
     terminals : Buffer
         Seeds and targets of the last search.
     state : Buffer
-        How the search stands, see `STATE`.
+        Progress of the search, see `STATE`.
     ended : numpy.void
-        A copy of it from the end of the last search.
+        Copy of the state from the end of the last search.
     """
 
     NAME: ClassVar[str]
@@ -108,11 +108,11 @@ class DeviceAlgorithm(Resource):
     RUNS_ON: ClassVar[str] = "device"
     #: Layout of the state.
     STATE: ClassVar[np.dtype[Any]]
-    #: Fields of the state that are counters, too.
+    #: Fields of the state that are also counters.
     COUNTERS: ClassVar[tuple[str, ...]] = ()
-    #: Whether nodes with very many arcs are cut into pieces, which have distances too.
+    #: Whether nodes with very many arcs are cut into pieces; the pieces have distances, too.
     CUTS_NODES: ClassVar[bool] = False
-    #: Bytes that it takes for each node by itself, beside the distances.
+    #: Bytes that the algorithm needs for each node beside the distances.
     OWN_BYTES: ClassVar[float] = 0
     #: Whether an iteration goes over the whole graph.
     SWEEPS: ClassVar[bool] = True
@@ -145,13 +145,13 @@ class DeviceAlgorithm(Resource):
             raise
 
     def _require_memory(self) -> None:
-        """Raise `DeviceError` if the device has too little memory, before any is taken."""
+        """Raise `DeviceError` if the device has too little memory, before any is allocated."""
         own = (4 + self.OWN_BYTES) * self._num_nodes
         if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
             self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
 
     def _graph_bytes(self, *, at_most: bool) -> int:
-        """Return the bytes of the graph's arrays that are not there yet, or a bound that is found at once."""
+        """Return the bytes of the graph's arrays that the device still lacks, or a bound that is quick to compute."""
         graph = self._graph
         rows, arcs = 4 * (self._num_nodes + 1), graph.prepared.arcs.nbytes
         return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
@@ -162,20 +162,20 @@ class DeviceAlgorithm(Resource):
         most = 16 * MAX_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
         self.seeds = self.terminals
-        # For more seeds than those have room for, made when they are first asked for.
+        # Buffer for more seeds than `terminals` holds; made when a search first needs it.
         self._many: tuple[Buffer, Bindings] | None = None
         self._most_seeds = 0
         self.state = self._buffer("the state", self.STATE.itemsize)
         self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
         self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
-        self._parts = []  # what is made from here on may be made again
+        self._parts = []  # parts made from here on can be made again
         start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
         self._start = start.on(self.distances, self.terminals)
         self._make_loop()
 
     def _make_loop(self) -> None:
-        """Make the algorithm's own buffers and kernels and the loop, in the place of those that there may be."""
+        """Make the algorithm's own buffers and kernels and the loop; close earlier ones first."""
         for part in reversed(self._parts):
             part.close()
         self._parts = []
@@ -199,11 +199,11 @@ class DeviceAlgorithm(Resource):
 
     @property
     def is_current(self) -> bool:
-        """Whether it suits the weights of the graph, which may be others than it was made for; see `Algorithm`."""
+        """Whether the algorithm still suits the weights of the graph, which may have changed; see `Algorithm`."""
         return not self.closed and self._graph.prepared.spread.fits(self._planned)
 
     def _finish(self) -> Callable[[Recording], None] | None:
-        """Return what records the end of every batch."""
+        """Return the function that records the end of every batch."""
         afterwards = self._afterwards
         return None if afterwards is None else lambda recording: afterwards.finish(recording, self.state)
 
@@ -222,7 +222,7 @@ class DeviceAlgorithm(Resource):
         shared_bytes: int = 0,
         needs: Sequence[str] = (),
     ) -> Bindings:
-        """Return a kernel that works on state, trace, and the given buffers."""
+        """Return a kernel bound to the state, the trace and the given buffers."""
         kernel = Kernel(
             self._device,
             name,
@@ -238,28 +238,28 @@ class DeviceAlgorithm(Resource):
         return kernel.on(self.state, self._rows, *buffers)
 
     def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
-        """Return the size of a workgroup: what was asked for, or a default that the device has."""
+        """Return the size of a workgroup: the parameter, or a default that the device supports."""
         default = min(software if self._software else default, self._device.limits.workgroup_size)
         return self._parameters[name] or default
 
     def _groups(self, items: int, size: int, default: int = 1024) -> int:
-        """Return the number of workgroups for a number of items; more than these give work to only take tickets."""
+        """Return the number of workgroups for a number of items; further workgroups would only take tickets."""
         wanted = self._parameters["workgroups"] or self._more_groups * (4 if self._software else default)
         return min(max(1, -(-items // size)), wanted, self._device.limits.workgroups)
 
     def _steps(self) -> Sequence[Step]:
-        """Make the algorithm's own buffers and kernels, and return what makes an iteration."""
+        """Make the algorithm's own buffers and kernels, and return the dispatches of an iteration."""
         raise NotImplementedError
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        """Return how the algorithm's own part of the state begins; zero where nothing is said."""
+        """Return the initial values of the algorithm's own part of the state; fields left out begin at zero."""
         return {}
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
-        """Record fills and copies that a search begins with, beside those of the distances."""
+        """Record the fills and copies at the beginning of a search, beside those of the distances."""
 
     def _begins_like(self, seeds: Sequence[Terminal]) -> tuple[int, ...]:
-        """Return what `_begin` depends on; where it is what it was, nothing is recorded again."""
+        """Return the values that `_begin` depends on; if they are unchanged, nothing is recorded again."""
         return (len(seeds),)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
@@ -282,7 +282,7 @@ class DeviceAlgorithm(Resource):
             recording.barrier()
 
         while True:
-            # Anew each time, for what is made again may begin in another way.
+            # Set in each round: parts that were made again can have other initial values.
             self._first.view()[:] = 0
             loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
@@ -299,10 +299,10 @@ class DeviceAlgorithm(Resource):
         return Outcome(int(state["best"]), bool(state["overflow"]), milliseconds, counters)
 
     def _place(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Sequence[Terminal]:
-        """Put seeds and targets where the device finds them, and return the seeds that are there.
+        """Write seeds and targets for the device, and return the seeds that were written.
 
-        Where they are many there are no targets, and nobody asks which of them a way begins at. So of each node only
-        the best is left.
+        A search with many seeds has no targets, and its caller does not ask for the seed of a path. So only the best
+        seed of each node is kept.
         """
         places = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
         self.seeds = self.terminals
@@ -317,7 +317,7 @@ class DeviceAlgorithm(Resource):
         return seeds
 
     def _make_many(self, count: int) -> tuple[Buffer, Bindings]:
-        """Return room for so many seeds, and what begins a search from there; what there was before is closed."""
+        """Return a buffer for `count` seeds and the kernel that begins a search from it; close earlier ones."""
         self._most_seeds = 1 << (count - 1).bit_length()
         buffer = Buffer(self._device, 8 * self._most_seeds, mapped=True, name="the seeds", owner=self)
         start = self._start.kernel.on(self.distances, buffer)

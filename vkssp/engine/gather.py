@@ -1,4 +1,4 @@
-"""The distances of some nodes, gathered on the device: what a table needs of a search that finds all."""
+"""Gathering of the distances of some nodes on the device, for tables."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from vkssp.resource import Resource
 
 
 class Gather(Resource):
-    """Reads the distances of some nodes off those of an algorithm's last search.
+    """Reader of the distances of some nodes after an algorithm's last search.
 
     Parameters
     ----------
     device : Device
-        Where the distances are.
+        Device that holds the distances.
     distances : Buffer
-        Those of an algorithm, of all nodes.
+        Distances of all nodes, found by an algorithm.
     nodes : numpy.ndarray
-        Which ones, by their places there, shape (k,), uint32.
+        Indices of the nodes in `distances`, shape (k,), uint32.
     owner : Resource
-        What closes it.
+        Resource that closes the reader.
 
     Attributes
     ----------
     count : int
-        How many there are.
+        Number of nodes.
     """
 
     def __init__(self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource) -> None:

@@ -1,4 +1,4 @@
-"""Other weights for arcs that are on a device, in place: some of them by their places, or all in their order."""
+"""Writing of new weights into arrays of arcs on a device: some arcs by their places, or all in their order."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
 
-# Weights that are uploaded at a time; so much memory is enough for graphs of any size.
+# Weights of one upload. Larger arrays take several uploads, so this memory suffices for graphs of any size.
 _MOST = 1 << 20
 
 
 class Reweigher(Resource):
-    """Writes weights into arrays of arcs.
+    """Writer of weights into arrays of arcs.
 
     Parameters
     ----------
     device : Device
-        Where the arrays are.
+        Device that holds the arrays.
     owner : Resource
-        What closes it.
+        Resource that closes the writer.
     """
 
     def __init__(self, device: Device, owner: Resource) -> None:
@@ -41,7 +41,7 @@ class Reweigher(Resource):
     def put(
         self, arcs: Buffer, weights: Uint32s, places: np.ndarray | None = None, *, stride: int = 2, offset: int = 1
     ) -> None:
-        """Write weights, and wait until they are there.
+        """Write weights, and wait until the device has them.
 
         Parameters
         ----------
@@ -50,9 +50,9 @@ class Reweigher(Resource):
         weights : numpy.ndarray
             The weights, shape (k,), uint32.
         places : numpy.ndarray, optional
-            Which arc of the array each is for, shape (k,), each at most once; by default the first k.
+            Arc of the array for each weight, shape (k,), no arc twice; by default the first k arcs.
         stride, offset : int
-            Words of an arc in the array, and which of them is the weight: by default a node and the weight.
+            Words of an arc in the array, and the word that is the weight; by default an arc is a node and a weight.
         """
         with self._kernel.on(self._changes, arcs) as bound:
             for first in range(0, len(weights), _MOST):
@@ -70,5 +70,5 @@ class Reweigher(Resource):
                     recording.submit()
                     recording.wait()
                 except BaseException:
-                    self.close()  # which waits for the device, before what it works with goes
+                    self.close()  # waits for the device before its buffers are freed
                     raise

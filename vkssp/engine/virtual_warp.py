@@ -1,7 +1,7 @@
 """Virtual warps: lanes that walk the arcs of a node together (S. Hong, S. Kim, T. Oguntebi, K. Olukotun, 2011).
 
-The width of a virtual warp and the nodes that it takes at once are parameters, since what is best depends on the
-degrees of the nodes; by default it is as wide as the device's subgroups.
+The width of a virtual warp and the number of nodes that it takes at once are parameters, since the best values depend
+on the degrees of the nodes. By default a virtual warp is as wide as a subgroup of the device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LANES_CONSTANT, _CHUNK_CONSTANT = 2, 3
 def virtual_warps(
     name: str, device: Device, size: int, parameters: Mapping[str, int | None]
 ) -> tuple[dict[int, int], int, int]:
-    """Return what virtual warps mean for a kernel.
+    """Return the constants, shared memory and block size of a kernel with virtual warps.
 
     Returns
     -------

@@ -1,10 +1,11 @@
-"""Which source each node is nearest to, on the device: the cells of a network's Voronoi diagram.
+"""Voronoi cells of a network on the device: the nearest source of each node.
 
-Distances alone decide: an arc (u, v) with dist[u] + weight = dist[v] is the end of a shortest path, and a node belongs
-to each source from which a path of such arcs leads to it. Of several it gets the least label, whatever algorithm found
-the distances, and on every device. Hooking each node to one of those before it makes a forest, down which labels come
-by pointer jumping, in as many passes as the depth has digits; so long as two paths that meet have different labels, the
-lesser one is hooked to and handed down again.
+Distances alone decide. An arc (u, v) with dist[u] + weight = dist[v] is the end of a shortest path, and a node belongs
+to each source from which a path of such arcs leads to the node. If it belongs to several sources, it gets the least
+label. So the labels depend neither on the algorithm that found the distances nor on the device. Hooking each node to
+one of its predecessors makes a forest. Pointer jumping hands labels down the forest, in as many passes as the depth has
+binary digits. While two paths that meet have different labels, the node is hooked to the path with the lesser label,
+and labels are handed down again.
 
 M. Erwig, "The graph Voronoi diagram with applications", Networks 36, 2000; hooking and jumping: Y. Shiloach,
 U. Vishkin, "An O(log n) parallel connectivity algorithm", Journal of Algorithms 3, 1982.
@@ -21,27 +22,27 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.resource import Resource
 
-#: The twin of Cells in shaders/include/voronoi_state.glsl.
+#: Same layout as Cells in shaders/include/voronoi_state.glsl.
 STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
 #: Arcs of an invocation, as in shaders/engine/voronoi_hook.comp.
 ARCS_EACH = 8
-# A node's label, what it hangs on, and pointers before and after a jump; a seed's node, offset and label.
+# For a node: label, parent in the forest, and pointers before and after a jump. For a seed: node, offset and label.
 _BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
 
 
 class Cells(Resource):
-    """Finds the labels of all nodes by the distances of an algorithm's last search.
+    """Finder of the labels of all nodes, given the distances of an algorithm's last search.
 
     Parameters
     ----------
     graph : DeviceGraph
-        The graph that the distances are of.
+        Graph of the distances.
     distances : Buffer
-        Those of an algorithm, of all nodes.
+        Distances of all nodes, found by an algorithm.
     most_seeds : int
-        Seeds that a search has at most.
+        Maximum number of seeds of a search.
     owner : Resource
-        The algorithm, with which this is closed.
+        The algorithm; closing it closes this object.
 
     Raises
     ------
@@ -84,7 +85,7 @@ class Cells(Resource):
             labels, parents, state = self._labels, self._parents, self._state
             self._begin = kernel("voronoi_begin", distances, self._seeds, labels, push_constants=1)
             self._hook = kernel("voronoi_hook", first_out, arcs, distances, labels, parents, state, push_constants=3)
-            # The first pass reads the forest, which stays as it is; the others take turns.
+            # The first pass reads the forest and does not change it; the other passes alternate between two buffers.
             first = kernel("voronoi_jump", parents, pointers[0], labels, state, push_constants=2)
             turns = [first.kernel.on(pointers[i], pointers[1 - i], labels, state) for i in (0, 1)]
             passes = max(1, count).bit_length() + 1
@@ -94,11 +95,11 @@ class Cells(Resource):
             def groups(items: int, each: int) -> int:
                 return min(max(1, -(-items // (each * size))), most)
 
-            # An idle invocation costs a software device as much as one that works.
+            # An idle invocation costs a software device as much as a busy one.
             self._node_groups = groups(count, 8 if device.info.kind == "cpu" else 1)
             self._arc_groups, self._seed_groups = groups(num_arcs, ARCS_EACH), groups(most_seeds, 1)
             self._num_arcs = num_arcs
-            # Last, and so closed first: what was submitted must have ended before what it works on goes.
+            # Made last and so closed first: submissions must end before their buffers are freed.
             self._first, self._again = Recording(device, owner=self), Recording(device, owner=self)
             with self._again.record() as recording:
                 self._record_round(recording)
@@ -107,7 +108,7 @@ class Cells(Resource):
             raise
 
     def _record_round(self, recording: Recording) -> None:
-        """Record how labels are handed down, and nodes hooked to others with lesser ones."""
+        """Record a round: hand labels down the forest, then hook nodes to predecessors with lesser labels."""
         recording.barrier("all", "all")
         recording.fill(self._state, 0)
         recording.barrier("transfer", "compute")
@@ -137,8 +138,8 @@ class Cells(Resource):
         Returns
         -------
         numpy.ndarray
-            The least label of the seeds that are as near as any, 2**32 - 1 where no path leads; shape (num_nodes,),
-            uint32, by the numbers that nodes have in the prepared graph.
+            Least label of the nearest seeds of each node, 2**32 - 1 for unreachable nodes; shape (num_nodes,), uint32,
+            in the numbering of the prepared graph.
         """
         self._seeds.view()[: seeds.size] = seeds.reshape(-1)
         with self._first.record() as recording:
