@@ -107,7 +107,7 @@ class Tree:
         ----------
         distances : numpy.ndarray
             Distance of each node, shape (num_nodes,), uint32.
-        starts : sequence of End
+        starts : sequence of PhantomNode
             Phantom nodes that the distances start from.
 
         Returns
