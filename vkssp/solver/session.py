@@ -278,11 +278,11 @@ class Session(Resource):
     def row_maker(
         self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
     ) -> RowMaker:
-        """Return what makes rows as `row_blocks` does, some of `total` at a time; it is to be closed in the end."""
+        """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
     def take_kept(self) -> Batch | Sweeps | None:
-        """Return what `keep` kept, which is the caller's then; this session is held."""
+        """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""
         kept, self._kept = self._kept, None
         if kept is None:
             return None
@@ -293,9 +293,9 @@ class Session(Resource):
         return None
 
     def keep(self, maker: Batch | Sweeps, copy: object) -> None:
-        """Keep what makes many rows on a copy of the graph for the next table, if it is small, or else close it."""
+        """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
         closes: Batch | Sweeps | None = maker
-        # Whoever has the lock may be searching for long, or wait for this table to end.
+        # The thread that holds the lock may search for long, or wait for this table to end.
         with self._lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
             if is_open and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes():

@@ -236,7 +236,7 @@ class Dealing:
         return max(1, min(round(rows), self._most[hand]))
 
     def _speed(self, hand: Hand) -> float:
-        """Return the rows that a hand makes a second; where it has not shown, what the others do on average."""
+        """Return the rows per second of a hand; the average of the others if it has not been measured yet."""
         speeds = {one: rows / seconds for one, (rows, seconds) in self._made.items() if rows and seconds}
         if hand in speeds:
             return speeds[hand]
@@ -264,13 +264,13 @@ class Dealing:
         """Keep the error of a row until all rows before it have been handed over."""
         with self._lock.held():
             if row == end:
-                return  # all rows were made; the one after them is another hand's, and may be there
+                return  # all rows were made; the next row is another hand's, and may be ready
             if row < self._end or self._error is None:
                 self._end, self._error = row, error
 
 
 @atexit.register
 def _stop_all() -> None:
-    # Threads that live as the interpreter goes could be in the driver, or wait for it for ever.
+    # Threads alive while the interpreter ends could be inside the driver, or wait for it for ever.
     for dealing in list(_running):
         dealing.stop_at_exit()
