@@ -1,4 +1,4 @@
-"""What subcommands share: their options, and how they read a graph."""
+"""Options of subcommands, and the reading of their graphs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def setting(text: str) -> tuple[str, int]:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option of those whose results programs may read."""
+    """Add the option for JSON output."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
 
 
@@ -145,13 +145,13 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
 
 
 def is_watched(args: argparse.Namespace) -> bool:
-    """Return whether somebody looks at progress bars."""
+    """Return whether progress bars are shown: on a terminal, without JSON output."""
     # A bar in a log file is a thousand lines.
     return not args.json and sys.stderr is not None and sys.stderr.isatty()
 
 
 def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:
-    """Return how large a hierarchy is."""
+    """Return the sizes of a hierarchy."""
     return {
         "arcs": hierarchy.num_arcs,
         "supernodes": hierarchy.num_supernodes,
@@ -161,7 +161,7 @@ def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:
 
 
 def hierarchy_line(hierarchy: Hierarchy) -> str:
-    """Return the same in a line."""
+    """Return the sizes of a hierarchy as a line of text."""
     size = hierarchy_numbers(hierarchy)
     return (
         f"a hierarchy of {size['arcs']:,} arcs both ways, {size['supernodes']:,} supernodes in {size['levels']:,} "

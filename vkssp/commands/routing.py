@@ -1,4 +1,4 @@
-"""What the subcommands for routes, tables and isochrones share."""
+"""Shared options of the subcommands for routes, tables and isochrones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vkssp.options import file_name
 
 
 def add_metric(parser: argparse.ArgumentParser) -> None:
-    """Add what routes make least."""
+    """Add the metric that routes minimize."""
     parser.add_argument(
         "--metric",
         choices=METRICS,

@@ -1,4 +1,4 @@
-"""The CPU in the place of a device, and a graph on it."""
+"""Host: the CPU in place of a device, and a graph on it."""
 
 from __future__ import annotations
 

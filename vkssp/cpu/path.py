@@ -1,4 +1,4 @@
-"""Reads paths off the distances of a search on the CPU."""
+"""Walker that reads paths off the distances of a search on the CPU."""
 
 from __future__ import annotations
 

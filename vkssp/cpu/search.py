@@ -1,4 +1,4 @@
-"""What all searches on the CPU share: buffers, the clock, counters, and the best of the targets."""
+"""Base of all searches on the CPU: buffers, the clock, counters, and the best of the targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which source each node is nearest to, on the CPU; the twin of `vkssp.engine.voronoi`."""
+"""Voronoi cells of sources on the CPU; the twin of `vkssp.engine.voronoi`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearest of many sources to every node, from one search, with which one it is."""
+"""Nearest of many sources to every node, found by one search."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from vkssp.solver.session import Session
 
 @dataclass(frozen=True, eq=False)
 class NearestSources:
-    """How far every node is from the nearest of some sources, and from which.
+    """Nearest source of every node, and the distance from it.
 
-    The nodes of one source are its cell in the network's Voronoi diagram: those that it serves best.
+    The nodes that share a nearest source are its Voronoi cell in the network.
 
     Attributes
     ----------
     distance : numpy.ndarray
-        From the nearest source, its offset counted; 2**32 - 1 where no path leads, or none within the limit; shape
-        (num_nodes,), uint32.
+        Distance from the nearest source, including its offset; 2**32 - 1 if no path leads to the node, or none within
+        the limit; shape (num_nodes,), uint32.
     source : numpy.ndarray
-        Which one that is, by its place in the list of sources, the first of those that are equally near; 2**32 - 1
-        where the distance is; shape (num_nodes,), uint32.
+        Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
+        where the distance is 2**32 - 1; shape (num_nodes,), uint32.
     """
 
     distance: Uint32s
@@ -46,7 +46,7 @@ def nearest_sources(
         weights = _offsets(offsets, len(nodes))
         best = least_of_each(nodes, weights)
         seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)[best]
-        # Before the search, so that no search is made in vain where memory is short.
+        # Allocated before the search, so that a lack of memory wastes no search.
         labels = session.labels(len(seeds))
         outcome = session.run(seeds[:, :2].tolist(), [])
         distance = session.read()

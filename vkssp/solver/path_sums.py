@@ -1,4 +1,4 @@
-"""Metres and durations along shortest paths from one search: summed up over the tree that its distances make."""
+"""Sums of lengths and weights along shortest paths, over the tree that the distances of one search define."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of arcs that is summed up along paths.
+    """Value of each arc that is summed up along paths.
 
     Attributes
     ----------
     whole : numpy.ndarray
-        The figure of each arc, shape (num_arcs,), float64.
+        Value of each arc, including the turn into it, shape (num_arcs,), float64.
     turn : numpy.ndarray or None
-        What the turn into each arc adds to that, shape (num_arcs,), float64; None where that is nothing.
+        Share of the turn into each arc, shape (num_arcs,), float64; None if turns add nothing.
     decimals : int or None
-        Decimals that the figure of a part of an arc is rounded to; None where it is not.
+        Number of decimals to which the value of a part of an arc is rounded; None if it is not rounded.
     """
 
     whole: Floats
@@ -35,14 +35,14 @@ class Figure:
     decimals: int | None = None
 
     def begun(self, arc: int, part: float) -> float:
-        """Return the figure of a part of an arc that a path begins on; none where there is no arc."""
+        """Return the value of the part of an arc that a path begins on; 0 if there is no arc."""
         if arc < 0:
             return 0.0
         value = part * (float(self.whole[arc]) - self._turn(arc))
         return value if self.decimals is None else round(value, self.decimals)
 
     def ended(self, arc: int, part: float) -> float:
-        """Return the figure of a part of an arc that a path ends on, with the turn into it."""
+        """Return the value of the part of an arc that a path ends on, including the turn into it; 0 without an arc."""
         return 0.0 if arc < 0 else self.begun(arc, part) + self._turn(arc)
 
     def _turn(self, arc: int) -> float:
@@ -61,28 +61,29 @@ def metres_of(graph: Graph) -> Figure:
 
 
 def weights_of(graph: Graph) -> Figure:
-    """Return the weights of arcs, rounded in parts as those of routes are."""
+    """Return the weights of arcs; the weights of parts of arcs are rounded as in routes."""
     turn = None if graph.streets is None else graph.streets.turn
     return Figure(graph.weight.astype(np.float64), None if turn is None else turn.astype(np.float64), decimals=0)
 
 
 class Tree:
-    """Sums up figures of arcs along shortest paths.
+    """Shortest-path tree that sums up values of arcs along its paths.
 
-    Of several shortest paths it follows that of a route: back from a node, each time along the first arc that fits.
+    Of several shortest paths to a node, the tree follows the path that a route takes: backwards from the node, each
+    time along the first arc that fits.
 
     Parameters
     ----------
     graph : Graph
-        The graph, with the weights that it is searched with.
+        The graph, with the weights of the search.
     figures : sequence of Figure
         The figures.
     arc_ids : numpy.ndarray, optional
-        For each arc of the graph the id that it has in the figures, shape (num_arcs,), int64; by default its own.
+        Id in the figures of each arc of the graph, shape (num_arcs,), int64; by default the arc's own id.
     """
 
     def __init__(self, graph: Graph, figures: Sequence[Figure], arc_ids: npt.NDArray[np.int64] | None = None) -> None:
-        # A route enters a cycle without weight by a single arc, and reaches its nodes from there within the cycle.
+        # A route enters a zero-weight cycle by a single arc, and reaches the other nodes of the cycle inside it.
         group, _ = zero_cycles(graph)
         self._group = np.arange(graph.num_nodes) if group is None else group
         self._inside = None if group is None else ZeroTrees(graph, group).arcs()
@@ -96,18 +97,18 @@ class Tree:
         self._values = np.stack([figure.whole[ids] for figure in figures])
 
     def along(self, distances: Uint32s, starts: Sequence[PhantomNode]) -> Floats:
-        """Return the figures of a shortest path to each node; those of nodes that are not reached mean nothing.
+        """Return the sums along a shortest path to each node; the sums of unreached nodes are meaningless.
 
-        Each node but the first of a path has an arc into it along which its distance was found. The sums over the tree
-        of these arcs are made by pointer jumping (J. C. Wyllie, 1979): in each step the way that a node knows becomes
-        twice as long.
+        Every node of a path except the first has an arc into it along which its distance was found. These arcs form a
+        tree. Pointer jumping (J. C. Wyllie, 1979) computes the sums over the tree: each step doubles the length of the
+        path that a node has summed up.
 
         Parameters
         ----------
         distances : numpy.ndarray
             Distance of each node, shape (num_nodes,), uint32.
-        starts : sequence of End
-            What they are distances from.
+        starts : sequence of PhantomNode
+            Phantom nodes that the distances start from.
 
         Returns
         -------
@@ -136,16 +137,16 @@ class Tree:
             parent = farther
 
     def _arcs_into(self, distances: Uint32s, begun: Mapping[int, int]) -> npt.NDArray[np.int64]:
-        """Return for each node the arc by which a shortest path gets there, -1 where one begins and where none does.
+        """Return the last arc of a shortest path to each node, -1 for unreached nodes and those where paths begin.
 
         Parameters
         ----------
         distances : numpy.ndarray
             Distance of each node, shape (num_nodes,), uint32.
         begun : mapping of int to int
-            The groups of nodes in which paths begin, and the node where they do.
+            Groups of nodes in which paths begin, and for each group the node where its paths begin.
         """
-        # Where the tail is farther the difference wraps round.
+        # If the tail is farther than the head, the difference wraps round.
         here, before = distances[self._to], distances[self._from]
         fits = (here - before == self._weight) & (before <= here) & (here != UNREACHABLE)
         tight = np.flatnonzero(fits)[::-1]  # reversed: of several arcs into a group the first is written last
@@ -158,7 +159,7 @@ class Tree:
         if self._inside is not None:
             into, out = self._inside
             arc[:] = into
-            # From its entry into a cycle a path goes towards the root, and branches off anywhere on that way.
+            # From its entry into a cycle a path goes towards the root, and may branch off at any node before it.
             at = np.concatenate([first, np.array(list(begun.values()), first.dtype)])
             while len(at := at[out[at] >= 0]):
                 arc[self._graph.head[out[at]]] = out[at]

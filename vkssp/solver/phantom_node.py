@@ -1,4 +1,4 @@
-"""Phantom nodes: points on arcs, by the nodes that a search begins at or looks for in their place."""
+"""Phantom nodes: points on arcs, represented by the nodes that a search starts from or looks for."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PhantomNode:
-    """A way from a point to a node, or from a node to a point.
+    """Connection from a point to a node, or from a node to a point.
 
     Attributes
     ----------
     node : int
         The node.
     weight : int
-        What is between the two.
+        Weight between the point and the node.
     arc : int
-        The arc that both are on, -1 where the point is the node.
+        The arc that contains both, -1 if the point is the node.
     at : float
-        How much of the arc, by length, is before the point.
+        Share of the arc's length that lies before the point.
     """
 
     node: int

@@ -1,4 +1,4 @@
-"""Several devices: a solver on each of them, over one graph, and tables whose rows are dealt out to all."""
+"""Pool of solvers on several devices over one graph, which share the rows of tables."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from vkssp.solver.tables import distances_between, table
 from vkssp.solver.work_sharing import Dealing, Hand
 from vkssp.terminal import printable
 
-# Rows that a device takes at a time at least, where it makes one after the other, unless few are left.
+# Fewest rows that a device takes at a time if it makes them one by one, unless fewer are left.
 _FEW_ROWS = 16
-# Of the memory that is free the part that finished rows may take, and bytes where nobody knows what is free.
+# Finished rows may take free memory divided by the first number, or the second number of bytes if that is unknown.
 _WAITING_PART, _WAITING_BYTES = 8, 1 << 30
 
 _log = logging.getLogger("vkssp")
@@ -70,27 +70,27 @@ class _Member:
 class SolverPool(Resource):
     """Shortest paths on one graph and several devices of one machine.
 
-    The graph is prepared once, and uploaded to each device. The rows of tables are dealt out to all devices, to each as
-    many as it manages, once the first of them are asked for. They go on ahead of whoever takes the rows, by a bounded
-    number of them, until the iterator is closed or forgotten. Other questions go to the device with the least to do, so
-    that several threads may ask at the same time. Answers are those of `Solver`, bit for bit.
+    The graph is prepared once, and uploaded to each device. The devices share the rows of a table according to their
+    speeds. They start when the caller asks for the first rows, and work a bounded number of rows ahead of the caller
+    until the iterator is closed or forgotten. Other queries go to the device with the fewest queries under way, so that
+    several threads may ask at the same time. Answers are the same as those of `Solver`, bit for bit.
 
-    A device that is lost, or does not answer for ten minutes, leaves the pool, which logs that as a warning of the
-    logger ``vkssp``; what it was at goes to the others. Only when none is left there is an error.
+    A device that is lost, or does not answer for ten minutes, leaves the pool. The pool logs a warning of the logger
+    ``vkssp``, and gives the work of that device to the others. It raises an error only if no device is left.
 
     Parameters
     ----------
     graph : Graph or PreparedGraph
-        The graph; see `Solver`. A prepared one that does not keep what is derived from it takes longer.
+        The graph; see `Solver`. A prepared graph that does not keep its derived data takes longer.
     algorithm : str
-        Name of an algorithm, see `Solver`; with ``"auto"`` each device has the one that should be fastest there.
+        Name of an algorithm, see `Solver`; with ``"auto"`` each device has the algorithm that should be fastest on it.
     devices : Device, int, str, or sequence of them, optional
-        Open devices, indices or parts of names; ``"all"``, or ``"0,2"``. By default what the environment variable
-        VKSSP_DEVICE says, or else all: every device but software ones, or those where there is nothing else.
+        Open devices, indices or parts of names; ``"all"``, or ``"0,2"``. The default is the environment variable
+        VKSSP_DEVICE, or else all: every device except software devices, or software devices if there are no others.
     order, reduction : str, optional
         See `Solver`.
     waiting_bytes : int, optional
-        How much memory rows may take that are finished before it is their turn. By default an eighth of what is free.
+        Memory that rows may take that are finished before their turn; by default an eighth of the free memory.
     **parameters : int
         Parameters of the algorithm.
 
@@ -99,8 +99,8 @@ class SolverPool(Resource):
     QueryError
         If the algorithm, a parameter or the order is not known or out of range, or the algorithm runs on the CPU.
     DeviceError
-        If there is no such device, or the graph does not fit on it. Where all are meant, those that cannot be used are
-        left out, with a warning.
+        If there is no such device, or the graph does not fit on it. With all devices, the pool leaves out unusable
+        devices with a warning.
 
     Examples
     --------
@@ -136,11 +136,11 @@ class SolverPool(Resource):
         selected, are_meant = chosen(devices)
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
-        self._lost: dict[_Member, object] = {}  # by claims, the first of which tells of the loss
+        self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
         self._dealings: weakref.WeakSet[Dealing] = weakref.WeakSet()
         super().__init__()
         try:
-            # Kept are a reduction and the like: what is made for one device serves all.
+            # Derived data such as a reduction is kept: it is made for one device and serves all.
             wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
             prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
             self._weights = SharedWeights(prepared)
@@ -170,26 +170,26 @@ class SolverPool(Resource):
 
     @property
     def devices(self) -> list[Device]:
-        """The devices that are left."""
+        """Devices that are not lost."""
         return [member.device for member in self._left()]
 
     @property
     def device(self) -> Device:
-        """The first of them."""
+        """First device that is not lost."""
         return self._left()[0].device
 
     @property
     def algorithm(self) -> str:
-        """Name of the algorithm, also where it was chosen; several, joined by commas, where devices have others."""
+        """Name of the algorithm, also if it was chosen; several, joined by commas, if devices differ."""
         return ", ".join(dict.fromkeys(member.solver.algorithm for member in self._left()))
 
     @property
     def core_nodes(self) -> int | None:
-        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        """Number of nodes of the core if the graph is reduced, else None."""
         return self._left()[0].solver.core_nodes
 
     def holding(self) -> Claim:
-        """Return a block that keeps the weights as they are for several questions; blocks may be nested."""
+        """Keep the weights unchanged for several queries; may be nested."""
         self._check_open()  # of what a fork has inherited, locks may be held for ever
         self._left()
         return self._weights.lock.reading()
@@ -240,11 +240,11 @@ class SolverPool(Resource):
             yield
 
     def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some nodes to every node; see `Solver.distances_from`."""
+        """Return the distance from the best of some seeds to every node; see `Solver.distances_from`."""
         return self._ask(lambda solver: solver.distances_from(seeds, limit=limit))
 
     def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, 2**32 - 1 where there is no path; see `Solver.distance`."""
+        """Return the distance from one node to another, 2**32 - 1 if there is no path; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
     @overload
@@ -282,7 +282,7 @@ class SolverPool(Resource):
         return write_weights(self, path, sources, targets, limit, progress)
 
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return distances of pairs of nodes, None where the algorithm has nothing better for them than rows."""
+        """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
         return self._ask(lambda solver: solver.pairs(sources, targets))
 
     def route(self, source: int, target: int) -> Route:
@@ -290,7 +290,7 @@ class SolverPool(Resource):
         return self._ask(lambda solver: solver.route(source, target))
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
-        """Find the shortest way from any of some seeds to any of some targets; see `Solver.search_path`."""
+        """Find the shortest path from any seed to any target; see `Solver.search_path`."""
         return self._ask(lambda solver: solver.search_path(seeds, targets))
 
     def nearest_sources(
@@ -300,7 +300,7 @@ class SolverPool(Resource):
         return self._ask(lambda solver: solver.nearest_sources(sources, offsets, limit))
 
     def prepare_routes(self) -> None:
-        """Upload what routes need beside distances to all devices; otherwise the first route on each does it."""
+        """Upload the arcs that routes need to all devices; otherwise the first route on each device does it."""
         for member in self._left():
             try:
                 member.solver.prepare_routes()
@@ -317,7 +317,7 @@ class SolverPool(Resource):
         self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
     def change_weights(self, change: WeightsChange) -> None:
-        """Change weights by a function, as soon as nobody searches; see `Session.change_weights`."""
+        """Change weights by a function, as soon as no search runs; see `Session.change_weights`."""
         self._check_open()
         weights = self._weights
         with weights.lock.writing():
@@ -332,7 +332,7 @@ class SolverPool(Resource):
             weights.prepared = prepared
 
     def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
-        """Ask the device that has the least to do, and another one if that is lost."""
+        """Ask the device with the fewest queries under way, and another device if that one is lost."""
         while True:
             member = min(self._left(), key=lambda one: len(one.users))
             try:
@@ -343,12 +343,12 @@ class SolverPool(Resource):
                     raise
 
     def _is_lost(self, member: _Member, error: DeviceError) -> bool:
-        """Return whether an error means that a device has left the pool, which it has then."""
+        """Remove a device from the pool if an error means that it is lost; return whether it is lost."""
         if member in self._lost:
-            return True  # whatever comes from it now
+            return True  # every later error of a lost device follows from the loss
         if not error.is_lost:
             return False
-        # It is closed with the pool: others may be using it, and would take that for an error of theirs.
+        # Closed only with the pool: other threads may be using the device, and would get errors of a closed device.
         claim = object()
         if self._lost.setdefault(member, claim) is claim:
             left, told = len(self._members) - len(self._lost), (printable(member), printable(error))
@@ -372,7 +372,7 @@ class SolverPool(Resource):
                 _ = member.device.handle  # an error if it has been closed, or belongs to another process
 
     def _release(self) -> None:
-        with ExitStack() as stack:  # all of it, also where something fails
+        with ExitStack() as stack:  # close everything, even if a part fails
             for member in self._members:
                 stack.callback(self._close, member)
             for dealing in self._dealings:
@@ -386,7 +386,7 @@ class SolverPool(Resource):
 def solver_on(
     graph: Graph | PreparedGraph, algorithm: str, device: Devices | None, **parameters: Any
 ) -> Solver | SolverPool:
-    """Return a solver, or a pool of them where several devices are meant."""
+    """Return a solver, or a pool of solvers if several devices are named."""
     if are_several(device):
         return SolverPool(graph, algorithm, device, **parameters)
     one: Any = device

@@ -1,4 +1,4 @@
-"""Rows of distances to the same nodes, some at a time: many searches at once where the algorithm has them."""
+"""Maker of rows of distances to the same nodes, with many searches at once if the algorithm supports them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from vkssp.solver.session import Session
 
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
-# Rows of a block of a table: words that it has about, so that few are in memory, and most rows, so that some come soon.
+# Size of a block: words, about, to bound memory; and most rows, so that the first block arrives soon.
 _BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
 
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows of distances, and which of them do not fit into 32 bits.
+    """Block of rows of distances, with marks for distances that do not fit into 32 bits.
 
     Attributes
     ----------
     distances : numpy.ndarray
-        Distances to k nodes, or to all of the graph, 2**32 - 1 where there is none that fits; shape (rows, k) or
-        (rows, num_nodes), uint32.
+        Distances to k nodes, or to all nodes of the graph, 2**32 - 1 if no path has a weight that fits; shape (rows, k)
+        or (rows, num_nodes), uint32.
     overflowed : numpy.ndarray or None
-        Where paths lead to the k nodes, but none whose weight fits, shape (rows, k), bool; None for nowhere.
+        Whether paths lead to each of the k nodes, but none whose weight fits; shape (rows, k), bool; None if no
+        distance overflowed.
     """
 
     distances: Uint32s
@@ -48,17 +49,17 @@ class RowBlock:
         return len(self.distances)
 
     def overflowed_or_not(self, count: int) -> npt.NDArray[np.bool_]:
-        """Return `overflowed` for so many nodes, also where that is nowhere."""
+        """Return `overflowed` for `count` nodes, as an array also if it is None."""
         return np.zeros((len(self), count), np.bool_) if self.overflowed is None else self.overflowed
 
 
 def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None, None]:
-    """Yield the distances of blocks of rows, all of which are asked for.
+    """Yield the distances of blocks of rows if the caller needs all of them.
 
     Raises
     ------
     DistanceOverflowError
-        If one does not fit into 32 bits, after the rows before it.
+        If a distance does not fit into 32 bits; raised after the rows before it.
     """
     with closing(blocks):
         for block in blocks:
@@ -71,23 +72,23 @@ def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None,
 
 
 class RowMaker:
-    """Makes rows of distances from groups of seeds to some nodes, as often as it is asked.
+    """Maker of rows of distances from groups of seeds to fixed nodes, for any number of calls.
 
-    What it needs on the device it makes when it is first asked, and keeps until it is closed: pipelines and buffers of
-    many searches take longer than a thousand rows.
+    The first call makes pipelines and buffers on the device, which are kept until the maker is closed: making them for
+    many searches takes longer than a thousand rows.
 
     Parameters
     ----------
     session : Session
-        What answers.
+        The session that searches.
     graph : Graph
-        The session's graph, with the weights that are meant.
+        The session's graph, with the expected weights.
     nodes : numpy.ndarray
         The nodes whose distances are wanted, shape (k,), uint32.
     total : int
-        How many rows there are to be in all.
+        Number of rows that will be made in all.
     whole : bool
-        Whether rows are to hold the distances of all nodes of the graph.
+        Whether rows hold the distances of all nodes of the graph.
     limit : int
         Distances beyond it count as unreachable, and are not looked for.
     """
@@ -100,10 +101,10 @@ class RowMaker:
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
         self._batch: Batch | Sweeps | None = None
-        self._copy: object = None  # of the graph, on which the two above are
+        self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
     def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
-        """Make the rows of some groups of seeds, and close this; see `rows`."""
+        """Make the rows of some groups of seeds, and close the maker; see `rows`."""
         with closing(self), closing(self.rows(seeds)) as blocks:
             yield from blocks
 
@@ -115,7 +116,7 @@ class RowMaker:
         RowBlock
             Blocks of rows, see `Session.row_blocks`.
         """
-        # What is still with the device ends before its buffers go, whatever happens on the way.
+        # Submitted work ends before its buffers are freed, also after an error.
         with ExitStack() as on_error:
             on_error.callback(self._discard)
             moved = seeds.moved(self._node)
@@ -124,11 +125,11 @@ class RowMaker:
                 for block in self._blocks(moved):
                     done += len(block)
                     yield block
-                moved = moved.since(done)  # some are left where the graph was copied to the device once more
+                moved = moved.since(done)  # rows are left if the graph was copied to the device again
             on_error.pop_all()
 
     def _blocks(self, seeds: Groups) -> Generator[RowBlock, None, None]:
-        """Make rows, as long as the same copy of the graph is on the device."""
+        """Make rows while the same copy of the graph is on the device."""
         wanted, limit = self._wanted, self._limit
         with self._holding():
             if self._batch is None:
@@ -150,7 +151,7 @@ class RowMaker:
                         return
                     found = finished.read()
                 block = RowBlock(found)
-                # Whether a sum that does not fit matters only a search of its own finds out.
+                # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
                 if len(again):
                     overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
@@ -165,7 +166,7 @@ class RowMaker:
 
     @contextmanager
     def _holding(self) -> Iterator[None]:
-        """Hold the session, with the weights that are meant, and let go of what an older copy of the graph has."""
+        """Hold the session, check its weights, and discard buffers that belong to an older copy of the graph."""
         with self.session.holding():
             if self.session.graph is not self._graph:
                 raise QueryError("weights changed while a table was made; ask for it again")
@@ -175,7 +176,7 @@ class RowMaker:
             yield
 
     def _many_at_once(self) -> Batch | Sweeps | None:
-        """Return what makes many rows at once, None where the algorithm makes one after the other."""
+        """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph):
@@ -191,7 +192,7 @@ class RowMaker:
         return Batch(graph, wanted, searches, self._limit, session.parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
-        """Return rows, each from a search of its own."""
+        """Return rows, each from a separate search."""
         session, limit = self.session, self._limit
         found = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
         overflowed = None
@@ -215,7 +216,7 @@ class RowMaker:
         return RowBlock(found, overflowed)
 
     def close(self) -> None:
-        """Give back what this has on the device, or leave it to those who ask for the same nodes next."""
+        """Free the buffers on the device, or leave them with the session for the next table to the same nodes."""
         batch, self._batch = self._batch, None
         if batch is not None:
             self.session.keep(batch, self._copy)

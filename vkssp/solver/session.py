@@ -1,4 +1,4 @@
-"""Session of a solver: the algorithm on one copy of a graph, made when it is needed and given back after failures."""
+"""Session of a solver: the algorithm on one copy of a graph, made when it is needed and discarded after failures."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 if TYPE_CHECKING:
     from vkssp.cpu import HostGraph
 
-# The part of a device's free memory up to which what makes many rows is kept for the next table.
+# A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
 
 
 @dataclass(eq=False)
 class Workspace:
-    """The algorithm of a session, and what was made from it.
+    """Algorithm of a session, with its walker and its labels.
 
     Attributes
     ----------
     graph : DeviceGraph or HostGraph
-        The copy of the graph that it searches.
+        The copy of the graph that the algorithm searches.
     algorithm : Algorithm
         The algorithm with its buffers.
     walker : Walker or None
-        Reads paths off its distances; made for the first path.
+        Reads paths off the distances; made for the first path.
     labels : Labels or None
-        Finds the nearest of many seeds; made when first asked for.
+        Finds the nearest of many seeds; made on first use.
     process : int
-        The process that made it. In one that was forked from it, a search may have been under way in another thread.
+        The process that made the workspace. In a fork of it, a search of another thread may have been interrupted.
     """
 
     graph: DeviceGraph | HostGraph
@@ -64,7 +64,7 @@ class Workspace:
     process: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
-        """Close the algorithm, and what was made from it before that, also where something fails."""
+        """Close the labels, the walker and then the algorithm, even if one of them fails."""
         with contextlib.ExitStack() as stack:
             for part in (self.algorithm, self.walker, self.labels):
                 if part is not None:
@@ -77,22 +77,22 @@ class Session(Resource):
     Parameters
     ----------
     shared : SharedGraph
-        The graph, which other sessions may search, too.
+        The graph, which other sessions may also search.
     name : str
         Name of the algorithm, or ``"auto"``.
     parameters : dict of str to int
-        Parameters of the algorithm; none where the session chooses it.
+        Parameters of the algorithm; empty if the session chooses the algorithm.
     counting : int
-        What searches count, an index into `vkssp.algorithm.COUNTING`.
+        Counters of searches, as an index into `vkssp.algorithm.COUNTING`.
     owner : Resource, optional
         Closes the session.
 
     Attributes
     ----------
     name : str
-        Name of the algorithm, also where the session has chosen it.
+        Name of the algorithm, also if the session has chosen it.
     last : Outcome or None
-        How the last search went.
+        Outcome of the last search.
     download_s : float or None
         Seconds that the last download of all distances took.
     """
@@ -116,7 +116,7 @@ class Session(Resource):
         try:
             shared.hold(self._hold)
             with self.holding():
-                # In the whole graph, of which a core has the numbering, but not the degrees.
+                # Chosen for the whole graph: its core has the same numbering, but other degrees.
                 self.name = name
                 if name == AUTO:
                     self.name = Phast.NAME if shared.sweeps else choose(self.prepared, shared.largest_buffer)
@@ -133,30 +133,30 @@ class Session(Resource):
 
     @property
     def core_nodes(self) -> int | None:
-        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        """Number of nodes of the core if the graph is reduced, else None."""
         return self.shared.core_nodes
 
     @property
     def prepared(self) -> PreparedGraph:
-        """The graph as it is searched, with the weights that hold."""
+        """The prepared graph, with the current weights."""
         return self.shared.prepared
 
     @property
     def weights(self) -> SharedWeights:
-        """The weights that searches have, shared with all clones."""
+        """The weights of searches, shared with all clones."""
         return self.shared.weights
 
     def share_weights(self, weights: SharedWeights) -> None:
-        """Have the weights of other copies of the graph from now on; before the solver is used by anybody else."""
+        """Share the weights of other copies of the graph from now on; call this before any other use of the solver."""
         self.shared.weights = weights
 
     def holding(self) -> Claim:
-        """Keep the weights as they are, and other threads off this session, for several questions; may be nested."""
+        """Keep the weights unchanged, and other threads off this session, for several queries; may be nested."""
         self.check_open()
         return claim(self._begin)
 
     def _begin(self, held: threading.Lock) -> bool:
-        # In this order: whoever waits until weights have changed must not keep a solver that others need before that.
+        # In this order: a thread that waits for a change of weights must not hold a solver that others need before it.
         self.shared.weights.lock.read(held)
         self._lock.hold(held)
         self.check_open()
@@ -164,7 +164,7 @@ class Session(Resource):
         return True
 
     def change_weights(self, change: WeightsChange) -> None:
-        """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
         self.check_open()
         shared, hold = self.shared, object()
         try:
@@ -172,23 +172,23 @@ class Session(Resource):
                 with self._lock.held():
                     self.check_open()
                     shared.hold(hold)
-                # Without this solver's lock, which somebody may want whose search, of a clone, has to end first.
+                # Without this solver's lock: a thread may wait for it during a clone's search, which must end first.
                 shared.set_weights(change)
             finally:
                 shared.release(hold)
         finally:
-            shared.release(hold)  # an interrupt skips one of them at most
+            shared.release(hold)  # an interrupt skips at most one of the two calls
 
     def copy_weights(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
-        """Write weights that are to hold, while nobody searches; see `SharedGraph.put`."""
+        """Write the weights that will be current, while no search runs; see `SharedGraph.put`."""
         self.shared.put(prepared, changed)
 
     def algorithm(self) -> Algorithm:
-        """Return the algorithm with its buffers, made when there is none, or none that suits the weights."""
+        """Return the algorithm with its buffers; make it if there is none, or none that suits the weights."""
         return self.work().algorithm
 
     def work(self) -> Workspace:
-        """Return the workspace on the copy of the graph that has the weights that hold."""
+        """Return the workspace on the copy of the graph with the current weights."""
         graph, work = self.shared.graph, self._workspace
         if work is not None and not (work.graph is graph and work.algorithm.is_current and work.process == os.getpid()):
             self.discard()
@@ -199,9 +199,9 @@ class Session(Resource):
         return work
 
     def discard(self) -> None:
-        """Give back the algorithm's buffers; the next search makes new ones.
+        """Free the algorithm's buffers; the next search makes new ones.
 
-        After Ctrl-C or a failure nobody can tell what was recorded, submitted or waited for.
+        After Ctrl-C or a failure it is unknown which work was recorded, submitted or waited for.
         """
         if self._workspace is not None:
             try:
@@ -210,21 +210,21 @@ class Session(Resource):
                 self._workspace = None
 
     def read(self) -> Uint32s:
-        """Return the distances of the last search, by the numbers that nodes have in the prepared graph."""
+        """Return the distances of the last search, by the node numbers of the prepared graph."""
         began = time.perf_counter()
         found = self.algorithm().read()
         self.download_s = time.perf_counter() - began
         return found
 
     def walker(self) -> Walker:
-        """Return what reads paths off the distances of the algorithm; made when it is first asked for."""
+        """Return the walker that reads paths off the distances of the algorithm; make it on first use."""
         work = self.work()
         if work.walker is None:
             work.walker = work.algorithm.walker()
         return work.walker
 
     def labels(self, num_seeds: int) -> Labels:
-        """Return what finds labels by the distances of the algorithm; made when there is none, or none large enough."""
+        """Return the labels of the algorithm; make them if there are none, or none for so many seeds."""
         work = self.work()
         if work.labels is not None and work.labels.most_seeds < num_seeds:
             work.labels.close()
@@ -233,14 +233,14 @@ class Session(Resource):
         return work.labels
 
     def close(self) -> None:
-        """Give back what this session holds, once no other thread is using it; later calls do nothing."""
+        """Release the resources of this session, once no other thread uses it; later calls do nothing."""
         if not self.inherited:
             with self._lock.held():
                 super().close()
 
     @property
     def copy(self) -> DeviceGraph | HostGraph:
-        """The copy of the graph that is searched; another one where it had to be made anew."""
+        """Copy of the graph that is searched; a new one after a rebuild."""
         return self.shared.graph
 
     def row_blocks(
@@ -262,11 +262,11 @@ class Session(Resource):
     def row_maker(
         self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
     ) -> RowMaker:
-        """Return what makes rows as `row_blocks` does, some of `total` at a time; it is to be closed in the end."""
+        """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
     def take_kept(self) -> Batch | Sweeps | None:
-        """Return what `keep` kept, which is the caller's then; this session is held."""
+        """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""
         kept, self._kept = self._kept, None
         if kept is None:
             return None
@@ -277,9 +277,9 @@ class Session(Resource):
         return None
 
     def keep(self, maker: Batch | Sweeps, copy: object) -> None:
-        """Keep what makes many rows on a copy of the graph for the next table, if it is small, or else close it."""
+        """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
         closes: Batch | Sweeps | None = maker
-        # Whoever has the lock may be searching for long, or wait for this table to end.
+        # The thread that holds the lock may search for long, or wait for this table to end.
         with self._lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
             if is_open and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes():
@@ -298,7 +298,7 @@ class Session(Resource):
         return most_searches(graph, rows, wanted, self.parameters)
 
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return the distances of pairs of nodes, None where rows are as good; see `Solver.distances_between`."""
+        """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.distances_between`."""
         with self.holding():
             algorithm, node = self.algorithm(), self.prepared.node
             if not isinstance(algorithm, Phast):
@@ -313,7 +313,7 @@ class Session(Resource):
             return found
 
     def best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
-        """Search for targets, and return the distance to the best of them, 2**32 - 1 where no path leads to any.
+        """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
 
         Raises
         ------
@@ -329,8 +329,8 @@ class Session(Resource):
         return outcome.best
 
     def run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
-        """Search from seeds, by the numbers that nodes have in the prepared graph."""
-        self.last = None  # what fails has no outcome
+        """Search from seeds, given by the node numbers of the prepared graph."""
+        self.last = None  # a failed search has no outcome
         try:
             self.last = self.algorithm().search(seeds, targets)
         except BaseException:
@@ -339,7 +339,7 @@ class Session(Resource):
         return self.last
 
     def ends(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[list[Terminal], list[Terminal]]:
-        """Return checked seeds and targets, by the numbers that nodes have in the prepared graph."""
+        """Return checked seeds and targets, by the node numbers of the prepared graph."""
         # A search without targets may have any number of seeds.
         ends = terminals(self.prepared, targets, "target")
         return terminals(self.prepared, seeds, "source", MAX_TERMINALS if ends else None), ends

@@ -1,4 +1,4 @@
-"""A graph where an algorithm takes it, shared by a solver and its clones, and where the time of a solver goes."""
+"""Graph on a device or on the host, shared by a solver and its clones; timings of a solver."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from vkssp.resource import Resource
 if TYPE_CHECKING:
     from vkssp.cpu import Host, HostGraph
 
-#: A function that returns a graph with other weights for the one that there is, and the ids of the arcs whose weights
-#: differ, or None for all.
+#: Function that takes the current graph and returns a graph with other weights, and the ids of the arcs whose weights
+#: differ, or None for all arcs.
 WeightsChange = Callable[[Graph], tuple[Graph, npt.NDArray[np.int64] | None]]
 
 
 @dataclass(frozen=True)
 class Timings:
-    """Where the time of a solver went, in milliseconds.
+    """Times that a solver has spent, in milliseconds.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Timings:
     upload_ms : float
         Copying the graph to the device.
     device_ms : float or None
-        The last search, by the device's clock; None before the first.
+        The last search, by the device's clock; None before the first search.
     download_ms : float or None
-        Copying the last distances back; None before the first were asked for.
+        Copying the last distances back; None before the first copy.
     """
 
     setup_ms: float
@@ -55,13 +55,13 @@ class Timings:
 
 
 class SharedWeights:
-    """The weights that all copies of a graph search with, and the lock between searches and changes.
+    """Current weights of all copies of a graph, and the lock between searches and changes.
 
     Attributes
     ----------
     prepared : PreparedGraph
-        The graph with the weights that hold. The assignment of this attribute is what changes them: a copy on a device
-        may have others before it, or after an interrupt, and is brought to these before the next search.
+        The graph with the current weights. Assigning this attribute changes the weights. Before the assignment, or
+        after an interrupt, a copy on a device may have other weights; it is updated before the next search.
     lock : ReadersWriterLock
         Searches read, changes write.
     """
@@ -70,35 +70,35 @@ class SharedWeights:
         self.prepared, self.lock = prepared, ReadersWriterLock()
 
     def changed(self, change: WeightsChange) -> tuple[PreparedGraph, npt.NDArray[np.int64] | None]:
-        """Return the graph that a change makes of this one, and the ids of the arcs whose weights differ."""
+        """Apply a change, and return the changed graph and the ids of the arcs whose weights differ."""
         graph, arcs = change(self.prepared.graph)
         return self.prepared.reweighted(graph, arcs), arcs
 
 
 class SharedGraph:
-    """A graph on a device, and the device if it was opened for it, closed when the last solver lets go.
+    """Graph on a device, closed when the last solver releases it, together with the device if it owns the device.
 
-    Its weights may change, while nobody searches. Those who search do so in `SharedWeights.lock`, and `mend` it first.
+    Weights may change while no search runs. A search holds `SharedWeights.lock`, and calls `mend` first.
 
     Parameters
     ----------
     prepared : PreparedGraph
         The graph on the host.
     device : Device or Host
-        Where it goes.
+        The device that the graph is uploaded to.
     is_owner : bool
         Whether the device is closed after the graph.
     make : callable
         Returns a prepared graph on the device, perhaps reduced, owned by a resource.
     sweeps : bool
-        Whether it is there for sweeps over its hierarchy.
+        Whether the graph is meant for sweeps over its hierarchy.
 
     Attributes
     ----------
     graph : DeviceGraph or HostGraph
-        The graph; another one after weights have changed in a way that asks for it.
+        The graph; replaced if a change of weights cannot be made in place.
     weights : SharedWeights
-        The weights that hold. Copies that are to change together are given one object, before anybody uses them.
+        The current weights. Copies that change together share one object, assigned before their first use.
     """
 
     def __init__(
@@ -111,35 +111,35 @@ class SharedGraph:
     ) -> None:
         self.sweeps = sweeps
         self.weights, self.device, self._is_owner, self._make = SharedWeights(prepared), device, is_owner, make
-        # Owns the graph; and for the time of a change, or after an interrupted one, the graph before or after it.
+        # Owns the graph; during a change, or after an interrupted one, also the graph before or after the change.
         self._copies = Resource(device)
         try:
             self.graph = make(prepared, self._copies)
         except BaseException:
             self._copies.close()
             raise
-        # Taken again where a clone that was forgotten lets go while memory is collected, out of `mend`.
+        # Reentrant: garbage collection inside `mend` may release a forgotten clone, which takes the lock again.
         self._lock = ReentrantLock()
         self._holders: set[object] = set()
 
     @property
     def prepared(self) -> PreparedGraph:
-        """The graph on the host, with the weights that hold."""
+        """The graph on the host, with the current weights."""
         return self.weights.prepared
 
     def set_weights(self, change: WeightsChange) -> None:
-        """Change weights as soon as nobody searches, all at once or, after an error, not at all.
+        """Change weights as soon as no search runs, all at once or, after an error, not at all.
 
         Parameters
         ----------
         change : callable
-            Returns a graph with other weights for the one that there is, and the ids of the arcs whose weights are
-            others, or None for all.
+            Takes the current graph and returns a graph with other weights, and the ids of the arcs whose weights
+            differ, or None for all arcs.
 
         Raises
         ------
         QueryError
-            If this thread keeps the weights as they are.
+            If this thread holds the weights.
         """
         with self.weights.lock.writing():
             prepared, changed = self.weights.changed(change)
@@ -148,19 +148,19 @@ class SharedGraph:
             self.close_others()
 
     def put(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
-        """Bring this copy to other weights, in place where that is possible; they hold once `weights` has them."""
+        """Update this copy to other weights, in place if possible; they are current once `weights` has them."""
         graph = self.graph
         if graph.has_weights_of is not self.weights.prepared:
-            changed = None  # what has changed since then is not known
+            changed = None  # the changes since then are not known
         if isinstance(graph, DeviceGraph) and graph.reweight(prepared, changed):
             return
         if graph.has_weights_of is None:
-            graph.close()  # nobody can search it any more
-        # Beside the old one, which is searched again should the change end here.
+            graph.close()  # it cannot be searched any more
+        # Made beside the old graph, which is searched again if the change fails here.
         self.graph = self._make(prepared, self._copies)
 
     def mend(self) -> None:
-        """Bring this copy to the weights that hold, where an interrupted change left others; before each search."""
+        """Update this copy to the current weights if an interrupted change left others; called before each search."""
         if self.graph.has_weights_of is self.weights.prepared and len(self._copies.owned) == 1:
             return
         with self._lock.held():
@@ -169,34 +169,34 @@ class SharedGraph:
             self.close_others()
 
     def close_others(self) -> None:
-        """Close the copies that are not searched any more, and with them all algorithms on these."""
+        """Close the copies that are not searched any more, and all algorithms on them."""
         for other in self._copies.owned:
             if other is not self.graph:
                 other.close()
 
     @property
     def core_nodes(self) -> int | None:
-        """Number of nodes that are searched where a reduction left fewer, else None."""
+        """Number of nodes of the core if the graph is reduced, else None."""
         return self.graph.core.num_nodes if isinstance(self.graph, ReducedGraph) else None
 
     @property
     def largest_buffer(self) -> int:
-        """Bytes of the largest buffer of the device; as good as none on the CPU."""
+        """Limit of the device on the size of a buffer in bytes; 2**63 on the CPU, which has no limit."""
         return self.device.limits.buffer if isinstance(self.device, Device) else 2**63
 
     def algorithm(self, kind: Any, counting: int, parameters: dict[str, int | None]) -> Algorithm:
-        """Return an algorithm with its buffers, on the core where the graph is reduced."""
+        """Return an algorithm with its buffers, on the core if the graph is reduced."""
         if isinstance(self.graph, ReducedGraph):
             return ReducedSearch(self.graph, kind, counting=counting, **parameters)
         made: Algorithm = kind(self.graph, counting=counting, **parameters)
         return made
 
     def hold(self, holder: object) -> None:
-        """Keep the graph until this holder lets go."""
+        """Keep the graph open until this holder releases it."""
         self._holders.add(holder)
 
     def release(self, holder: object) -> None:
-        """Let a holder go; the graph is closed with the last one. For one that is gone nothing happens."""
+        """Remove a holder, and close the graph if it was the last; ignore a holder that is already removed."""
         self._holders.discard(holder)
         if not self._holders:
             try:
@@ -215,7 +215,7 @@ def share(
     reduction: str,
     is_traced: bool,
 ) -> SharedGraph:
-    """Return a graph, prepared and perhaps reduced, where an algorithm takes it."""
+    """Return a graph, prepared and perhaps reduced, on the device or host where the algorithm runs."""
     choice(reduction, "reduction", REDUCTIONS)
     if runs_on == "device" and not isinstance(device, Device):
         require_no_fork()  # before time is spent on the graph
@@ -223,7 +223,7 @@ def share(
     if runs_on == "host":
         if reduction == "full":
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
-        # Only those who use it pay for the import of its compiler.
+        # Imported late: only searches on the CPU pay for importing the compiler.
         from vkssp.cpu import Host, HostGraph
 
         host = Host()
@@ -238,9 +238,9 @@ def share(
     def make(graph: PreparedGraph, owner: Resource) -> DeviceGraph:
         if sweeps:
             return DeviceGraph(opened, graph, owner)
-        # Traces name nodes, and those of a core are not the caller's: whoever asks for them has to want a reduction.
+        # Traces name nodes, and the nodes of a core are not the caller's: a traced search is reduced only on request.
         reduced = reduction_for(graph, "none" if is_traced and reduction == "auto" else reduction)
-        # Where nobody asked for it, what has no room on the device is no reduction that pays.
+        # A reduction chosen by "auto" does not pay if its records do not fit on the device.
         if reduced is not None and reduction == "auto" and reduced.records.nbytes > opened.limits.buffer:
             reduced = None
         return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
@@ -256,11 +256,11 @@ def share(
 def prepared_for(
     graph: Graph | PreparedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
 ) -> tuple[PreparedGraph, bool]:
-    """Return a graph prepared in an order, for sweeps always in that of its hierarchy, and whether it is for these."""
+    """Return a graph prepared in an order, and whether it is for sweeps, which need the order of the hierarchy."""
     choice(order, "order", ORDERS)
     if not isinstance(graph, PreparedGraph):
         checked_graph(graph, QueryError)
-    # Somebody prepared the graph for sweeps, and nothing is asked for that they do not have.
+    # The graph has a hierarchy, and the caller asks for nothing that sweeps lack.
     whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
     is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced
     sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and {*orders} <= {"auto", "hierarchy"})

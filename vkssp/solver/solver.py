@@ -1,4 +1,4 @@
-"""The solver: a graph on a device, ready to be asked for distances and routes any number of times."""
+"""Solver: distances and routes on one graph that is kept on one device."""
 
 from __future__ import annotations
 
@@ -35,56 +35,56 @@ from vkssp.solver.tables import distances_between, table
 class Solver(Resource):
     """Single-source shortest paths on one graph and one device.
 
-    Distances are exact and the same, bit for bit, on every device. A solver may be used from several threads, which
-    then take turns; `clone` gives each its own buffers over one copy of the graph. Solvers are neither copied nor
-    pickled; another process makes its own. Where a device is open, processes are started by ``"spawn"`` or
-    ``"forkserver"``: in one that is forked only algorithms that run on the CPU work.
+    Distances are exact and the same, bit for bit, on every device. Several threads may use a solver, and take turns;
+    `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another
+    process makes its own. If a device is open, start processes by ``"spawn"`` or ``"forkserver"``: in a forked process
+    only algorithms that run on the CPU work.
 
     Parameters
     ----------
     graph : Graph or PreparedGraph
-        The graph; it is uploaded once. One that was prepared before, by `PreparedGraph`, spares
-        the next solvers the time for it, and has an order already.
+        The graph; it is uploaded once. A `PreparedGraph` saves the time of preparation for each further solver, and
+        already has an order.
     algorithm : str
-        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the one that should be fastest for all distances
-        in this graph, by its degrees and its numbering. It takes no parameters.
+        Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the algorithm that should be fastest for all
+        distances in this graph, chosen by its degrees and its numbering. ``"auto"`` takes no parameters.
     device : Device, int or str, optional
-        An open device, or the index or a part of the name of one to open; by default what the environment variable
-        VKSSP_DEVICE says, or else the first discrete, integrated, virtual or CPU device.
+        An open device, or the index or a part of the name of a device to open. The default is the environment variable
+        VKSSP_DEVICE, or else the first discrete, integrated, virtual or CPU device.
     order : str
-        How nodes are numbered on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by
-        hops from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes the
-        first where there are coordinates, the second where it makes a road network's neighbours much closer (finding
-        that out takes about a second for a million nodes), or else the last. ``"hierarchy"`` numbers them by their
-        hierarchy, as ``phast`` always does. Results are in the graph's ids either way.
+        Numbering of nodes on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by hops
+        from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes ``"z"``
+        if there are coordinates, ``"landmarks"`` if it makes a road network's neighbours much closer (this test takes
+        about a second for a million nodes), or else ``"natural"``. ``"hierarchy"`` numbers nodes by their hierarchy,
+        as ``phast`` always does. Results use the graph's ids in any order.
     reduction : str, optional
-        ``"full"`` takes dead ends and chains of nodes with two neighbours out of the graph beforehand and searches only
-        what is left, ``"auto"`` where that pays and nothing is traced, ``"none"`` never. Distances, and the weights of
-        routes, are the same; counters and traces are those of what is left. The default is ``"auto"`` where the
-        algorithm is chosen, too, and else ``"none"``.
+        ``"full"`` removes dead ends and chains of nodes with two neighbours before searches, which then search only the
+        core; ``"auto"`` does so if it pays and nothing is traced; ``"none"`` never does. Distances, and the weights of
+        routes, are the same; counters and traces are those of the core. The default is ``"auto"`` if the algorithm is
+        ``"auto"``, and else ``"none"``.
     counters : str
-        What searches count: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"`` keeps
-        a row for each iteration, see `trace`.
+        Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"``
+        keeps a row for each iteration, see `trace`.
     **parameters : int
         Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
     Attributes
     ----------
     graph : Graph
-        The graph, with the weights that it has now.
+        The graph, with its current weights.
     device : Device or Host
-        The device; a stand-in for it where the algorithm runs on the CPU.
+        The device; a `Host` if the algorithm runs on the CPU.
     algorithm : str
-        Name of the algorithm, also where it was chosen.
+        Name of the algorithm, also if it was chosen.
     core_nodes : int or None
-        Number of nodes that are searched, where a reduction left fewer; None where there is no reduction.
+        Number of nodes of the core if the graph is reduced, else None.
     last : Outcome or None
-        How the last search went: time on the device and counters.
+        Outcome of the last search: time on the device and counters.
 
     Raises
     ------
     QueryError
-        If it is no graph, or the algorithm, a parameter or the order is not known or out of range.
+        If `graph` is no graph, or the algorithm, a parameter or the order is not known or out of range.
     DeviceError
         If there is no such device, the graph does not fit on it, or the process was forked while a device was open.
 
@@ -126,7 +126,7 @@ class Solver(Resource):
         self._setup_s = time.perf_counter() - began - self._upload_s
 
     def clone(self) -> Solver:
-        """Return another solver over the same uploaded graph, with buffers of its own, for another thread to use."""
+        """Return another solver over the same uploaded graph, with its own buffers, for use by another thread."""
         self._session.check_open()
         session = self._session
         parameters: dict[str, Any] = dict(session.parameters)
@@ -134,31 +134,31 @@ class Solver(Resource):
 
     @property
     def session(self) -> Session:
-        """What owns the buffers on the device and takes turns between threads; for other modules of the package."""
+        """Owner of the buffers on the device, used by one thread at a time; for other modules of the package."""
         return self._session
 
     @property
     def graph(self) -> Graph:
-        """The graph, with the weights that it has now."""
+        """The graph, with its current weights."""
         return self._session.graph
 
     @property
     def algorithm(self) -> str:
-        """Name of the algorithm, also where it was chosen."""
+        """Name of the algorithm, also if it was chosen."""
         return self._session.name
 
     @property
     def core_nodes(self) -> int | None:
-        """Number of nodes that are searched, where a reduction left fewer; None where there is no reduction."""
+        """Number of nodes of the core if the graph is reduced, else None."""
         return self._session.shared.core_nodes
 
     @property
     def last(self) -> Outcome | None:
-        """How the last search went: time on the device and counters; None before the first one."""
+        """Outcome of the last search: time on the device and counters; None before the first search."""
         return self._session.last
 
     def holding(self) -> AbstractContextManager[object]:
-        """Keep the weights as they are, and other threads off this solver, for several questions; may be nested."""
+        """Keep the weights unchanged, and other threads off this solver, for several queries; may be nested."""
         return self._session.holding()
 
     @overload
@@ -170,30 +170,30 @@ class Solver(Resource):
     def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
         """Return the distance from a node to every node, or from each of many nodes.
 
-        With ``block_resident`` many searches share the device, as many as its memory has room for, and fill it: each
-        takes a small part of the time that it takes alone. Rows are made when they are asked for, and arrive in
-        blocks, so that there may be more of them than memory holds; weights may not change meanwhile.
+        With ``block_resident`` as many searches as fit into the memory of the device run at once and fill the device:
+        each takes a small part of the time that it takes alone. Rows are computed on demand and arrive in blocks, so
+        that they may exceed the memory; weights may not change meanwhile.
 
         Parameters
         ----------
         source : int or array_like
             Node id, or node ids, shape (s,).
         limit : int, optional
-            A distance beyond which nodes count as unreachable. With ``block_resident`` searches from many nodes do not
+            Distance beyond which nodes count as unreachable. With ``block_resident``, searches from many nodes do not
             go beyond it.
 
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            For one node shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many, blocks of such
-            rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
+            For one node: shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many nodes: blocks
+            of such rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
 
         Raises
         ------
         QueryError
             If there is no such node, or the limit is no distance.
         DistanceOverflowError
-            If a shortest distance, within the limit, does not fit into 32 bits; of many, when its row is asked for.
+            If a shortest distance within the limit does not fit into 32 bits; for many nodes, when its row is computed.
 
         Examples
         --------
@@ -211,18 +211,17 @@ class Solver(Resource):
     def table(
         self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None
     ) -> Iterator[Uint32s]:
-        """Return the distances from each of some nodes to each of others, some rows at a time.
+        """Return the distances from each source to each target, some rows at a time.
 
-        Rows are made when they are asked for, so that tables may be larger than memory. Weights may not change
-        meanwhile. With ``block_resident`` many searches share the device, and those to few targets end when these are
-        known.
+        Rows are computed on demand, so that tables may be larger than memory. Weights may not change meanwhile. With
+        ``block_resident`` many searches share the device, and searches to few targets end when these are settled.
 
         Parameters
         ----------
         sources, targets : array_like
             Node ids, shape (s,) and (t,); by default targets are the sources.
         limit : int, optional
-            A distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
+            Distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
 
         Returns
         -------
@@ -251,8 +250,8 @@ class Solver(Resource):
     def distances_between(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
         """Return the distances of many pairs of nodes.
 
-        With ``phast`` all pairs are looked for at once, each from both ends; 10 000 of them take a millisecond on a
-        large GPU. Other algorithms make a row for each source.
+        ``phast`` searches all pairs at once, each from both ends; 10 000 pairs take a millisecond on a large GPU. Other
+        algorithms compute a row for each source.
 
         Parameters
         ----------
@@ -328,23 +327,23 @@ class Solver(Resource):
         return self._session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
 
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return distances of pairs of nodes, None where the algorithm has nothing better for them than rows."""
+        """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
         return self._session.pairs(sources, targets)
 
     def change_weights(self, change: WeightsChange) -> None:
-        """Change weights by a function, as soon as nobody searches; see `SharedGraph.set_weights`."""
+        """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
         self._session.change_weights(change)
 
     def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some nodes to every node.
+        """Return the distance from the best of some seeds to every node.
 
         Parameters
         ----------
         seeds : sequence of (int, int)
-            Nodes, each with the weight between it and the place that is meant; it counts. Any number of them;
-            `nearest_sources` also tells which one is the best.
+            Any number of nodes, each with its offset: the weight between the node and the place that is meant.
+            Distances include the offset. `nearest_sources` also returns which seed is the best.
         limit : int, optional
-            A distance beyond which nodes count as unreachable.
+            Distance beyond which nodes count as unreachable.
 
         Returns
         -------
@@ -370,7 +369,7 @@ class Solver(Resource):
         return found if prepared.is_identity else found[prepared.node]
 
     def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, ending the search early; 2**32 - 1 where there is no path.
+        """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
 
         Raises
         ------
@@ -383,9 +382,9 @@ class Solver(Resource):
             return self._session.best(*self._session.ends([(source, 0)], [(target, 0)]))
 
     def route(self, source: int, target: int) -> Route:
-        """Return a shortest path from one node to another, and what the graph knows of it.
+        """Return a shortest path from one node to another, as a route with the graph's data about it.
 
-        Where several are shortest, every device returns the same one.
+        If several paths are shortest, every device returns the same path.
 
         Raises
         ------
@@ -418,13 +417,13 @@ class Solver(Resource):
         )
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Run a search and leave its distances on the device, as those who measure want it.
+        """Run a search and leave its distances on the device, for measurements.
 
         Parameters
         ----------
         seeds, targets : sequence of (int, int)
-            Nodes, each with the weight between it and the place that is meant. With targets the search ends as soon as
-            the best of them is known; without, there may be any number of seeds.
+            Nodes, each with the weight between it and the place that is meant. With targets, the search ends as soon as
+            the best of them is known; without targets, there may be any number of seeds.
 
         Raises
         ------
@@ -435,15 +434,15 @@ class Solver(Resource):
             return self._session.run(*self._session.ends(seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
-        """Return what each iteration of the last search did.
+        """Return the trace of the last search.
 
         Returns
         -------
         numpy.ndarray
-            A row for each iteration, of dtype `vkssp.algorithm.TRACE`: its number and phase; the distances (low up
-            to high) and the range of what it worked on, of node ids or, where an algorithm has a list of nodes or
-            blocks, of places in it, both ends included; the nodes that it looked at, those of them that relaxed arcs
-            (the frontier), the arcs relaxed, and those that improved a distance; microseconds on the device.
+            A row for each iteration, of dtype `vkssp.algorithm.TRACE`: its number and phase; its range of distances
+            (low up to high); its range of node ids or, if the algorithm has a list of nodes or blocks, of positions in
+            this list, both ends included; the numbers of visited nodes, of nodes that relaxed arcs (the frontier), of
+            relaxed arcs, and of improvements; microseconds on the device.
 
         Raises
         ------
@@ -459,22 +458,22 @@ class Solver(Resource):
             return algorithm.trace()
 
     def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
-        """Change the weights of all arcs, or of some, from the next search on.
+        """Change the weights of all or some arcs, from the next search on.
 
-        They hold for all clones of this solver, too, and change as soon as none of them searches. On the device only
-        what has changed is written, where that is possible: not where the graph is reduced (``reduction="none"`` keeps
-        it whole), for what chains become follows from weights; not where weights of zero appear or vanish in cycles;
-        and not for ``bellman_ford_edge`` and ``crauser``. There what follows from weights is made anew, which takes
-        about as long as the making of the solver without its numbering, and room for both.
+        The change applies to all clones of this solver, and is made as soon as none of them searches. If possible, only
+        the changed weights are written to the device. This is not possible if the graph is reduced, because the weights
+        of contracted chains change (``reduction="none"`` avoids this); if zero weights appear or vanish in cycles; and
+        for ``bellman_ford_edge`` and ``crauser``. In these cases all data that depend on weights are rebuilt, which
+        takes about as long as making the solver without the numbering, and memory for the old and the new data.
 
         Parameters
         ----------
         weights : array_like
-            Whole numbers from 0 to 2**32 - 2, one for each arc that is meant. Where turns take time an arc's weight
-            holds that of the turn into it, see `Streets.turn`.
+            Whole numbers from 0 to 2**32 - 2, one for each changed arc. If turns take time, the weight of an arc
+            includes the weight of the turn into it, see `Streets.turn`.
         arcs : array_like, optional
-            Ids of the arcs that are meant, by their places in `graph`; by default all. One may be named again with the
-            same weight, not with another.
+            Ids of the changed arcs, their indices in `graph`; by default all arcs. An arc may be named twice with the
+            same weight, but not with different weights.
 
         Raises
         ------
@@ -488,26 +487,26 @@ class Solver(Resource):
     def nearest_sources(
         self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
     ) -> NearestSources:
-        """Return the distance from the nearest of some sources to every node, and which one it is.
+        """Return the nearest of some sources to every node, and the distance from it.
 
-        All from one search, however many sources there are. scipy has this as ``dijkstra(min_only=True)``, networkx as
-        ``voronoi_cells``; where several sources are equally near it is always the first of them here, with every
-        algorithm and on every device.
+        One search finds all of them, for any number of sources. scipy has this as ``dijkstra(min_only=True)``, networkx
+        as ``voronoi_cells``. If several sources are equally near, the first of them is returned, by every algorithm and
+        on every device.
 
         Parameters
         ----------
         sources : array_like
-            Node ids, shape (k,); one may be named twice.
+            Node ids, shape (k,); a node may be named twice.
         offsets : array_like, optional
-            What it takes to get from the place that is meant to each source, whole numbers from 0 to 2**32 - 2, shape
-            (k,); they count. By default nothing.
+            Weight between the place that is meant and each source, whole numbers from 0 to 2**32 - 2, shape (k,);
+            distances include it. By default 0.
         limit : int, optional
-            Nodes that are farther away count as unreachable.
+            Distance beyond which nodes count as unreachable.
 
         Returns
         -------
         NearestSources
-            Distances, and the places of sources in the list.
+            Distances, and the indices of sources in the list.
 
         Raises
         ------
@@ -516,8 +515,8 @@ class Solver(Resource):
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits, and there is no limit.
         DeviceError
-            If the device has too little memory for the labels, 16 bytes a node, or for the graph's arcs beside what the
-            algorithm has of them.
+            If the device has too little memory for the labels, 16 bytes a node, or for the arcs of the graph that the
+            algorithm does not have yet.
 
         Examples
         --------
@@ -532,7 +531,7 @@ class Solver(Resource):
 
     @property
     def timings(self) -> Timings:
-        """Where the time went, from the making of the solver to the last download."""
+        """Times that the solver has spent, from its construction to the last download."""
         return Timings(
             setup_ms=1e3 * self._setup_s,
             upload_ms=1e3 * self._upload_s,
@@ -542,17 +541,17 @@ class Solver(Resource):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the graph and of the buffers of all solvers over this copy of it, where the searches run."""
+        """Bytes of the graph and of the buffers of all solvers over this copy of it, on the device or the host."""
         self._session.check_open()
         return self._session.shared.graph.memory_bytes
 
     def prepare_routes(self) -> None:
-        """Upload what routes need beside distances, the arcs by head; otherwise the first route does it."""
+        """Upload the arcs sorted by head, which routes need; otherwise the first route does it."""
         with self._session.holding():
             self._session.walker()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
-        """Find the shortest way from any of some seeds to any of some targets.
+        """Find the shortest path from any seed to any target.
 
         Parameters
         ----------
@@ -562,8 +561,8 @@ class Solver(Resource):
         Returns
         -------
         tuple of (int, int, int, numpy.ndarray) or None
-            The way's weight, the indices of the seed and the target that it joins, and the ids of its arcs, int64;
-            None where there is no way.
+            The weight of the path, the indices of its seed and its target, and the ids of its arcs, int64; None if
+            there is no path.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Tables: what is asked of many pairs, as blocks of rows that are made when they are asked for."""
+"""Tables of metrics between sources and targets, computed in blocks of rows on demand."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from vkssp.solver.table_file import DTYPES, Block, write_table
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table whose rows are made when they are asked for: iterate over it, once or again, for blocks of rows.
+    """Table whose rows are computed on demand: each iteration over it computes its blocks of rows.
 
-    A block is a dict of an array for each metric, of shape (rows, targets). The weights of the graph may not change
-    while it is made.
+    A block is a dict with an array of shape (rows, targets) for each metric. The weights of the graph may not change
+    during an iteration.
 
     Attributes
     ----------
     shape : tuple of (int, int)
         Numbers of sources and targets.
     metrics : tuple of str
-        What it holds, see `DTYPES`.
+        Metrics of the table, see `DTYPES`.
     """
 
     shape: tuple[int, int]
@@ -40,11 +40,11 @@ class Table:
         raise QueryError("a Table is made by its solver, and neither copied nor pickled; take what its read returns")
 
     def __iter__(self) -> Iterator[Block]:
-        """Return an iterator over blocks of rows, from the first on."""
+        """Return an iterator over blocks of rows, from the first row on."""
         return self._blocks()
 
     def read(self) -> Block:
-        """Return all of it, an array of shape `shape` for each metric."""
+        """Return the whole table, an array of shape `shape` for each metric."""
         whole: Block = {name: np.empty(self.shape, DTYPES[name]) for name in self.metrics}
         at = 0
         for block in self:
@@ -61,19 +61,19 @@ class Table:
         *,
         progress: bool = False,
     ) -> int:
-        """Write all of it to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
+        """Write the table to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
         return write_table(path, self, sources, targets, progress=progress)
 
 
 def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:
-    """Return what a table of a graph is to hold.
+    """Return the checked metrics of a table of a graph.
 
-    By default that is what is made least: durations, or weights where those are none, or distances.
+    The default is the metric that searches minimize: durations, or weights if they are no durations, or distances.
 
     Raises
     ------
     QueryError
-        If one is not known, named twice, or means nothing in the graph.
+        If a metric is not known, named twice, or has no meaning in the graph.
     """
     timed = duration(graph, 1) is not None
     if metrics is None:

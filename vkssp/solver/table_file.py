@@ -1,4 +1,4 @@
-"""Tables in files, written row by row as they are made."""
+"""Files of tables, written row by row while the tables are computed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from vkssp.terminal import progress_bar
 if TYPE_CHECKING:
     from vkssp.solver.table import Table
 
-#: What a table may hold: seconds and metres as float32, NaN where no way leads; weights as uint32, 2**32 - 1 there.
+#: Metrics of tables: seconds and metres as float32, NaN if there is no path; weights as uint32, 2**32 - 1 if none.
 DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
-#: Some rows of a table: an array for each metric.
+#: Block of rows of a table: an array for each metric.
 Block = dict[str, npt.NDArray[Any]]
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
 #: Bytes of a chunk of rows in a .zarr folder.
 _CHUNK_BYTES = 16 << 20
-# Blocks that are there beside the one that is written.
+# Blocks that wait beside the block that is being written.
 _WAITING_BLOCKS = 1
 #: Columns of a table in a file.
 COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
@@ -44,7 +44,7 @@ def check_ending(path: str | Path) -> None:
     Raises
     ------
     FormatError
-        If its ending says no format that is known.
+        If its ending names no known format.
     QueryError
         If a library that writes the format is not installed.
     """
@@ -87,36 +87,34 @@ def write_table(
 ) -> int:
     """Write a table to a file, row by row, so that it need not fit into memory.
 
-    The file appears only when it is complete. Rows are written while the next ones are made, but for those that go
-    into a pipe.
+    The file appears only when it is complete. Except for pipes, rows are written while the next rows are computed.
 
     Parameters
     ----------
     path : str or Path
-        A name that ends in .npy: an array of shape (sources, targets), of the metric's type, or where there are
-        several of a structured type with a field for each. In .zarr: a folder with an array of that shape for each
-        metric, in chunks of rows, beside arrays ``source`` and ``target`` of what they are called. In .csv or
-        .parquet: a line for each source and target, with columns ``source``, ``target``, ``duration_s``,
-        ``distance_m`` and ``weight``, as far as asked for; empty, or null, where no way leads. Parquet has a row group
-        for each block of rows.
+        Name of the file. With .npy: an array of shape (sources, targets), of the metric's type, or for several metrics
+        of a structured type with a field for each. With .zarr: a folder with an array of that shape for each metric,
+        in chunks of rows, and arrays ``source`` and ``target`` of names. With .csv or .parquet: a line for each source
+        and target, with columns ``source``, ``target``, and those of ``duration_s``, ``distance_m`` and ``weight`` that
+        the table has; empty, or null, if there is no path. Parquet has a row group for each block of rows.
     table : Table
         The table.
     sources, targets : sequence of int or str, optional
-        What they are called; their numbers by default. NumPy arrays know no names.
+        Names of sources and targets; their numbers by default. NumPy arrays have no names.
     progress : bool
         Whether to show a progress bar on stderr once it takes over a second.
 
     Returns
     -------
     int
-        Number of pairs that a way leads between.
+        Number of pairs that a path connects.
 
     Raises
     ------
     FormatError
         If the file cannot be written, or its ending is not known.
     QueryError, DistanceOverflowError
-        What the making of the table raises.
+        As the computation of the table does.
     """
     check_ending(path)
     if not hasattr(table, "metrics"):
@@ -144,7 +142,7 @@ def write_table(
 
 
 def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Generator[tuple[int, int], None, None]:
-    """Write the blocks of a table; yield rows and pairs of each. While one is written others are made beside it."""
+    """Write the blocks of a table while the next ones are computed; yield the rows and connected pairs of each."""
     name = table.metrics[0]
 
     def take(block: Block) -> tuple[int, int]:
@@ -172,7 +170,7 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
 
 
 def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return where no way leads."""
+    """Return a mask of the pairs that no path connects."""
     missing: npt.NDArray[np.bool_] = np.isnan(values) if DTYPES[name].kind == "f" else values == 2**32 - 1
     return missing
 
@@ -200,7 +198,7 @@ def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
 
 
 def _is_file(stream: IO[bytes]) -> bool:
-    """Return whether something is a file. Pipes may take no more for ever, and Ctrl-C must not wait for them."""
+    """Return whether a stream is a file. A pipe may block for ever, and Ctrl-C must not wait for it."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except OSError:
@@ -209,7 +207,7 @@ def _is_file(stream: IO[bytes]) -> bool:
 
 @contextmanager
 def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
-    """Yield what has the disk take what has been written so far, while more is; else all of it waits for the end."""
+    """Yield a function that flushes written data to disk in the background, so that less is left for the end."""
     if not _is_file(stream):
         yield lambda: None
         return
@@ -222,9 +220,9 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
             if running is not None and not running.done():
                 return
             if running is not None:
-                running.result()  # what a disk complains of once it does not say again
+                running.result()  # a disk reports an error only once
             stream.flush()
-            with contextlib.suppress(RuntimeError):  # without a thread the disk takes it at the end
+            with contextlib.suppress(RuntimeError):  # without a thread the data are flushed at the end
                 running = thread.submit(synchronize, number)
 
         yield hurry
@@ -254,8 +252,8 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
             for name in table.metrics
         }
 
-    # In another thread, as later the chunks: zarr goes on in threads of its own when Ctrl-C ends its call, and would
-    # make files in a folder that is being removed.
+    # In another thread, like the chunks later: zarr's own threads go on after Ctrl-C ends its call, and would make
+    # files in a folder that is being removed.
     with ThreadPoolExecutor(1, "vkssp-table") as thread:
         try:
             making = thread.submit(make)
@@ -263,7 +261,7 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
             arrays = make()
         else:
             arrays = making.result()
-    # A chunk is compressed whole, so it is written once, when all of its rows are there.
+    # A chunk is compressed as a whole, so it is written once, when it has all of its rows.
     waiting = {name: np.empty((each, len(columns)), DTYPES[name]) for name in table.metrics}
     at = 0
 
@@ -295,7 +293,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
     at = iter(rows)
 
     def cells(name: str, values: npt.NDArray[Any]) -> list[Any]:
-        # Single precision has seven digits; what more a double shows of it is noise.
+        # Single precision has seven digits; further digits of a double are noise.
         plain = values.astype(np.float64).round(3).astype(object) if values.dtype.kind == "f" else values.astype(object)
         plain[_missing(name, values)] = ""
         listed: list[Any] = plain.tolist()

@@ -1,7 +1,7 @@
-"""Tables: from each of many nodes, or places, to each of many others; rows are made as they are asked for.
+"""Computation of tables from many nodes or places to many others, some rows at a time.
 
-A row is one search. What a target adds to it is known beforehand: the nodes from which one gets to it without passing
-another, each with what is left then. Tables between places are in `vkssp.routing.table_places`.
+A row is one search. The last parts of the paths to a target are known before the search: the last nodes before the
+target, each with the weight from there to the target. Tables between places are in `vkssp.routing.table_places`.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from vkssp.solver.table import Table, checked_metrics
 from vkssp.solver.table_file import Block
 from vkssp.solver.tables import RowSource, rows
 
-#: Farther than any sum of weights, and a weight that is known not to fit into 32 bits.
+#: Distance larger than any sum of weights, and distance that stands for a weight that does not fit into 32 bits.
 NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
-#: Ways to targets that are looked at together.
+#: Connections to targets that are evaluated together.
 WAYS = 1 << 21
 
-#: Weights by rows, and sums of figures, by figures and rows.
+#: Weights by rows, and sums by figures and rows.
 Found = tuple[npt.NDArray[np.uint64], Floats]
 
 
 class Rows(NamedTuple):
-    """What searches found: distances of the nodes that were asked for, by rows, and sums along the paths there.
+    """Rows that searches found: distances of the wanted nodes, and sums along the paths to them.
 
-    Distances are `NEVER` where no path leads, and `TOO_FAR` where none does whose weight fits into 32 bits. The sums
-    are by figures and rows, shape (number of figures, rows, nodes).
+    A distance is `NEVER` if there is no path, and `TOO_FAR` if no path has a weight that fits into 32 bits. The sums
+    have shape (number of figures, rows, nodes).
     """
 
     distances: npt.NDArray[np.uint64]
@@ -50,10 +50,10 @@ class Rows(NamedTuple):
 
 
 class Goals:
-    """For some targets the nodes from which one gets to them without passing another, and what is left then."""
+    """Connections to targets: the last nodes before each target, with the weight from each node to the target."""
 
     def __init__(self, graph: Graph, ends: Sequence[Sequence[PhantomNode]], figures: Sequence[Figure]) -> None:
-        # Each target has one way more, from no node, so that none is without.
+        # Each target gets one more connection, from no node, so that no target is without.
         flat = [end for group in ends for end in (*group, None)]
         self.nodes = np.array([graph.num_nodes if end is None else end.node for end in flat], np.int64)
         self.first = np.cumsum([0, *(len(group) + 1 for group in ends)])[:-1]
@@ -63,15 +63,15 @@ class Goals:
         self._column = self.nodes
 
     def __len__(self) -> int:
-        """Return the number of ways."""
+        """Return the number of connections."""
         return len(self.nodes)
 
     def look_among(self, nodes: Uint32s) -> None:
-        """Take nodes, which rise, for the columns of rows."""
-        self._column = np.searchsorted(nodes, self.nodes)  # what comes from no node is one too far
+        """Take nodes in ascending order as the columns of rows."""
+        self._column = np.searchsorted(nodes, self.nodes)  # a connection from no node gets the column after the last
 
     def best(self, rows: Rows) -> Found:
-        """Return weights, and sums of figures, to each target."""
+        """Return the least weight to each target, and the sums along that path."""
         nowhere = np.full((len(rows.distances), 1), NEVER)
         at_goal = np.take(np.concatenate([rows.distances, nowhere], axis=1), self._column, axis=1)
         through = at_goal + self.weight
@@ -88,7 +88,7 @@ class Goals:
 
 
 def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
-    """Return the nodes that some goals need, rising, and let them look for those."""
+    """Return the nodes that some goals need, in ascending order, and make them the columns of the goals."""
     known = np.unique(np.concatenate([each.nodes for each in goals]))
     nodes: Uint32s = known[known < graph.num_nodes].astype(np.uint32)
     for each in goals:
@@ -97,18 +97,18 @@ def nodes_for(graph: Graph, goals: Sequence[Goals]) -> Uint32s:
 
 
 class Maker:
-    """Makes the rows of a table from what searches find.
+    """Maker of the rows of a table from the results of searches.
 
     Parameters
     ----------
     solver : Solver or SolverPool
-        Over the graph that is searched.
+        Solver over the searched graph.
     metrics : tuple of str
-        What the table is to hold.
+        Metrics of the table.
     whole : Graph, optional
-        The graph of which the figures are, with durations for weights, where that is another one.
+        The graph that the figures come from, with durations as weights; by default the searched graph.
     arc_ids : numpy.ndarray, optional
-        For each arc that is searched the id that it has there, int64; by default its own.
+        Id in `whole` of each searched arc, int64; by default the arc's own id.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Maker:
     ) -> None:
         self.solver, self.graph, self.metrics = solver, solver.graph, metrics
         self._whole, self._unit = solver.graph if whole is None else whole, duration(solver.graph, 1)
-        # What does not follow from weights is summed up along the paths.
+        # Metrics that do not follow from the weights are summed up along the paths.
         summed = {"distance": metres_of} | ({"duration": weights_of} if self._unit is None else {})
         self._summed = [name for name in metrics if name in summed]
         self.figures = [summed[name](self._whole) for name in self._summed]
@@ -129,7 +129,7 @@ class Maker:
     def found(
         self, starts: Sequence[Sequence[PhantomNode]], nodes: Uint32s, most: int, limit: int = UNREACHABLE
     ) -> Iterator[Rows]:
-        """Return what is found from each of some starts within a limit, some rows at a time, `most` at most."""
+        """Return the rows of some starts within a limit, at most `most` rows at a time."""
         seeds = [[(end.node, end.weight) for end in group] for group in starts]
         whole, row = self._tree is not None, 0
         for block in self.solver.row_blocks(self.graph, seeds, nodes, whole=whole, limit=limit):
@@ -148,7 +148,7 @@ class Maker:
                 yield Rows(distances, sums)
 
     def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
-        """Return the metrics between nodes themselves, where nothing has to be summed up."""
+        """Return the metrics between nodes if they follow from the weights."""
         for weight in rows(self.solver, self.graph, Groups.of_nodes(sources), targets, limit=limit):
             values: Block = {"weight": weight}
             if "duration" in self.metrics:
@@ -190,13 +190,13 @@ def table_of_nodes(
     Parameters
     ----------
     solver : Solver or SolverPool
-        Over the graph.
+        Solver over the graph.
     sources, targets : array_like
         Node ids, shape (s,) and (t,); by default targets are the sources.
     metrics : sequence of str, optional
-        See `DTYPES`; by default durations, or weights where those are none.
+        See `DTYPES`; by default durations, or weights if they are no durations.
     limit : int, optional
-        A weight beyond which a target counts as unreachable, and is not looked for.
+        Weight beyond which a target counts as unreachable and is not looked for.
 
     Raises
     ------

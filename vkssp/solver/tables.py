@@ -1,4 +1,4 @@
-"""Rows of distances for many sources, made some at a time: tables, and pairs."""
+"""Rows of distances for many sources, computed some rows at a time: tables, and pairs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, fitting
 
-# Rows that are made at a time for pairs.
+# Rows that are computed at a time for pairs.
 _ROWS_OF_PAIRS = 256
 
 
 class RowSource(Protocol):
-    """What rows of distances are asked of: a session on one device, or a pool of several."""
+    """Source of rows of distances: a session on one device, or a pool of several devices."""
 
     @property
     def graph(self) -> Graph:
@@ -41,27 +41,27 @@ class RowSource(Protocol):
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
-        This is what all tables are made of. Where the algorithm is block_resident many searches go at once.
+        All tables are made of these rows. If the algorithm is block_resident, many searches run at once.
 
         Parameters
         ----------
         graph : Graph
-            The graph, with the weights that are meant.
+            The graph, with the expected weights.
         seeds : Groups or sequence of sequences of (int, int)
-            For each row nodes, each with the weight between it and the place that is meant; a row without any is
-            unreachable throughout.
+            For each row its seeds: nodes, each with its offset, the weight between the node and the place that is
+            meant. In a row without seeds all nodes are unreachable.
         nodes : numpy.ndarray
             The nodes whose distances are wanted, shape (k,), uint32.
         whole : bool
-            Whether rows are to hold the distances of all nodes of the graph.
+            Whether rows hold the distances of all nodes of the graph.
         limit : int
             Distances beyond it count as unreachable, and are not looked for.
 
         Returns
         -------
         generator of RowBlock
-            Blocks of rows. A distance that does not fit into 32 bits is no error here: it is for the caller to say
-            whether the answer needs it.
+            Blocks of rows. A distance that does not fit into 32 bits is no error here: the caller decides whether its
+            answer needs the distance.
 
         Raises
         ------
@@ -70,10 +70,10 @@ class RowSource(Protocol):
         """
 
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return distances of pairs of nodes, None where the algorithm has nothing better for them than rows."""
+        """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
 
     def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some nodes to every node."""
+        """Return the distance from the best of some seeds to every node."""
 
 
 def rows(
@@ -84,7 +84,7 @@ def rows(
     *,
     limit: int = UNREACHABLE,
 ) -> Iterator[Uint32s]:
-    """Return distances from seeds to nodes where the caller needs all of them; see `RowSource.row_blocks`.
+    """Return distances from seeds to nodes if the caller needs all of them; see `RowSource.row_blocks`.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def distances_between(source: RowSource, sources: npt.ArrayLike, targets: npt.Ar
             blocks = list(source.row_blocks(graph, Groups.of_nodes(starts[begin:end]), columns))
             row, column = np.searchsorted(starts[begin:end], tails[here]), np.searchsorted(columns, heads[here])
             found[here] = np.concatenate([block.distances for block in blocks])[row, column]
-            # Of the table around the pairs only these were asked for.
+            # The rows hold more than the pairs: only an overflow of a pair is an error.
             beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
             if np.concatenate(beyond)[row, column].any():
                 raise DistanceOverflowError(OVERFLOW)

@@ -1,10 +1,10 @@
-"""Rows dealt out to several hands, each with a thread of its own, and handed over in order.
+"""Distribution of rows over several hands, each a worker with its own thread; rows are handed over in order.
 
-What a hand takes at a time is a share of all rows that are not made yet, its own by the speed that it has shown: half
-of that share as long as it is more than a full batch, so that a wrong guess does not matter, and all of it in the end,
-so that all hands are through at about the same time (weighted factoring: S. F. Hummel, J. Schmidt, R. N. Uma, J. Wein,
-Load-sharing in heterogeneous systems via weighted factoring, SPAA 1996). Rows are taken in order, none farther ahead of
-the one that is handed over next than a window allows: what is finished and waits fits into it.
+A hand takes a share of all rows that are not made yet, in proportion to its measured speed. It takes half of its share
+while the share is more than a full batch, so that a wrong estimate does little harm, and all of it at the end, so that
+all hands finish at about the same time (weighted factoring: S. F. Hummel, J. Schmidt, R. N. Uma, J. Wein,
+Load-sharing in heterogeneous systems via weighted factoring, SPAA 1996). Rows are taken in order. A window limits how
+far a row may be ahead of the next row to hand over; finished rows that wait fit into the window.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from vkssp.errors import DeviceError, QueryError
 from vkssp.locks import ReentrantLock, Sleepers
 from vkssp.solver.row_maker import RowBlock
 
-#: The most that a hand takes at a time, in full batches: each time the device runs empty once.
+#: Most full batches that a hand takes at a time; the device runs empty once each time.
 MOST_BATCHES = 8
-#: The most that waits, in what each hand takes at a time at most: one that is made, and one that waits.
+#: Size of the window, in the most rows that each hand takes at a time: one part being made, and one waiting.
 _IN_WINDOW = 2
 # Seconds that the end of the interpreter waits for hands.
 _AT_EXIT_S = 10.0
@@ -33,18 +33,18 @@ _running: weakref.WeakSet[Dealing] = weakref.WeakSet()
 
 @dataclass(frozen=True, eq=False)
 class Hand:
-    """One that makes rows.
+    """Worker that makes rows.
 
     Attributes
     ----------
     batch : int
-        How many it makes at once.
+        Number of rows that the hand makes at once.
     make : callable
-        Makes the rows from one number up to another, in blocks.
+        Makes the rows from a first number up to an end, in blocks.
     is_lost : callable
-        Whether an error means that it makes no more.
+        Tells whether an error means that the hand can make no more rows.
     end : callable
-        Called once it makes no more rows, in the thread that made them.
+        Called after the last row, in the thread that made the rows.
     """
 
     batch: int
@@ -54,20 +54,20 @@ class Hand:
 
 
 class Dealing:
-    """Rows that several hands make.
+    """Scheduler of rows that several hands make.
 
     Parameters
     ----------
     hands : list of Hand
-        Who makes them.
+        The workers.
     total : int
-        How many rows there are.
+        Number of rows.
     most_waiting : int
-        How many rows may be finished, or under way, before those that are handed over next; at least one for each hand.
+        Most rows that may be finished or under way ahead of the next row to hand over; at least one for each hand.
     """
 
     def __init__(self, hands: list[Hand], total: int, most_waiting: int) -> None:
-        self._total = self._end = total  # up to where rows are wanted: not beyond one that fails
+        self._total = self._end = total  # the end falls if a row fails: rows beyond it are not wanted
         most = {hand: MOST_BATCHES * hand.batch for hand in hands}
         self._window = max(len(hands), min(_IN_WINDOW * sum(most.values()), most_waiting))
         share = max(1, self._window // (_IN_WINDOW * len(hands)))
@@ -89,12 +89,12 @@ class Dealing:
         ]
 
     def blocks(self, waiting: Callable[[], AbstractContextManager[None]]) -> Generator[RowBlock, None, None]:
-        """Yield the rows, in order; the first call begins.
+        """Yield the rows in order; the first call starts the threads.
 
         Parameters
         ----------
         waiting : callable
-            What to be in while waiting for hands.
+            Returns a context that is held while the caller waits for hands.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Dealing:
         return self._sleepers.wait_for(self._ready_or_not)
 
     def _ready_or_not(self) -> RowBlock | None:
-        """Return the rows that are handed over next, None where they are not made yet."""
+        """Return the next rows to hand over, or None if they are not made yet."""
         with self._lock.held():
             block = self._ready.pop(self._handed, None)
             if block is None:
@@ -141,12 +141,12 @@ class Dealing:
         return error
 
     def stop(self) -> None:
-        """End the work, once the hands are through with what they are at; blocks that wait are dropped."""
+        """Stop once the hands have finished their current blocks; drop the blocks that wait."""
         if not self._threads or os.getpid() != self._process:
-            return  # the program has ended, or is a fork, which has none of the threads
+            return  # the program has ended, or this process is a fork, which has none of the threads
         self._tell_to_stop()
         for thread in self._threads:
-            # Not for this thread itself, which may find a forgotten iterator, nor for one that never quite began.
+            # `join` fails for this thread itself, which may collect a forgotten iterator, and for unstarted threads.
             with suppress(RuntimeError):
                 thread.join()
 
@@ -157,7 +157,7 @@ class Dealing:
         self._sleepers.wake()
 
     def stop_at_exit(self) -> None:
-        """End the work, but do not wait for a device that may hang."""
+        """Stop, but do not wait long for a device that may hang."""
         self._tell_to_stop()
         deadline = time.monotonic() + _AT_EXIT_S
         for thread in self._threads:
@@ -201,12 +201,12 @@ class Dealing:
                 self._sleepers.wake()
 
     def _take(self, hand: Hand) -> tuple[int, int] | None:
-        """Return the rows that a hand makes next, once there is room for them; None where none are left."""
+        """Wait for room, and return the rows that a hand makes next; None if no rows are left."""
         first, end = self._sleepers.wait_for(lambda: self._room_or_not(hand))
         return (first, end) if first < end else None
 
     def _room_or_not(self, hand: Hand) -> tuple[int, int] | None:
-        """Return the rows that a hand makes next, as good as none where none are left; None while there is no room."""
+        """Return the rows that a hand makes next, an empty range if none are left; None while there is no room."""
         none_left = self._total, self._total
         with self._lock.held():
             if self._is_stopped:
@@ -214,7 +214,7 @@ class Dealing:
             while self._todo and self._todo[0][0] >= self._end:
                 self._todo.pop(0)
             if not self._todo:
-                # And not before all others are through: a lost device leaves rows to them.
+                # A hand ends only after all others are done: a lost device leaves its rows to the rest.
                 return None if any(self._under_way.values()) else none_left
             first, end = self._todo[0]
             end = min(end, self._end, first + self._size(hand))
@@ -227,7 +227,7 @@ class Dealing:
             return first, end
 
     def _size(self, hand: Hand) -> int:
-        """Return how many rows a hand is to take, see the top of this file."""
+        """Return the number of rows that a hand takes next; see the top of this file."""
         left = sum(min(end, self._end) - first for first, end in self._todo if first < self._end)
         rows = (left + sum(self._under_way.values())) * self._speed(hand)
         rows /= sum(map(self._speed, self._under_way))
@@ -236,7 +236,7 @@ class Dealing:
         return max(1, min(round(rows), self._most[hand]))
 
     def _speed(self, hand: Hand) -> float:
-        """Return the rows that a hand makes a second; where it has not shown, what the others do on average."""
+        """Return the rows per second of a hand; the average of the others if it has not been measured yet."""
         speeds = {one: rows / seconds for one, (rows, seconds) in self._made.items() if rows and seconds}
         if hand in speeds:
             return speeds[hand]
@@ -264,13 +264,13 @@ class Dealing:
         """Keep the error of a row until all rows before it have been handed over."""
         with self._lock.held():
             if row == end:
-                return  # all rows were made; the one after them is another hand's, and may be there
+                return  # all rows were made; the next row is another hand's, and may be ready
             if row < self._end or self._error is None:
                 self._end, self._error = row, error
 
 
 @atexit.register
 def _stop_all() -> None:
-    # Threads that live as the interpreter goes could be in the driver, or wait for it for ever.
+    # Threads alive while the interpreter ends could be inside the driver, or wait for it for ever.
     for dealing in list(_running):
         dealing.stop_at_exit()
