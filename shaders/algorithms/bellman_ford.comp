@@ -1,5 +1,4 @@
-// One iteration of Bellman-Ford with a thread per node: each invocation relaxes all arcs of the nodes that it is
-// dealt.
+// One iteration of Bellman-Ford with a thread per node. Each invocation relaxes all arcs of its nodes.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

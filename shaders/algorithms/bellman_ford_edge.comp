@@ -1,9 +1,11 @@
-// One iteration of Bellman-Ford with a thread per edge ("GPU SSSP Implementation", the article behind it names no
-// author): edges lie in start, end and weight arrays; an undirected edge is there once and relaxed both ways in one
-// visit, after those come arcs that have no way back. Edges may be sorted by segments of the distances' array, so that
-// the part in use stays in a cache, and distances may be read through a second, read-only view of their buffer, which
-// lets caches serve them that writing does not reach. Values that are out of date do no harm: they are never too small,
-// and whoever wrote a newer one has set `modified`.
+// One iteration of Bellman-Ford with a thread per edge (after the article "GPU SSSP Implementation", which names no
+// author). Edges lie in arrays of starts, ends and weights. An undirected edge is stored once and relaxed in both
+// directions in one visit. Arcs without a reverse arc follow the undirected edges.
+//
+// Edges may be sorted by segments of the array of distances, so that the segment in use stays in a cache. Distances may
+// be read through a second, read-only view of their buffer, so that caches serve reads that they do not serve for a
+// writable buffer. Stale values do no harm: they are never too small, and the invocation that wrote a newer value has
+// set `modified`.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

@@ -1,4 +1,4 @@
-// One iteration of Bellman-Ford with virtual warps: a group of lanes walks the arcs of a node together.
+// One iteration of Bellman-Ford with virtual warps. A group of lanes relaxes the arcs of a node together.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

@@ -1,9 +1,9 @@
 // One dispatch of block-resident relaxation: near-far (Davidson, Baxter, Garland, Owens, 2014) over blocks of nodes
-// with consecutive ids. On a road network the time is latency, and most arcs join nodes whose ids are close on the
-// Z-order curve; so most steps cost a round within a workgroup instead of a dispatch, see include/block_visit.glsl. Near
-// blocks are visited in the next dispatch, far ones wait for a later threshold.
+// with consecutive ids. On a road network, latency takes most of the time, and most arcs join nodes whose ids are close
+// on the Z-order curve. Most steps therefore cost a round within a workgroup instead of a dispatch, see
+// include/block_visit.glsl. Near blocks are visited in the next dispatch; far blocks wait for a later threshold.
 //
-// The lower bound of a block that waits grows only in splits, when nobody wakes one.
+// The lower bound of a waiting block grows only in splits, when no workgroup wakes a block.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -17,8 +17,8 @@ layout(push_constant) uniform Push {
     uint heaviest;  // weight of an arc
 };
 
-// What the dispatch reads of the state, and where the lists start that are appended to. Registers are what decides how
-// many workgroups a device has room for, so only one word of it is kept there.
+// Copy of the state for this dispatch, and the starts of the lists that it appends to. Registers limit how many
+// workgroups a device has room for, so only one word of the copy is kept in registers.
 struct Step {
     uint iteration, phase, low, threshold, near_parity, far_parity, near_length, far_length;
 };
@@ -30,7 +30,7 @@ shared uint near_out, far_out;
 #include "targets.glsl"
 #include "reduce.glsl"
 
-shared uint first_block[2];  // in the near list, whichever half that is, asked for before this is known
+shared uint first_block[2];  // in both halves of the near list, read before the half is known
 
 uint threshold;
 uint far_nearest = UNREACHABLE;

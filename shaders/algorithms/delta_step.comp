@@ -1,11 +1,11 @@
-// One sweep of delta_step (Niklaus, "Optimizing Delta-Step on the GPU", 2026): the nodes of an id range whose distance
-// lies in the current bucket and that changed in the last sweep relax their arcs.
+// One sweep of delta_step (Niklaus, "Optimizing Delta-Step on the GPU", 2026). In a range of ids, the nodes whose
+// distance lies in the current bucket and that changed in the last sweep relax their arcs.
 //
-// A workgroup takes a few tiles of 32 nodes per invocation at once. It first collects the nodes that work in shared
-// memory, from the bitvector a word per invocation and tile, so that wide ranges with few changed nodes cost one round
-// trip to memory and no invocation idles while another has many nodes; then an invocation relaxes a node's arcs. Waiting
-// nodes have no bit: the first sweep of a bucket finds them by distance, in the range of ids that were improved to
-// beyond an earlier bucket. The last workgroup to finish prepares the next sweep.
+// A workgroup takes a few tiles of 32 nodes per invocation at once. It first collects the nodes with work in shared
+// memory, from the bitvector, one word per invocation and tile. Wide ranges with few changed nodes thus cost one round
+// trip to memory, and no invocation idles while another has many nodes. Then each invocation relaxes the arcs of one
+// node. Waiting nodes have no bit: the first sweep of a bucket finds them by distance, in the range of the ids that
+// were improved to a distance beyond an earlier bucket. The last workgroup to finish prepares the next sweep.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -14,7 +14,7 @@
 
 const uint TILE = 32 * WORKGROUP_SIZE;
 const uint TILES_AT_ONCE = 8;
-const uint LIST = 8 * WORKGROUP_SIZE;  // nodes that the list takes; in a fuller range everybody has work without it
+const uint LIST = 8 * WORKGROUP_SIZE;  // nodes in the list; in a fuller range all invocations have work without it
 
 layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
 layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
@@ -32,16 +32,16 @@ shared uint list[LIST];
 shared uint list_length;
 shared uint changed_min, changed_max, waiting_min, waiting_max, waiting_distance, worked_min, worked_max, largest;
 
-// What the sweep reads of the state.
+// Copy of the state for this sweep.
 struct Sweep {
     uint phase, low, high;
     uint first_node, last_node;
-    uint bits, next_bits;  // where the bitvectors start that it reads and sets
-    uint delta;            // where light and heavy arcs are told apart, or 0
+    uint bits, next_bits;  // starts of the bitvectors that the sweep reads and sets
+    uint delta;            // least weight of a heavy arc, or 0
 } sweep;
 shared Sweep sweep_read;
 
-// This invocation's share of what the sweep folds.
+// This invocation's part of the sweep's reductions.
 struct Fold {
     uvec2 changed, waiting, worked;  // least and largest id
     uint waiting_distance, largest;
@@ -74,7 +74,7 @@ void work(uint node) {
 void collect(uint tile, uint end_tile) {
     uint lid = gl_LocalInvocationIndex;
     if (sweep.phase == REPEAT) {
-        uint words[TILES_AT_ONCE];  // read together, since none depends on another
+        uint words[TILES_AT_ONCE];  // read together, because the reads are independent
         uint count = 0;
         for (uint i = 0; i < TILES_AT_ONCE; ++i) {
             uint at = (tile + i * gl_NumWorkGroups.x) * WORKGROUP_SIZE + lid;
@@ -132,7 +132,7 @@ void advance() {
             loop.done = 1;
             return;
         }
-        // The nearest waiting node may have been improved since, so its bucket may turn out empty, but none is missed.
+        // The nearest waiting node may have been improved since. Its bucket may then be empty, but no bucket is missed.
         state.phase = FIRST;
         state.low = nearest - nearest % state.delta;
         state.high = extend(state.low, state.delta);

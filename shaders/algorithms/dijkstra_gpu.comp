@@ -1,6 +1,6 @@
 // One step of Dijkstra's algorithm on the device (Song and Du, "Warp-Centric CUDA Programming for SSSP Algorithms",
-// 2021): all invocations look for the nearest unsettled node, the last workgroup to finish settles it and relaxes its
-// arcs in parallel.
+// 2021). All invocations look for the nearest unsettled node. The last workgroup to finish settles this node and
+// relaxes its arcs in parallel.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -27,7 +27,7 @@ layout(push_constant) uniform Push {
 
 void improved(uint head, uint distance) {}
 
-// The nearer of two (distance, node), of equally near ones that with the lower id.
+// Return the nearer of two (distance, node); of equally near nodes the one with the lower id.
 uvec2 nearer(uvec2 a, uvec2 b) {
     return b.x < a.x || (b.x == a.x && b.y < a.y) ? b : a;
 }
@@ -55,11 +55,11 @@ void main() {
     // Nodes nearer than the nearest that is left have their distances, also those that arcs without weight lead to.
     if (lid == 0 && (update_best() < best.x || best.x == UNREACHABLE)) {
         loop.done = 1;
-        loop.work[0] = 0;  // a look that found nothing to do is no iteration
+        loop.work[0] = 0;  // a dispatch that found no work is no iteration
     }
     buffer_barrier();
     if (loop.done != 0) return;
-    visited = worked = 0;  // these have been folded
+    visited = worked = 0;  // these are already in the totals of the iteration
     uint node = best.y;
     relax_row(best.x, first_out[node] + lid, first_out[node + 1], WORKGROUP_SIZE);
     if (sum_overflow) atomicMax(loop.overflow, 1);

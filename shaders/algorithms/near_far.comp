@@ -1,16 +1,17 @@
 // One dispatch of near-far (Davidson, Baxter, Garland, Owens, 2014): work queues of (node, distance) instead of sweeps
-// over all nodes. Nodes below the threshold are near and relax their arcs at once, others wait in the far pile, which is
-// split at the next threshold when nothing near is left; entries whose node has been improved since are dropped.
+// over all nodes. Nodes below the threshold are near and relax their arcs at once. Other nodes wait in the far pile,
+// which is split at the next threshold when the near queue is empty. Entries whose node has been improved since are
+// dropped.
 //
-// The invocations of a workgroup walk the arcs of its entries side by side, whatever their degrees: a prefix sum deals
-// them out. What they improve to below the threshold goes into a list in shared memory and is worked on in the same
-// dispatch, for some rounds, while the queue is too short to keep the device busy: on a road network the time is
-// latency, and a round within a workgroup has less of it than a dispatch. Without rounds each subgroup keeps lists of its
-// own, so that the walk along thousands of arcs meets no barrier.
+// The invocations of a workgroup relax the arcs of its entries side by side, whatever the degrees: a prefix sum
+// distributes the arcs. Nodes that are improved to a distance below the threshold go into a list in shared memory. They
+// are processed in the same dispatch, for some rounds, while the queue is too short to keep the device busy: on a road
+// network, latency takes most of the time, and a round within a workgroup has less latency than a dispatch. Without
+// rounds, each subgroup keeps its own lists, so that relaxing thousands of arcs needs no barrier.
 //
-// Where nodes have many arcs most of these improve nothing, because their weight alone is more than the way to any node.
-// So rows begin with the light ones there, and once all nodes are reached an arc that leads beyond the farthest of the far
-// pile is not even read.
+// If nodes have many arcs, most arcs improve nothing, because their weight alone exceeds the distance of every node. On
+// such graphs, rows of arcs begin with the light arcs. Once all nodes are reached, an arc that leads beyond the
+// farthest distance in the far pile is not even read.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -22,7 +23,7 @@ layout(std430, binding = 4) readonly restrict buffer Rows { uvec2 row_of[]; };  
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
 layout(std430, binding = 6) coherent buffer Near { uvec2 near[]; };           // two halves
 layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             // two halves
-// The same distances, for reads that may be out of date: without `coherent` a cache near by serves them.
+// The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
 layout(std430, binding = 8) readonly buffer SameDistances { uint same_dist[]; };
 #include "targets.glsl"
 #include "queue.glsl"
@@ -31,7 +32,7 @@ layout(std430, binding = 8) readonly buffer SameDistances { uint same_dist[]; };
 
 layout(constant_id = 2) const uint ROUNDS = 16;
 layout(constant_id = 3) const uint READ_FIRST = 0;
-layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // of a workgroup, where the queue is short
+layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // least entries of a workgroup, if the queue is short
 layout(constant_id = 5) const uint LIGHT_FIRST = 0;    // whether the arcs of a row are sorted by their weights
 #define RELAX_READS_FIRST READ_FIRST
 #define RELAX_READ(node) same_dist[node]
@@ -42,14 +43,14 @@ layout(push_constant) uniform Push {
     uint near_capacity;
     uint far_capacity;
     uint num_nodes;  // without the pieces of large ones
-    uint reachable;  // those of them that some arc leads to; only where light arcs come first
+    uint reachable;  // nodes among them with an incoming arc; only if light arcs come first
 };
 #include "improve.glsl"
 
 shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
 shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
 
-// What the dispatch reads of the state.
+// Copy of the state for this dispatch.
 struct Step {
     uint phase, threshold, bound, near_parity, far_parity, near_length, far_length;
 } step;
@@ -58,7 +59,8 @@ shared uint all_reached;
 uint far_farthest = 0;
 #include "near_far_lists.glsl"
 
-// The arc of a row at which those begin that lead from some distance to the bound or beyond, and improve nothing.
+// Return the first arc of a row that leads from `distance` to the bound or beyond. From there on no arc improves
+// anything.
 uint useful_end(uvec2 row, uint distance) {
     if (LIGHT_FIRST == 0 || step.bound == UNREACHABLE) return row.y;
     if (distance >= step.bound) return row.x;
@@ -71,11 +73,11 @@ uint useful_end(uvec2 row, uint distance) {
     return first;
 }
 
-// Relax the arcs of the workgroup's entries, one or none for each invocation. All must come here.
+// Relax the arcs of the workgroup's entries, one or none for each invocation. All invocations must call this.
 void expand(bool has_entry, uvec2 entry) {
     uint first = 0, degree = 0;
     if (COUNTING > 0 && has_entry) ++visited;
-    // An entry is out of date if its node is nearer by now. One that only seems not to be does no harm.
+    // An entry is out of date if its node is nearer by now. An outdated entry that seems current does no harm.
     if (has_entry && dist[entry.x] >= entry.y) {
         uvec2 row = row_of[entry.x];
         first = row.x;
@@ -125,7 +127,7 @@ void work_near(uint length, uint in_half) {
         if (has_entry) entry = near[in_half * near_capacity + start + lid];
         expand(has_entry, entry);
     }
-    // A longer queue keeps the device busy by itself, and goes nearer to the order of the distances.
+    // A longer queue keeps the device busy without rounds, and follows the order of the distances more closely.
     if (ROUNDS == 1 || length >= groups * WORKGROUP_SIZE) return;
     for (uint round_number = 1; round_number < ROUNDS; ++round_number) {
         uint count = near_count[out_list], in_list = out_list;
@@ -159,7 +161,7 @@ void split_far(uint length, uint in_half) {
     }
 }
 
-// Add what this workgroup found of all that bounds distances. All must come here.
+// Add this workgroup's results to the state from which the bound follows. All invocations must call this.
 void fold_bound() {
     uint farthest = UNREACHABLE - workgroup_min(UNREACHABLE - far_farthest);
     if (reached != 0) atomicAdd(all_reached, reached);
@@ -182,7 +184,7 @@ void advance() {
         state.far_length = state.far_next;
         state.far_next = 0;
     }
-    // Nothing near is left when the pile is split, so all that is not final waits in it.
+    // The near queue is empty when the pile is split, so all nodes that are not final wait in the pile.
     if (LIGHT_FIRST != 0 && state.phase == SPLIT && state.reached == reachable) state.bound = state.far_farthest;
     state.far_farthest = 0;
     state.near_parity = 1 - state.near_parity;
@@ -192,7 +194,7 @@ void advance() {
         state.phase = NEAR;
         return;
     }
-    // Every distance below the threshold is final, and no other lies below the far pile's nearest.
+    // Every distance below the threshold is final, and every other distance is at least the far pile's nearest.
     if (update_best() < state.threshold || state.far_length == 0) {
         loop.done = 1;
         return;

@@ -1,7 +1,7 @@
-// The minimum kernel of a round (Ortega-Arranz, Torres, Gonzalez-Escribano, Llanos, 2015): up to which distance nodes
-// can be settled. By Martin et al. (2009) that is the least distance of an unsettled node; by Crauser et al. (1998) the
-// least sum of an unsettled node's distance and its lightest outgoing arc, since no shorter way to anywhere can be found
-// any more.
+// Minimum kernel of a round (Ortega-Arranz, Torres, Gonzalez-Escribano, Llanos, 2015): finds the threshold, the
+// distance up to which nodes can be settled. With Martin et al. (2009) the threshold is the least distance of an
+// unsettled node. With Crauser et al. (1998) it is the least sum of an unsettled node's distance and its lightest
+// outgoing arc, since no path found later is shorter than this sum.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -26,7 +26,7 @@ void advance() {
         finish_iteration(0, state.low, after, 0, num_nodes - 1);
     }
     uint nearest = state.nearest, threshold = CRAUSER != 0 ? state.bound : nearest;
-    // Nodes below the threshold have their distances, also those that arcs without weight lead to.
+    // Distances below the threshold are final, also those of nodes that arcs of weight zero lead to.
     if (update_best() < threshold || nearest == UNREACHABLE || loop.cut_short != 0) {
         loop.done = 1;
         return;
@@ -45,7 +45,7 @@ void main() {
         if (settled[node] != 0) continue;
         uint distance = dist[node];
         nearest = min(nearest, distance);
-        // What does not fit into 32 bits is no bound: such an arc leads nowhere.
+        // A sum that does not fit into 32 bits is no bound: such an arc leads nowhere.
         if (CRAUSER != 0 && distance != UNREACHABLE) bound = min(bound, extend(distance, lightest_out[node]));
     }
     nearest = workgroup_min(nearest);

@@ -1,5 +1,5 @@
-// The relax kernel of a round, successors variant (Ortega-Arranz et al., 2015): an invocation for each node, those of
-// frontier nodes relax its outgoing arcs.
+// Relax kernel of a round, successors variant (Ortega-Arranz et al., 2015), with an invocation for each node. The
+// invocations of frontier nodes relax the outgoing arcs.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

@@ -1,6 +1,6 @@
-// The relax kernel of a round, predecessors variant (Martin et al., 2009): an invocation for each node, those of
-// unsettled nodes look for frontier nodes along the incoming arcs. Only its own invocation writes a node's distance, so
-// that no atomics are needed.
+// Relax kernel of a round, predecessors variant (Martin et al., 2009), with an invocation for each node. The
+// invocations of unsettled nodes look for frontier nodes along the incoming arcs. A node's distance is written only by
+// the node's own invocation, so no atomics are needed.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

@@ -1,5 +1,5 @@
-// The update kernel of a round (Ortega-Arranz et al., 2015): unsettled nodes up to the threshold are settled and become
-// the frontier.
+// Update kernel of a round (Ortega-Arranz et al., 2015). It settles the unsettled nodes up to the threshold; they
+// become the frontier.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

@@ -1,4 +1,4 @@
-// Writes the rows of searches that are over: the distances that are wanted, into a ring.
+// Output of finished searches: writes the wanted distances of each finished search as a row into a ring.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -16,8 +16,8 @@ layout(std430, binding = 2) readonly restrict buffer SearchesBuffer { Search sea
 #include "block_resident_batch_rows.glsl"
 layout(std430, binding = 3) readonly restrict buffer WantedBuffer { Wanted wanted[]; };
 layout(std430, binding = 4) writeonly restrict buffer Rows { uint rows[]; };
-// By place in the ring: how many rows had been begun with the last one that was written there, and whether a sum in it
-// did not fit.
+// By place in the ring: one more than the number of the row that was last written there, and whether a sum in it did
+// not fit.
 layout(std430, binding = 5) restrict buffer Written { uvec2 written[]; };
 
 layout(std430, binding = 6) readonly restrict buffer Turnover { uint turnover[]; };  // slots: leaving, then entering
@@ -28,13 +28,13 @@ layout(push_constant) uniform Push {
     uint ring;
 };
 
-// Of some of the slots: where the distances of the search begin, and the place of the row in the ring.
+// For some of the slots: where the distances of the search begin, and the place of the row in the ring.
 const uint AT_ONCE = 64;
 shared uvec2 leaving[AT_ONCE];
 
 void main() {
     uint lid = gl_LocalInvocationIndex;
-    uint count = loop.done == 0 ? state.num_leaving : 0;  // at the end of a loop before its time nothing is worth it
+    uint count = loop.done == 0 ? state.num_leaving : 0;  // after a loop that ended early, no result is valid
     for (uint first = 0; first < count; first += AT_ONCE) {
         uint here = min(count - first, AT_ONCE);
         barrier();

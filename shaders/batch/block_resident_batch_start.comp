@@ -1,4 +1,4 @@
-// Begins searches in the slots that wait for one: nothing is reached but the seeds, and their blocks are near.
+// Start of searches in the slots that wait for one: only the seeds are reached, and the blocks of the seeds are near.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -17,7 +17,8 @@ layout(std430, binding = 0) restrict buffer StateBuffer {
 };
 layout(std430, binding = 1) writeonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 2) restrict buffer SearchesBuffer { Search searches[]; };
-layout(std430, binding = 3) readonly restrict buffer Seeds { uvec2 seeds[]; };  // of each place in the ring: node, offset
+// of each place in the ring: node, offset
+layout(std430, binding = 3) readonly restrict buffer Seeds { uvec2 seeds[]; };
 layout(std430, binding = 4) writeonly restrict buffer RelaxedWith { uint relaxed_with[]; };
 layout(std430, binding = 5) writeonly restrict buffer Blocks { Block blocks[]; };
 layout(std430, binding = 6) writeonly restrict buffer Lists { uint lists[]; };
@@ -42,7 +43,7 @@ void start(uint number, uint row) {
     for (; count < SEEDS && here[count].x != UNREACHABLE; ++count) low = min(low, here[count].y);
     for (uint i = gl_GlobalInvocationID.x; i < num_nodes; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
         uint distance = UNREACHABLE;
-        bool has_seed = false;  // the block with this number
+        bool has_seed = false;  // whether the block with this number has a seed
         for (uint k = 0; k < count; ++k) {
             if (here[k].x == i) distance = min(distance, here[k].y);
             if (here[k].x / BLOCK == i) has_seed = true;
@@ -64,7 +65,7 @@ void start(uint number, uint row) {
 }
 
 void main() {
-    if (loop.done != 0) return;  // at the end of a loop before its time nothing is worth it
+    if (loop.done != 0) return;  // after a loop that ended early, no result is valid
     if (gl_GlobalInvocationID.x == 0) state.turned = loop.iterations;
     for (uint k = 0; k < state.num_entering; ++k) {
         uint number = turnover[num_searches + k];

@@ -1,10 +1,10 @@
-// One dispatch of many searches at once: block-resident relaxation, as block_resident.comp does it for one, whose lists
-// hold blocks of all searches. One road network's search leaves most of a GPU idle, many fill it. Each has a threshold of
-// its own, so that none waits for another; a dispatch visits what is near in all of them, and goes through the far list
-// if some search has come to a new threshold, or is over.
+// One dispatch of many searches at once: block-resident relaxation as in block_resident.comp, with lists that hold
+// blocks of all searches. One search on a road network leaves most of a GPU idle; many searches fill it. Each search
+// has its own threshold, so that no search waits for another. A dispatch visits the near blocks of all searches. It
+// goes through the far list if some search has reached a new threshold or is over.
 //
-// Here a visit relaxes everything in the block, whatever the threshold, which only decides when a block is visited. One
-// search prefers to wait for better distances; many have to do with as few visits as they can, for the GPU is busy.
+// A visit relaxes everything in the block, whatever the threshold; the threshold only decides when a block is visited.
+// A single search gains by waiting for better distances. Many searches gain by fewer visits, because the GPU is busy.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -14,10 +14,10 @@
 
 layout(push_constant) uniform Push {
     uint num_nodes;
-    uint num_blocks;  // of the graph; a search's block has its number plus so many for each search before
+    uint num_blocks;  // of the graph; the blocks of search k are numbered from k * num_blocks on
     uint heaviest;    // weight of an arc
     uint num_searches;
-    uint num_targets;  // wanted nodes, where a search is over as soon as they are settled; else 0
+    uint num_targets;  // wanted nodes, if a search is over as soon as they are settled; else 0
 };
 
 struct Step {
@@ -25,7 +25,7 @@ struct Step {
 };
 shared Step step;
 shared uint near_out, far_out;
-shared uint first_block[2];  // in the near list, whichever half that is, asked for before this is known
+shared uint first_block[2];  // in both halves of the near list, read before the half is known
 
 #define BLOCKS_BINDING 4
 #include "block_visit.glsl"
@@ -86,14 +86,14 @@ void visit_one(uint block) {
         sum_overflow = false;
     }
     if (gl_LocalInvocationIndex != 0) return;
-    // Many workgroups may write the same.
+    // Many workgroups may write these words.
     if (woke_near != 0) atomicMax(searches[number].woken_for, step.iteration + 1);
     if (far_nearest != UNREACHABLE) atomicMin(searches[number].far_nearest, far_nearest);
 }
 
-// Go through the far list: what is below its search's threshold now is visited in the next dispatch, and blocks of
-// searches that are over leave. Others may lower bounds meanwhile; a block that moves then may be listed twice, in both
-// lists, and is visited in any case.
+// Go through the far list: blocks that are now below the threshold of their search are visited in the next dispatch,
+// and blocks of finished searches leave. Other workgroups may lower bounds meanwhile. A block that moves at the same
+// time may be in both lists; it is visited in any case.
 void split_far(uint in_far) {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint i = gl_WorkGroupID.x * WORKGROUP_SIZE + gl_LocalInvocationIndex; i < step.far_length; i += stride) {
@@ -111,7 +111,7 @@ void split_far(uint in_far) {
     }
 }
 
-// Find out whether the targets of searches that have come to a new threshold are settled.
+// Check whether the targets are settled in the searches that have reached a new threshold.
 void look_at_targets() {
     for (uint number = gl_WorkGroupID.x; number < num_searches; number += gl_NumWorkGroups.x) {
         if (searches[number].checked_for != step.iteration) continue;
@@ -129,7 +129,7 @@ void look_at_targets() {
 void advance_search(uint number, bool turned, uint bound) {
     uint next = step.iteration + 1;
     bool was_checked = num_targets != 0 && searches[number].checked_for == step.iteration;
-    // Most have blocks to visit, and need nothing.
+    // Most searches have blocks to visit and need no change.
     if (searches[number].status == RUNNING && searches[number].woken_for == next && !was_checked) return;
     Search search = searches[number];
     if (search.status == FINISHED) {
@@ -167,7 +167,7 @@ void advance_search(uint number, bool turned, uint bound) {
     searches[number] = search;
 }
 
-// Decide what the next dispatch does. For the last workgroup.
+// Decide what the next dispatch does. All invocations of the last workgroup call this.
 void advance() {
     bool is_first = gl_LocalInvocationIndex == 0;
     bool turned = state.turned == step.iteration;

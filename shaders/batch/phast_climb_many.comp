@@ -1,4 +1,4 @@
-// The searches up from the seeds of many searches, a workgroup for each.
+// Upward searches from the seeds of many searches, with a workgroup for each seed.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -11,7 +11,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 5) readonly restrict buffer Seeds {
     uint num_seeds;
     uint padding[3];
-    uvec4 seeds[];  // position, offset, search, number in that
+    uvec4 seeds[];  // position, offset, search, number within the search
 };
 layout(std430, binding = 6) writeonly restrict buffer WaysUpBuffer { WaysUp ways_up[]; };
 layout(std430, binding = 7) writeonly restrict buffer Reached { uint reached[]; };

@@ -1,4 +1,4 @@
-// Turns tiles into rows: the distances that are wanted of each search, side by side.
+// Conversion of tiles into rows: writes the wanted distances of each search side by side.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -6,7 +6,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 2) const uint SEARCHES = 32;  // of a tile, a power of two
-const uint SIDE = 32;  // of a square that goes through shared memory, so that reads and writes are both in order
+const uint SIDE = 32;  // of a square in shared memory, through which both reads and writes are in order
 layout(std430, binding = 0) readonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 1) readonly restrict buffer Wanted { uint wanted[]; };  // rows in a tile
 layout(std430, binding = 2) writeonly restrict buffer Finished { uint finished[]; };

@@ -1,6 +1,7 @@
-// A level of the sweep down for many searches: an invocation for each node and four searches, those of a node side by
-// side, so that its arcs are read once for all of them. A node has few arcs, and what takes time is to get from its row
-// to them and to the distances, so each invocation does that for several searches. Distances lie in tiles.
+// One level of the downward sweep for many searches, with an invocation for each node and four searches. The
+// invocations of a node lie side by side, so that its arcs are read once for all of them. A node has few arcs; most of
+// the time goes into the reads from its row to its arcs and on to the distances. Each invocation therefore does these
+// reads for several searches. Distances lie in tiles.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -9,7 +10,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 3) const uint IS_PART = 0;  // whether only some nodes have rows
-const uint AT_ONCE = 4;                          // arcs that are looked at without waiting for each other
+const uint AT_ONCE = 4;                          // arcs whose reads overlap
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };

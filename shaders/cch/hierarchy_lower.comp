@@ -1,5 +1,6 @@
-// Basic customization: no arc is heavier than the way through a node below both of its ends. A dispatch has all nodes of
-// one height, the lower ones before (J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014).
+// Basic customization (J. Dibbelt, B. Strasser, D. Wagner, Customizable contraction hierarchies, 2014): afterwards no
+// arc is heavier than a path through a node below both of its ends. A dispatch processes all nodes of one height; lower
+// nodes come first.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

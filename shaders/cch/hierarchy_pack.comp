@@ -1,4 +1,5 @@
-// Puts the arcs down that sweeps need side by side: ancestor and weight, for each node, from where its row begins.
+// Packing of the downward arcs for sweeps: writes ancestor and weight of the arcs of each node side by side, from the
+// begin of the node's row on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -9,7 +10,7 @@ layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };
 layout(std430, binding = 4) readonly restrict buffer Ancestors { uint ancestors[]; };
 layout(std430, binding = 5) readonly restrict buffer Marks { uint is_needless[]; };
-layout(std430, binding = 6) restrict buffer Rows { uvec2 rows[]; };  // first arc, which stays as it is; number of arcs
+layout(std430, binding = 6) restrict buffer Rows { uvec2 rows[]; };  // first arc, which does not change; number of arcs
 layout(std430, binding = 7) writeonly restrict buffer Arcs { uvec2 arcs[]; };
 
 layout(push_constant) uniform Push {

@@ -1,6 +1,7 @@
-// Perfect customization: an arc weighs what the shortest way between its ends does, also one through nodes above. Of all
-// nodes of one depth, those above before. The shortest way up to an ancestor first leaves what is below by one of the
-// node's arcs, whose weight is known, and goes on between two ancestors, whose arc is perfect already.
+// Perfect customization: afterwards the weight of an arc is that of the shortest path between its ends, also of a path
+// through nodes above. A dispatch processes all nodes of one depth; upper nodes come first. The shortest path from a
+// node to an ancestor leaves the node and the nodes below it by one of the node's arcs, whose weight is known. It goes
+// on between two ancestors, whose arc is already perfect.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -11,7 +12,7 @@ void improve(uint word, uint one, uint other) {
     if (one == UNREACHABLE || other == UNREACHABLE) return;
     uint sum = extend(one, other);
     if (sum == UNREACHABLE) {
-        // Whoever goes a step inside a supernode would not see that there is a way at all.
+        // A step inside a supernode would not see that there is a path at all.
         atomicMax(status.overflow, 1);
     } else if (sum < weight[word]) {
         atomicMin(weight[word], sum);

@@ -1,5 +1,6 @@
-// Marks arcs down that no sweep needs: where the way over another ancestor of the same list is as short. Each chain of
-// such replacements ends, for what is left of the way to the node gets lighter, or else begins farther down.
+// Marking of the downward arcs that no sweep needs: those for which the path over another ancestor of the same list is
+// as short. Each chain of such replacements ends, because the rest of the path to the node gets lighter or else begins
+// farther down.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

@@ -1,4 +1,4 @@
-// The first weight of each arc of a hierarchy: that of the lightest of the graph's arcs between its ends.
+// Initial weights of the arcs of a hierarchy: the weight of the lightest arc of the graph between the same ends.
 #version 460
 
 layout(local_size_x_id = 0) in;

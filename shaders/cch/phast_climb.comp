@@ -1,4 +1,5 @@
-// The searches up from the seeds of one search, a workgroup for each; their distances go where the sweep begins.
+// Upward searches from the seeds of one search, with a workgroup for each seed. Their distances go where the sweep
+// begins.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

@@ -1,6 +1,6 @@
-// Once all arcs have been replaced: hangs the nodes of shortest ways on the one before them, by the first of their
-// incoming arcs that fits, as path_hang.comp does with all nodes; and leaves nothing behind in marks[]. A dispatch for
-// each step: nodes, arcs, marks.
+// Parents of the nodes on shortest paths, after all arcs have been replaced. The parent of a node is the tail of the
+// first of its incoming arcs that fits its distance, as in path_hang.comp for all nodes. The kernel also clears
+// marks[]. Each step has a dispatch: nodes, arcs, marks.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -10,7 +10,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-const uint AT_ONCE = 4;  // arcs that are looked at without waiting for each other
+const uint AT_ONCE = 4;  // arcs whose reads overlap
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 2) readonly restrict buffer Terminals { uvec2 terminals[]; };  // seeds: node, offset
@@ -22,7 +22,7 @@ layout(push_constant) uniform Push {
     uint step;
 };
 
-// Keeps the node that an arc leads to, once.
+// Store the head of an arc, once.
 void keep_head(uint i) {
     uvec4 arc = list[most + 2 * i];
     uint head = arc.z % 2 == 0 ? arc.y : arc.x;
@@ -73,7 +73,7 @@ void main() {
         for (uint i = first; i < num_items; i += stride) marks[num_positions + list[most + 2 * i].z / 32] = 0;
         if (first == 0) atomicMax(done, 1);
     }
-    // Where loops are ended before their time, see check_loops in loop.glsl, nothing that was done here is sure.
+    // If the device ended loops early, see check_loops in loop.glsl, the result is not valid.
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
     if (rounds < 2) atomicMax(done, 2);
 }

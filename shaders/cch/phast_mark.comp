@@ -1,6 +1,7 @@
-// Finds the arcs of the shortest ways of a pair in the hierarchy: up to where the ways from both ends meet, and down. All
-// of them, since several may be equally short, and each algorithm is to find the same one. One workgroup, of which one
-// half goes down to the source and the other to the target, from supernode to supernode; see phast_pairs.comp.
+// Search for the arcs of a pair's shortest paths in the hierarchy: up to the nodes where the upward searches from both
+// ends meet, and down. All shortest paths are found, since several may be equally short and each algorithm must find
+// the same one. One workgroup does this: one half goes down to the source, the other half to the target, from supernode
+// to supernode; see phast_pairs.comp.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -10,18 +11,19 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint HEIGHT = 128;
-layout(std430, binding = 7) readonly restrict buffer Ways { uvec4 ways[]; };  // position, distance, nodes of its supernode
+// position, distance, nodes of its supernode
+layout(std430, binding = 7) readonly restrict buffer Ways { uvec4 ways[]; };
 
 layout(push_constant) uniform Push {
     uint pair;
     uint source;
     uint target;
-    uint best;  // length of the way
+    uint best;  // length of the path
     uint most;
     uint num_positions;
 };
 
-// Of the nodes of each depth on both ways: distances; supernodes, and whether they lie on a shortest way.
+// For the nodes of each depth in both upward searches: distances; supernodes, and whether they lie on a shortest path.
 shared uint distance_at[2 * HEIGHT], supernode_at[2 * HEIGHT];
 shared uint items;  // arcs found
 const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
@@ -36,7 +38,7 @@ bool fits(uint near, uint word, uint far) {
 }
 
 void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
-    // No arc comes here twice for a pair, and those of other pairs are not worth waiting for.
+    // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
     atomicOr(marks[num_positions + word / 32], 1 << word % 32);
     put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
 }
@@ -60,7 +62,7 @@ void main() {
     }
     if (lid == 0) {
         items = num_items;
-        // The seed, to which no arc leads.
+        // The seed is stored here, because no arc leads to it.
         if (marks[source] == 0 && num_found < most) {
             list[num_found] = uvec4(source, ways[first_way + bottom[0]].y, NONE, num_found);
             marks[source] = num_found + 1;
@@ -78,7 +80,7 @@ void main() {
             group = supernode_at[first] & GROUP;
             s = supernodes[group];
         }
-        // From or to ancestors outside it.
+        // Arcs from or to ancestors outside the supernode.
         uint pairs = nodes == 0 ? 0 : nodes * s.num_ancestors;
         for (uint t = lane; t < pairs; t += lanes) {
             uint i = t / s.num_ancestors, k = t % s.num_ancestors, depth = ancestor_depth[s.first_ancestor + k];
@@ -90,13 +92,13 @@ void main() {
             keep(s.first_node + i, ways[first_way + above].x, word, near, far, group, depth);
         }
         barrier();
-        // Inside it, where one step is enough to get from any node to any other: first the nodes, then the arcs.
+        // Arcs inside the supernode, where one step leads from any node to any other: first the nodes, then the arcs.
         uint inside = nodes > 1 ? nodes * (nodes - 1) : 0;
         for (uint t = lane; t < inside; t += lanes) {
             uint i = t / nodes + 1, k = t % nodes;
             if (k >= i || (atomicOr(supernode_at[first + k], 0) & MARK) == 0) continue;
             uint word = 2 * (first_arc_of(s, i) + s.num_ancestors + k) + side;
-            // It is not looked at before all have been, so that the order does not matter.
+            // The new mark is not read before all nodes have been tested, so that the order does not matter.
             if (fits(distance_at[first + i], word, distance_at[first + k])) atomicOr(supernode_at[first + i], NEW_MARK);
         }
         barrier();

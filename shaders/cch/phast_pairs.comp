@@ -1,4 +1,5 @@
-// Distances of pairs of nodes, a workgroup for each: up from both ends, and the best of the nodes where they meet.
+// Distances of pairs of nodes, with a workgroup for each pair: upward searches from both ends, and the least distance
+// over the nodes where they meet.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -7,10 +8,13 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 #include "climb.glsl"
-layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };  // source, its offset, target, its offset
-layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };  // distance, whether a sum did not fit
+// source, its offset, target, its offset
+layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };
+// distance, whether a sum did not fit
+layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };
 
-// For whoever unpacks the ways, both ways of the first pairs: position, distance, nodes of its supernode on the way.
+// Upward searches of the first pairs, both of each, for unpacking: position, distance, nodes of its supernode on the
+// path.
 layout(std430, binding = 7) writeonly restrict buffer Ways { uvec4 ways[]; };
 
 layout(push_constant) uniform Push {
@@ -18,7 +22,7 @@ layout(push_constant) uniform Push {
     uint num_kept;
 };
 
-shared uvec2 forward[HEIGHT];  // node and distance on the way up from the source, by depth
+shared uvec2 forward[HEIGHT];  // node and distance in the upward search from the source, by depth
 shared uint best, has_overflow;
 bool is_back;
 uint source_depth, pair_number;

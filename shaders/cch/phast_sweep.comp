@@ -1,5 +1,5 @@
-// A level of the sweep down for one search: each node looks at its arcs from ancestors, whose distances are known (D.
-// Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST, 2011).
+// One level of the downward sweep for one search (D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST, 2011). Each
+// node relaxes its arcs from ancestors, whose distances are known.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -15,7 +15,7 @@ layout(std430, binding = 3) coherent buffer StatusBuffer {
 } status;
 
 layout(constant_id = 4) const uint COUNTING = 0;
-// Of each level, the searches up being the first of them: nodes, those of them that have arcs, arcs relaxed, improved.
+// For each level, the first being the upward searches: nodes, nodes with arcs, arcs relaxed, arcs that improved.
 layout(std430, binding = 4) coherent buffer CountsBuffer { uint counts[]; };
 
 layout(push_constant) uniform Push {
@@ -33,7 +33,7 @@ void main() {
     bool sum_overflow = false;
     uint relaxed = 0, improved = 0;
     for (uint base = begin + gl_WorkGroupID.x * each; base < end; base += gl_NumWorkGroups.x * each) {
-        // Lanes that are left over have nothing to do.
+        // Surplus lanes have no work.
         uint i = slot < each ? base + slot : end, least = UNREACHABLE;
         if (i < end) {
             uvec2 row = rows[i];

@@ -1,5 +1,6 @@
-// Replaces the arcs of ways through the hierarchy by those below them, until only arcs of the graph are left or there are
-// enough for many workgroups, see phast_unpack_many.comp. One workgroup, which does in a round what the one before found.
+// Unpacking of paths through the hierarchy by one workgroup: replaces arcs by the arcs below them, until only arcs of
+// the graph are left or there are enough arcs for many workgroups, see phast_unpack_many.comp. In each round the
+// workgroup replaces arcs that the round before found.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -24,7 +25,7 @@ void main() {
         memoryBarrierBuffer();
         barrier();
         end = min(items, most);
-        barrier();  // nobody may add to these who has yet to see all look at them
+        barrier();  // no invocation may add items before all have read `items`
         if (begin == end || end - begin >= enough) break;
         end = min(end, begin + WORKGROUP_SIZE);
         uint lanes = WORKGROUP_SIZE / (end - begin), item = begin + lid / lanes;

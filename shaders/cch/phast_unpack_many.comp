@@ -1,5 +1,6 @@
-// Goes on where phast_unpack.comp has found enough arcs: each workgroup replaces some of them, and all that comes of them,
-// without a word to the others. What it has yet to do is a stack.
+// Unpacking by many workgroups, after phast_unpack.comp has found enough arcs. Each workgroup replaces some of these
+// arcs, and all arcs that result from them, independently of the other workgroups. A stack holds the arcs that a
+// workgroup has yet to replace.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

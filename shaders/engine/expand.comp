@@ -1,6 +1,7 @@
-// Distances of all nodes from those of the core: each node's record names one or two core nodes and the weights from
-// there (see vkssp/reduction). Records lie in the order of the nodes, so they are read, and distances written, side by
-// side; only the core's distances are gathered, and the core is small. Nothing is done while the search in the core goes on.
+// Distances of all nodes from the distances of the core. The record of a node names one or two core nodes and the
+// weights from there (see vkssp/prepared/reduction.py). Records lie in the order of the nodes, so records are read and
+// distances written side by side. Only the distances of the core are gathered, and the core is small. The kernel does
+// nothing while the search in the core goes on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

@@ -1,5 +1,5 @@
-// Lowers the distances of some nodes, those of removed nodes that a seed reaches without going through the core. What runs
-// while the search in the core goes on lowers distances that are written anew at its end.
+// Update of the distances of removed nodes that a seed reaches without going through the core. A run while the search
+// in the core goes on does no harm: the distances that it lowers are written again at the end of the search.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -17,6 +17,6 @@ void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_near; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         dist[near[i].x] = min(dist[near[i].x], near[i].y);
     }
-    // What was submitted in vain need not write all distances once more.
+    // Dispatches that were submitted needlessly do not write all distances again.
     if (gl_GlobalInvocationID.x == 0 && loop.done != 0) loop.done = 2;
 }

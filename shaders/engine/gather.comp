@@ -1,4 +1,4 @@
-// Gathers the distances of some nodes, so that only those are downloaded.
+// Gathering of the distances of some nodes, so that only these are downloaded.
 #version 460
 
 layout(local_size_x_id = 0) in;

@@ -1,4 +1,5 @@
-// Writes other weights into an array of arcs: of all from a first one on, or of those whose places follow the weights.
+// Update of weights in an array of arcs: of all arcs from a first one on, or of the arcs whose places follow the
+// weights.
 #version 460
 
 layout(local_size_x_id = 0) in;

@@ -1,4 +1,4 @@
-// Begins a search: the seeds get their distances. All distances are UNREACHABLE before.
+// Start of a search: sets the distances of the seeds. All distances are UNREACHABLE before.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -13,6 +13,6 @@ layout(push_constant) uniform Push {
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        atomicMin(dist[terminals[i].x], terminals[i].y);  // a node may be named twice
+        atomicMin(dist[terminals[i].x], terminals[i].y);  // a node may be in the list twice
     }
 }

@@ -1,5 +1,5 @@
-// Begins to find out which source each node is nearest to, once distances are known: a source belongs to itself, unless it
-// is nearer to another. All labels are UNREACHABLE before.
+// Start of the computation of Voronoi cells, after the distances are known: each source gets its own label, unless it
+// is nearer to another source. All labels are UNREACHABLE before.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -16,6 +16,6 @@ layout(push_constant) uniform Push {
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_seeds; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint node = seeds[3 * i];
-        if (dist[node] == seeds[3 * i + 1]) label[node] = seeds[3 * i + 2];  // no node is there twice
+        if (dist[node] == seeds[3 * i + 1]) label[node] = seeds[3 * i + 2];  // no node is in the list twice
     }
 }

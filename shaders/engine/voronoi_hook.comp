@@ -1,10 +1,10 @@
-// Hooks nodes to others through which a shortest path to them leads. First each node to some one, which makes a forest of
-// shortest paths; later, where several such paths lead from different sources, to one with a lesser label. An arc (u, v)
-// is on a shortest path if dist[u] + weight = dist[v]. These arcs form no cycle but loops of weight zero, which are left
-// out (see vkssp/prepared/renumbered.py), so hooking never closes one.
+// Hooking of nodes to parents on shortest paths. The first pass hooks each node to some parent; the result is a forest
+// of shortest paths. If several shortest paths lead to a node from different sources, later passes hook it to a parent
+// with a lesser label. An arc (u, v) is on a shortest path if dist[u] + weight = dist[v]. These arcs form no cycles
+// except loops of weight zero, which are left out (see vkssp/prepared/renumbered.py), so hooking never closes a cycle.
 //
-// An invocation takes a few arcs, not nodes, so that no large node holds up the others; the tail of the first of them is
-// looked for among those of the workgroup's arcs.
+// An invocation takes a few arcs, not nodes, so that no node with many arcs holds up the others. It finds the tail of
+// its first arc by a search among the tails of the workgroup's arcs.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -28,7 +28,7 @@ const uint ARCS_EACH = 8;
 shared uint outermost[2];  // tails of the first and the last of the workgroup's arcs
 shared bool changed;
 
-// The last of some nodes whose arcs begin at an arc or before it: its tail, if that is among them.
+// Return the last node in a range whose arcs begin at `arc` or before: the tail of `arc`, if the range contains it.
 uint tail_of(uint arc, uint low, uint high) {
     while (low < high) {
         uint middle = high - (high - low) / 2;
@@ -64,7 +64,7 @@ void main() {
             }
             uint lesser = label[tail];
             if (lesser < label[head] && lesser < atomicMin(label[head], lesser)) {
-                // Whichever hooks it last: all of them are on shortest paths.
+                // The last writer wins: all of these parents are on shortest paths.
                 atomicExchange(parent[head], tail);
                 changed = true;
             }

@@ -1,6 +1,6 @@
-// Hands labels down a forest by pointer jumping: after k passes each node knows the least label of itself and the 2^k - 1
-// nodes before it on its path. Passes read pointers that the pass before wrote, and labels that may be newer, which know
-// of more nodes, not of less.
+// Propagation of labels down a forest by pointer jumping. After k passes each node knows the least label of itself and
+// of the 2^k - 1 nodes before it on its path. A pass reads the pointers that the pass before wrote. The labels that it
+// reads may be newer; newer labels cover more nodes, not fewer.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

@@ -1,5 +1,6 @@
-// Bellman-Ford, the part that does not depend on how arcs are dealt out: every reached node relaxes all of its arcs in
-// every iteration until one changes nothing. The host's twin of State is STATE in vkssp/algorithms/bellman_ford.py.
+// Part of Bellman-Ford that does not depend on how arcs are distributed. Every reached node relaxes all of its arcs in
+// every iteration, until an iteration changes nothing. The host's twin of State is STATE in
+// vkssp/algorithms/bellman_ford.py.
 
 struct State {
     uint modified;  // the last iteration that changed anything, counted from 1
@@ -11,7 +12,7 @@ layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
 
 shared bool any_improved;
 
-// For all invocations of a workgroup, each with whether it improved anything.
+// End an iteration. All invocations of a workgroup must call this, each with whether it improved anything.
 void end_of_bellman_ford(bool has_improved, uint items) {
     if (gl_LocalInvocationIndex == 0) any_improved = false;
     barrier();

@@ -1,5 +1,5 @@
-// An iteration of Bellman-Ford over nodes. What is included after it says how arcs are dealt out: thread_per_node.glsl or
-// virtual_warp.glsl.
+// Iteration of Bellman-Ford over nodes. The file that is included after this one distributes the arcs:
+// thread_per_node.glsl or virtual_warp.glsl.
 #include "bellman_ford.glsl"
 
 layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };

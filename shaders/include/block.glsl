@@ -1,6 +1,6 @@
-// What a search knows of each block.
+// Record that a search keeps of each block.
 
 struct Block {
     uint woken_for;  // iteration for whose near list it was last woken
-    uint waiting;    // no node with work at or beyond the threshold is nearer; UNREACHABLE if it is not in the far list
+    uint waiting;    // lower bound of waiting work at or beyond the threshold; UNREACHABLE if not in the far list
 };

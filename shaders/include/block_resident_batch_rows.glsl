@@ -1,12 +1,13 @@
-// The distances that are wanted of each search: of a node itself, and, where it was taken out of the graph beforehand,
-// also through the one or two nodes around it that were not, see vkssp/reduction. Needs `dist`.
+// Wanted distances of each search. The distance of a removed node also counts the paths through the one or two nodes
+// around it that were not removed, see vkssp/prepared/reduction.py. Needs `dist`.
 
 struct Wanted {
     uint node;
-    uint first, from_first, second, from_second;  // nodes, and the weights from there; UNREACHABLE where there is none
+    uint first, from_first, second, from_second;  // nodes, and the weights from there; UNREACHABLE for none
 };
 
-// The distance of a wanted node in a search whose distances begin at some place; says whether a sum does not fit.
+// Return the distance of a wanted node in the search whose distances start at `begin`; set `overflow` if the sum does
+// not fit.
 uint wanted_distance(Wanted to, uint begin, out bool overflow) {
     overflow = false;
     uint distance = dist[begin + to.node];

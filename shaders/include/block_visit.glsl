@@ -1,29 +1,31 @@
-// Visits to blocks of nodes with consecutive ids: a workgroup takes a whole block, keeps the distances in shared memory and a
-// few arcs of each node in registers, and relaxes round by round without touching memory outside, until nothing changes
-// or it has been enough: one slow block should not hold up a dispatch. Then it writes back what improved, relaxes the arcs
-// that leave the block, and wakes the blocks that they improve. vkssp/prepared/blocks.py puts the arcs in order for this.
+// Visits to blocks of nodes with consecutive ids. A workgroup takes a whole block and keeps the distances in shared
+// memory and a few arcs of each node in registers. It relaxes round by round without access to memory outside, until
+// nothing changes or the limit of rounds is reached: one slow block should not hold up a dispatch. Then it writes back
+// the improved distances, relaxes the arcs that leave the block, and wakes the blocks that they improve.
+// vkssp/prepared/blocks.py puts the arcs in order for this.
 //
-// No wake-up is lost. A node has work while its distance is below the one that its arcs were last relaxed with.
-// Whoever improves a node of another block lists that block afterwards, for the next dispatch, even if it is being
-// visited in this one: that visit may or may not have seen the improvement, the next one does, for a barrier lies
-// between dispatches. So nothing depends on the order of two accesses within a dispatch, and no flag has to be
-// cleared before distances are read; the price is a visit now and then that finds nothing to do. What waits for a
-// later threshold is kept as a lower bound for each block.
+// No wake-up is lost. A node has work while its distance is below the one that its arcs were last relaxed with. A
+// workgroup that improves a node of another block lists that block afterwards for the next dispatch, even if the block
+// is being visited in this one. The visit in this dispatch may miss the improvement; the next one sees it, because a
+// barrier lies between dispatches. So nothing depends on the order of two accesses within a dispatch, and no flag has
+// to be cleared before distances are read. The price is an occasional visit that finds no work. For nodes that wait for
+// a later threshold, each block keeps a lower bound.
 //
-// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. Who includes it says what a step is, with
-// `near_length`, and defines reach() and wake(), see below; and has push constants num_nodes and heaviest, and the state's
-// field `claimed`.
+// Needs loop.glsl and BLOCKS_BINDING defined, the first of seven bindings. The including file defines `step` with the
+// field `near_length`, the functions reach() and wake() (see below), the push constants num_nodes and heaviest, and the
+// state's field `claimed`.
 
 #include "block.glsl"
 
-// An arc that no record holds.
+// Arc that is in no record.
 struct Other {
     uint tail;  // its place in the block
     uint head, weight;
 };
 
 layout(std430, binding = BLOCKS_BINDING) coherent buffer Distances { uint dist[]; };
-layout(std430, binding = BLOCKS_BINDING + 1) readonly restrict buffer Records { uvec4 records[]; };  // of each node, see Record
+// of each node, see Record
+layout(std430, binding = BLOCKS_BINDING + 1) readonly restrict buffer Records { uvec4 records[]; };
 layout(std430, binding = BLOCKS_BINDING + 2) readonly restrict buffer Others { Other others[]; };
 // Others of a block: leaving, staying.
 layout(std430, binding = BLOCKS_BINDING + 3) readonly restrict buffer Ranges { uvec4 ranges[]; };
@@ -43,23 +45,23 @@ const uint NODES_EACH = (BLOCK + WORKGROUP_SIZE - 1) / WORKGROUP_SIZE;
 const uint NO_ARC = UNREACHABLE >> PLACE_BITS;  // the weight in the free parts of a record
 
 shared uint block_dist[BLOCK];
-shared uint block_found[BLOCK];  // what the visit began with
+shared uint block_found[BLOCK];  // distances at the start of the visit
 shared uvec4 others_of_block;
-shared uint changed[3];  // by round: one that is set, one that is read, one that is cleared
-shared uint next_entry;      // of the near list, that this workgroup takes
-shared uint pending;     // least distance in the block that its node's arcs were not relaxed with
+shared uint changed[3];  // flags by round: one is set, one is read, one is cleared
+shared uint next_entry;      // next entry of the near list for this workgroup
+shared uint pending;     // least distance in the block of a node that has work
 
 uint base, count;      // first node of the block, and their number
 uint slot = 0;         // where the distances of the search begin
-bool changes = false;  // something in the block, in this round
+bool changes = false;  // whether this invocation improved a node of the block in this round
 
-// Distances that are not worked on in this visit, all from this one on.
+// Return the least distance that this visit does not process.
 uint reach();
 
-// Have a block visited where a node has work at some distance.
+// Schedule a visit to a block in which a node has work at `distance`.
 void wake(uint block, uint distance);
 
-// Others lower it meanwhile; the next round sees what this one does not.
+// Read a distance that other invocations may lower meanwhile; the next round sees what this round misses.
 uint read_inside(uint place) {
     return atomicLoad(block_dist[place], gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
@@ -68,19 +70,19 @@ void set_changed(uint flag) {
     atomicStore(changed[flag], 1u, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
 }
 
-// Some arcs of a node, which stay in its block: the places of the heads, and the weights. Where there is none, it leads
+// Some arcs of a node that stay in its block: the places of the heads, and the weights. A free part of a record leads
 // back to the node.
 struct Record {
     uvec4 place, weight;
 };
 
-// In each word the weight and, in the low bits, the place.
+// Unpack a record. Each word holds the weight and, in the low bits, the place.
 Record unpack(uvec4 words) {
     return Record(words & ((1u << PLACE_BITS) - 1), words >> PLACE_BITS);
 }
 
-// Relax the arcs of a record. There is no branch, and nothing is read before: the answers of four atomic operations come as
-// soon as that of one, and a search spends most of its time here.
+// Relax the arcs of a record. There is no branch and no read before: four atomic operations take as long as one, and a
+// search spends most of its time here.
 void relax_record(Record record, uint distance) {
     uvec4 through, before;
     uint room = UNREACHABLE - distance;  // a sum that does not fit becomes UNREACHABLE
@@ -95,15 +97,15 @@ void relax_record(Record record, uint distance) {
     }
 }
 
-// Find out whether some sum does not fit.
+// Set `sum_overflow` if a sum does not fit.
 void check_sums(Record record, uint distance) {
     for (uint i = 0; i < 4; ++i) {
         if (record.weight[i] != NO_ARC && extend(distance, record.weight[i]) == UNREACHABLE) sum_overflow = true;
     }
 }
 
-// Relax the arcs of the block that stay in it and are in no record, also those whose tail has not improved: there are
-// few. Whether the last improvements of tails were seen nobody knows, so relax_others() does it once more at the end.
+// Relax the arcs that stay in the block and are in no record, also those whose tail has not improved: there are few.
+// This may miss the last improvements of tails, so relax_others() relaxes these arcs once more at the end.
 void relax_staying() {
     for (uint i = others_of_block.z + gl_LocalInvocationIndex; i < others_of_block.w; i += WORKGROUP_SIZE) {
         Other arc = others[i];
@@ -116,7 +118,7 @@ void relax_staying() {
     }
 }
 
-// Relax some of the arcs that no record holds, of the nodes that have worked, and wake the blocks that they improve.
+// Relax some of the arcs that are in no record, for tails that have relaxed their arcs, and wake the improved blocks.
 void relax_others(uint first, uint end, uint first_of_search) {
     for (uint i = first + gl_LocalInvocationIndex; i < end; i += WORKGROUP_SIZE) {
         Other arc = others[i];
@@ -129,19 +131,21 @@ void relax_others(uint first, uint end, uint first_of_search) {
     }
 }
 
-// Whether some workgroups take more than one block. Then whoever has finished one claims the next, for visits take now 3
-// rounds and now 30.
+// Return whether some workgroups take more than one block. If so, a workgroup that has finished a block claims the
+// next, because visits take between about 3 and 30 rounds.
 bool claims() {
     return step.near_length > gl_NumWorkGroups.x;
 }
 
-// Visit a block of the graph. Those of a search may come after those of others, and so may its distances, see `slot`.
+// Visit a block of the graph. The blocks of a search may lie behind those of other searches, and so may its distances,
+// see `slot`.
 void visit(uint block, uint first_of_search) {
     uint lid = gl_LocalInvocationIndex;
     base = block * BLOCK;
     count = min(BLOCK, num_nodes - base);
-    // Of this invocation's nodes: their records, the distances that their arcs were relaxed with, those below which they
-    // have work, and, a bit for each, which have worked. All are in registers as long as the loops over them are unrolled.
+    // For this invocation's nodes: their records, the distances that their arcs were relaxed with, the distances below
+    // which they have work, and a bit for each node that has relaxed its arcs. All are in registers as long as the
+    // loops over them are unrolled.
     Record record[NODES_EACH];
     uint last[NODES_EACH], limit[NODES_EACH], working = 0;
     [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
@@ -163,8 +167,8 @@ void visit(uint block, uint first_of_search) {
     uint flag = 0, next_flag = 1;
     for (uint round_number = 0;;) {
         changes = false;
-        // Others may see what is improved here only after the barrier, or at once, which saves a round: a barrier costs as
-        // much as relaxing does.
+        // Other invocations may see improvements only after the barrier, or at once, which saves a round: a barrier
+        // costs as much as relaxing does.
         for (uint times = 0; times < ROUNDS_AT_ONCE; ++times) {
             [[unroll]] for (uint k = 0; k < NODES_EACH; ++k) {
                 uint place = lid + k * WORKGROUP_SIZE;
@@ -197,7 +201,7 @@ void visit(uint block, uint first_of_search) {
         uint distance = block_dist[place];
         if (distance < block_found[place]) atomicMin(dist[slot + base + place], distance);
         if (distance < last[k]) atomicMin(pending, distance);
-        // What improved after its last turn relaxes no other arcs: it has a turn in the next visit.
+        // A node that improved after its last turn relaxes no other arcs: its turn is in the next visit.
         if ((working >> k & 1) == 0 || distance != last[k]) {
             block_dist[place] = UNREACHABLE;
             continue;
@@ -205,7 +209,7 @@ void visit(uint block, uint first_of_search) {
         relaxed_with[slot + base + place] = distance;
         if (distance >= UNREACHABLE - heaviest) check_sums(unpack(records[base + place]), distance);
     }
-    buffer_barrier();  // or what is improved in the block might seem to be new to those that stay
+    buffer_barrier();  // otherwise improvements in the block might seem new to the arcs that stay
     relax_others(others_of_block.x, others_of_block.y, first_of_search);
     relax_others(others_of_block.z, others_of_block.w, first_of_search);
     if (lid == 0 && pending != UNREACHABLE) wake(first_of_search + block, pending);

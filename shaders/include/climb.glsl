@@ -1,19 +1,20 @@
-// A search up the hierarchy, by one workgroup: from a node to all nodes on the way to the top, from supernode to
-// supernode. In each of them, as in a clique with perfect weights, one step from any node to any other is enough, and so
-// distances come out right but for ways through the ancestors, which the sweep down adds. Needs hierarchy.glsl and
+// Upward search in the hierarchy by one workgroup: from a node to all its ancestors, from supernode to supernode. A
+// supernode is a clique with perfect weights, so one step from any node to any other is enough in it. The distances are
+// therefore correct except for paths through ancestors, which the downward sweep adds. Needs hierarchy.glsl and
 // WORKGROUP_SIZE.
 
-layout(constant_id = 1) const uint HEIGHT = 128;  // nodes on the way from the lowest node to the top
+layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path in the elimination tree to the top
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
-layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };  // of each supernode's ancestors
+// of each supernode's ancestors
+layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
 
-shared uint found[HEIGHT];  // distances of nodes on the way, by their depth
-shared uint begun[HEIGHT];  // the same of a supernode's nodes, before the step inside it
+shared uint found[HEIGHT];  // distances of the nodes on the path to the top, by their depth
+shared uint begun[HEIGHT];  // distances of a supernode's nodes before the step inside it
 bool sum_overflow = false;
 uint relaxed = 0, improved = 0;  // arcs of this invocation
 
-// What is to be done with the distance of a node, which is in found[depth]; one invocation for each node on the way, and
-// for each other node in a supernode there. `count` nodes of that are on the way, `before` were in those below.
+// Process the distance of a node, which is in found[depth]. One invocation calls this for each node of each supernode
+// on the path to the top. `count` nodes of the supernode are on the path; the supernodes below it have `before` nodes.
 void arrive(Supernode s, uint place, uint count, uint before);
 
 void extend_to(uint depth, uint from, uint arc) {
@@ -24,11 +25,12 @@ void extend_to(uint depth, uint from, uint arc) {
     if (sum < atomicMin(found[depth], sum)) ++improved;
 }
 
-// All invocations of a workgroup come here with the same arguments. `backward` finds distances to the node instead.
+// Search upward. All invocations of a workgroup must call this with the same arguments. With `backward` the distances
+// are those to the node instead of from it.
 void climb(uint position, uint offset, bool backward) {
     uint lid = gl_LocalInvocationIndex, with = backward ? 1 : 0, against = 1 - with;
     Supernode s = supernodes[supernode_of[position]];
-    uint count = position - s.first_node + 1, before = 0;  // nodes of the supernode on the way
+    uint count = position - s.first_node + 1, before = 0;  // nodes of the supernode on the path
     barrier();
     for (uint i = lid; i < s.depth + count; i += WORKGROUP_SIZE) {
         found[i] = i + 1 == s.depth + count ? offset : UNREACHABLE;

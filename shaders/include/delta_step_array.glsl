@@ -1,10 +1,10 @@
-// Delta-stepping with an array of buckets (Song and Du, 2021, after Meyer and Sanders, 2003), the part that does not depend
-// on how arcs are dealt out. `bucket_of` maps each node to its bucket. The light arcs (weight at most delta) of the
-// bucket's nodes are relaxed until the bucket is stable, then their heavy arcs once; that sweep also finds the next
-// bucket, the least index that is left. A node whose distance is what it last relaxed its light arcs with has nothing to
-// do. The host's twin of State is STATE in vkssp/algorithms/delta_step_array.py.
+// Part of delta-stepping with an array of buckets (Song and Du, 2021, after Meyer and Sanders, 2003) that does not
+// depend on how arcs are distributed. `bucket_of` maps each node to its bucket. The light arcs (weight at most delta)
+// of the bucket's nodes are relaxed until the bucket is stable, then their heavy arcs once. The heavy sweep also finds
+// the next bucket, the least index that is left. A node has no work if its distance is the one that it last relaxed its
+// light arcs with. The host's twin of State is STATE in vkssp/algorithms/delta_step_array.py.
 
-// What a sweep does.
+// Phases of a sweep.
 const uint SORT = 0;   // the first: puts the seeds into their buckets
 const uint LIGHT = 1;
 const uint HEAVY = 2;
@@ -15,7 +15,7 @@ struct State {
     uint bucket;   // index of the present one
     uint changed;  // the sweep improved a node of it
     uint next;     // least index of a later bucket that has nodes
-    uint buckets;  // how many there were
+    uint buckets;  // number of buckets so far
 };
 #include "loop.glsl"
 
@@ -23,7 +23,8 @@ layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
 layout(std430, binding = 4) readonly restrict buffer FirstOut { uint first_out[]; };
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
 layout(std430, binding = 6) coherent buffer Buckets { uint bucket_of[]; };
-layout(std430, binding = 7) restrict buffer Relaxed { uint relaxed_at[]; };  // distance that light arcs were relaxed with
+// distance that light arcs were relaxed with
+layout(std430, binding = 7) restrict buffer Relaxed { uint relaxed_at[]; };
 #include "targets.glsl"
 #include "reduce.glsl"
 #define RELAX_READS_FIRST 1
@@ -33,7 +34,7 @@ layout(push_constant) uniform Push {
     uint num_nodes;
 };
 
-uint phase, delta, bucket;  // what the sweep reads of the state
+uint phase, delta, bucket;  // copies of the state for this sweep
 shared uvec3 sweep_read;
 uint next = UNREACHABLE;
 bool changed = false;

@@ -1,4 +1,4 @@
-// What one sweep of delta_step leaves to the next; the host's twin is STATE in vkssp/algorithms/delta_step.py.
+// State that one sweep of delta_step leaves to the next; the host's twin is STATE in vkssp/algorithms/delta_step.py.
 
 // Phases of a bucket.
 const uint FIRST = 0;   // nodes that wait for the bucket, found by their distance
@@ -12,8 +12,8 @@ struct State {
     uint first_node, last_node;  // range of ids to sweep
     uint delta, light_heavy;
     uint buckets;
-    // What the sweep folds: ids that changed within the bucket, ids that wait for a later one and the least distance
-    // among those, ids that worked in the bucket (for the heavy sweep), the largest distance seen.
+    // Reduced over the sweep: ids that changed within the bucket; ids that wait for a later bucket, and the least
+    // distance among them; ids that relaxed arcs in the bucket (for the heavy sweep); the largest distance seen.
     uint changed_min, changed_max;
     uint waiting_min, waiting_max, waiting_distance;
     uint worked_min, worked_max;

@@ -1,4 +1,4 @@
-// A hierarchy, see vkssp/hierarchy: supernodes, and the list of ancestors of each node. Declares bindings 0 to 2.
+// Hierarchy as data, see vkssp/hierarchy: supernodes, and the list of ancestors of each node. Declares bindings 0 to 2.
 
 // The twin of SUPERNODE in vkssp/cch/topology.py.
 struct Supernode {
@@ -8,26 +8,27 @@ struct Supernode {
     uint num_ancestors;
     uint first_arc;
     uint depth;         // nodes above its first one
-    uint parent;        // the supernode of its nearest ancestor
-    uint parent_place;  // of that in it
+    uint parent;        // supernode of its lowest ancestor
+    uint parent_place;  // place of the lowest ancestor in the parent
     uint level;
 };
 
 layout(std430, binding = 0) readonly restrict buffer Supernodes { Supernode supernodes[]; };
 layout(std430, binding = 1) readonly restrict buffer SupernodeOf { uint supernode_of[]; };
-// What became of the work.
+// Result of the dispatches.
 layout(std430, binding = 2) coherent buffer StatusBuffer {
     uint cut_short;
     uint overflow;
 } status;
 
-// The first arc of the node at some place in a supernode: those to the supernode's ancestors come first, then those to
-// the nodes at the places before.
+// Return the first arc of the node at a place in a supernode. The arcs to the supernode's ancestors come first, then
+// the arcs to the nodes at lower places.
 uint first_arc_of(Supernode s, uint place) {
     return s.first_arc + place * s.num_ancestors + place * (place - 1) / 2;
 }
 
-// Some software devices end long loops before their time, see check_loops in loop.glsl. All invocations come here.
+// Detect whether the device ended long loops early, as some software devices do, see check_loops in loop.glsl. All
+// invocations must call this.
 void check_loops() {
     uint rounds = 0;
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;

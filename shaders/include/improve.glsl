@@ -1,8 +1,8 @@
-// Distances through arcs, and the improvement of those at their heads, a few at once: what does not depend on one another
-// is waited for together. Needs `dist` and loop.glsl, and RELAX_READS_FIRST defined: where it is not 0, a distance is read
-// before the atomic minimum on it, one more round trip to memory that pays where few relaxations improve anything. With
-// RELAX_READ(node) it may be read in another way than through `dist`, and RELAX_IMPROVED(node, before) is carried out
-// where a distance was improved.
+// Distances through arcs, and the improvement of the distances at their heads. A few arcs are processed at once, so
+// that the waits of independent reads overlap. Needs `dist`, loop.glsl and RELAX_READS_FIRST defined. If
+// RELAX_READS_FIRST is not 0, a distance is read before the atomic minimum on it. This is one more round trip to
+// memory, which pays if few relaxations improve anything. RELAX_READ(node) may replace the read through `dist`.
+// RELAX_IMPROVED(node, before) is carried out after each improvement.
 
 #ifndef ARCS_AT_ONCE
 #define ARCS_AT_ONCE 4
@@ -14,7 +14,7 @@
 #define RELAX_IMPROVED(node, before)
 #endif
 
-// Distance of an arc's head by way of its tail; UNREACHABLE where the sum does not fit.
+// Return the distance of an arc's head through its tail; UNREACHABLE if the sum does not fit.
 uint through_arc(uint distance, uint weight) {
     if (COUNTING > 0) ++relaxed;
     uint through = extend(distance, weight);
@@ -22,7 +22,8 @@ uint through_arc(uint distance, uint weight) {
     return through;
 }
 
-// Improve some heads to the distances `through`, which become UNREACHABLE where nothing is improved, or they are already.
+// Improve some heads to the distances `through`. An element of `through` that improves nothing becomes UNREACHABLE;
+// elements that are UNREACHABLE already are passed over.
 void improve(uint head[ARCS_AT_ONCE], inout uint through[ARCS_AT_ONCE]) {
     uint before[ARCS_AT_ONCE];
     if (RELAX_READS_FIRST != 0) {

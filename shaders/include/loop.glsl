@@ -1,13 +1,14 @@
-// The end of an iteration of every algorithm, and what it leaves to the next. The host's twins are LOOP and ROW in
-// vkssp/engine/device_algorithm.py and vkssp/algorithm.py. Needs `State`, the algorithm's own part; declares bindings 0 and 1.
+// End of an iteration of every algorithm, and the state that it leaves to the next. The host's twins are LOOP and ROW
+// in vkssp/engine/device_algorithm.py and vkssp/algorithm.py. Needs `State`, the algorithm's own part; declares
+// bindings 0 and 1.
 //
-// A dispatch ends with last_workgroup(): one workgroup, the last to come there, sees all that the others did and decides
-// what the next dispatch does. It waits for nobody.
+// A dispatch ends with last_workgroup(): the last workgroup that calls it sees all that the others did and decides what
+// the next dispatch does. No workgroup waits for another.
 
 #include "loop_state.glsl"
 
-layout(constant_id = 1) const uint COUNTING = 0;  // 1: totals, 2: and a row of the trace for every iteration
-const uint TRACE_ROWS = 1024;  // a ring, copied out more often than it comes round
+layout(constant_id = 1) const uint COUNTING = 0;  // 1: totals, 2: also a row of the trace for every iteration
+const uint TRACE_ROWS = 1024;  // a ring, copied out before it is full
 
 struct Row {
     uint iteration, phase, low, high, first_node, last_node, visited, worked, relaxed, improved;
@@ -26,24 +27,24 @@ bool sum_overflow = false;
 shared uint counted[4];
 shared bool is_over, is_last;
 
-// Whether the search has ended; the same answer for all invocations of a workgroup, which must all come here first. What
-// steers a dispatch one invocation reads for its workgroup: if thousands ask for the same word, they wait for each other.
+// Return whether the search has ended, the same for all invocations of a workgroup, which must all call this first. One
+// invocation reads the word for its workgroup: if thousands read the same word, they wait for each other.
 bool search_is_over() {
     if (gl_LocalInvocationIndex == 0) is_over = loop.done != 0;
     barrier();
     return is_over;
 }
 
-// Some software devices (llvmpipe) end the loops of an invocation, without a word, when it has gone round 65 535 times in
-// all of them; from then on each loop goes round once. So a loop that has to go round twice tells whether that happened.
-// Its bound must be nothing that a compiler knows, and every dispatch has one row of workgroups.
+// Detect loops that the device ended early. Some software devices (llvmpipe) silently end the loops of an invocation
+// after 65 535 rounds in all of them together; from then on each loop runs one round. A loop that has to run two rounds
+// therefore detects this. The compiler must not know its bound; every dispatch has one row of workgroups.
 void check_loops() {
     uint rounds = 0;
     for (uint i = 0; i < 2 * gl_NumWorkGroups.y; ++i) ++rounds;
     if (rounds < 2) atomicMax(loop.cut_short, 1);
 }
 
-// Add what this workgroup's invocations counted to the iteration's work. All of them must come here.
+// Add what this workgroup's invocations counted to the iteration's work. All of them must call this.
 void fold_work() {
     uint lid = gl_LocalInvocationIndex;
     check_loops();
@@ -64,15 +65,15 @@ void fold_work() {
     }
 }
 
-// A barrier of the workgroup after which each invocation sees what the others wrote to buffers, too.
+// Barrier of the workgroup. Afterwards each invocation also sees what the others wrote to buffers.
 void buffer_barrier() {
     controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease);
 }
 
-// Whether this workgroup is the last of the dispatch to finish; the same answer for all of its invocations, which must
-// all come here. One invocation speaks for its workgroup to the device: what it has seen through the barrier is made
-// available along with what it wrote itself. (A memory barrier of all invocations costs a GPU 20 us a dispatch.)
+// Return whether this workgroup is the last of the dispatch to finish, the same for all of its invocations, which must
+// all call this. One invocation makes the workgroup's writes available to the device: those that it has seen through
+// the barrier along with its own. (A memory barrier of all invocations costs a GPU 20 us per dispatch.)
 bool last_workgroup() {
     fold_work();
     buffer_barrier();
@@ -85,7 +86,7 @@ bool last_workgroup() {
     return is_last;
 }
 
-// Close the books of an iteration. For one invocation of the last workgroup.
+// Complete the counts and the trace of an iteration. One invocation of the last workgroup calls this.
 void finish_iteration(uint phase, uint low, uint high, uint first_node, uint last_node) {
     if (COUNTING > 1) {
         rows[loop.iterations % TRACE_ROWS] = Row(loop.iterations, phase, low, high, first_node, last_node, loop.work[0],
@@ -101,5 +102,5 @@ void finish_iteration(uint phase, uint low, uint high, uint first_node, uint las
     }
     loop.iterations += 1;
     loop.ticket = 0;
-    if (loop.cut_short != 0) loop.done = 1;  // what was found is worth nothing
+    if (loop.cut_short != 0) loop.done = 1;  // the results are invalid
 }

@@ -1,23 +1,24 @@
-// What near_far has found and not yet appended to its queues: lists in shared memory, so that one addition to a queue's
-// length serves many entries. Needs the queues, ROUNDS and `step` of near_far.comp.
+// Lists in shared memory of the entries that near_far has found and not yet appended to its queues, so that one
+// addition to a queue's length serves many entries. Needs the queues, ROUNDS and `step` of near_far.comp.
 //
-// With rounds the lists are the workgroup's, for the next round deals the near one out anew. Without, each subgroup has its
-// own part of them, and no barrier has to be met; where subgroups are not full, which Vulkan allows, the workgroup's again.
+// With rounds, the lists belong to the workgroup, because the next round distributes the near list again. Without
+// rounds, each subgroup has its own part of the lists and needs no barrier. If subgroups are not full, which Vulkan
+// allows, the lists belong to the workgroup again.
 
 const uint LIST = 2 * WORKGROUP_SIZE;
-// Near ones once for the next round and once for this.
+// With rounds, near_list has two halves: one for the next round and one for this round.
 shared uvec2 near_list[ROUNDS > 1 ? 2 * LIST : LIST];
 shared uvec2 far_list[LIST];
 shared uint near_count[2], far_count, near_base, far_base;
 
-uint near_half, far_half;  // the halves of the queues that are appended to
-uint out_list = 0;         // the half of near_list that is appended to
+uint near_half, far_half;  // halves of the queues to append to
+uint out_list = 0;         // half of near_list to append to
 uint far_nearest = UNREACHABLE;
 uint own_near = 0, own_far = 0;  // entries in the subgroup's own part
 
 bool has_own_lists() { return ROUNDS == 1 && gl_NumSubgroups * gl_SubgroupSize == WORKGROUP_SIZE; }
 
-// Take places in the near queue, or in the far pile; in a split, in the one that is left.
+// Take places in the near queue or in the far pile; in a split, in the remaining far pile.
 uint take_near(uint count) { return atomicAdd(state.near_next, count); }
 uint take_far(uint count) {
     return step.phase == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
@@ -33,7 +34,7 @@ void append_far(uint place, uvec2 entry) {
     else atomicOr(state.queue_overflow, FAR_OVERFLOW);
 }
 
-// Append the workgroup's near list, or its far list, to the queue. All must come here.
+// Append the workgroup's near list, or its far list, to the queue. All invocations must call this.
 void flush_near() {
     uint count = near_count[out_list];
     barrier();
@@ -60,7 +61,8 @@ void flush_far() {
     barrier();
 }
 
-// Append the subgroup's own lists from places on that were taken for them. All of the subgroup must come here.
+// Append the subgroup's own lists to the queues, from the places on that were taken for them. All invocations of the
+// subgroup must call this.
 void append_own_near(uint base) {
     subgroupMemoryBarrierShared();
     subgroupBarrier();
@@ -79,7 +81,7 @@ void append_own_far(uint base) {
     subgroupBarrier();
 }
 
-// Put the entries of a subgroup into its own lists, which are appended to the queues when they have no room.
+// Put the entries of a subgroup into its own lists. A list without room is appended to its queue first.
 void put_own(uvec2 entry, bool is_near, bool is_far) {
     uint own = 2 * gl_SubgroupSize * gl_SubgroupID, base = 0;
     uvec4 ballot = subgroupBallot(is_near);
@@ -104,7 +106,7 @@ void put_own(uvec2 entry, bool is_near, bool is_far) {
     }
 }
 
-// Put an entry of each invocation, or none, into the lists. All must come here.
+// Put an entry of each invocation, or none, into the lists. All invocations must call this.
 void put(uvec2 entry, bool is_near, bool is_far) {
     if (is_far) far_nearest = min(far_nearest, entry.y);
     if (has_own_lists()) {
@@ -118,7 +120,7 @@ void put(uvec2 entry, bool is_near, bool is_far) {
     if (is_far) far_list[place] = entry;
 }
 
-// Make room for one more entry of every invocation. All must come here.
+// Make room for one more entry of every invocation. All invocations must call this.
 void make_room() {
     if (has_own_lists()) return;
     barrier();
@@ -128,7 +130,7 @@ void make_room() {
     if (far_is_full) flush_far();
 }
 
-// Append what is left in the lists to the queues. All must come here.
+// Append the rest of the lists to the queues. All invocations must call this.
 void flush_lists() {
     uint near_before = 0, far_before = 0;
     if (has_own_lists()) {

@@ -1,4 +1,4 @@
-// What every kernel of a solver begins with.
+// Common beginning of the kernels of a solver.
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

@@ -1,7 +1,7 @@
-// Entries that many invocations append to a queue in one buffer: a subgroup takes places for all of its own with a
-// single atomic addition.
+// Appending to a queue in one buffer by many invocations: a subgroup takes places for all of its entries with a single
+// atomic addition.
 
-// Returns the place for this invocation's entry; of no use to those that have none.
+// Set `place` to the place for this invocation's entry; without an entry the value has no meaning.
 #define TAKE_PLACES(counter, has_entry, place) \
     { \
         uvec4 ballot = subgroupBallot(has_entry); \

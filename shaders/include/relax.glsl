@@ -1,22 +1,22 @@
-// Relaxing the arcs of a node. Needs `arcs`, what improve.glsl needs, and a function `improved(head, distance)` for what an
-// algorithm does with a node that it improved.
+// Relaxation of the arcs of a node. Needs `arcs`, what improve.glsl needs, and a function `improved(head, distance)`,
+// which does what the algorithm does with an improved node.
 
 #include "improve.glsl"
 
-// Weights of the arcs that count; no arc weighs UNREACHABLE.
+// Range of the weights of the arcs to relax; no arc has the weight UNREACHABLE.
 uint lightest = 0, heaviest = UNREACHABLE - 1;
 
 void improved(uint head, uint distance);
 
-// Relax the arcs first, first + stride, ... before end, of a node at `distance`. A few at once, so that a node costs two
-// round trips to memory and not two for each of its arcs.
+// Relax the arcs first, first + stride, ... before end, of a node at `distance`. A few arcs are
+// relaxed at once, so that they cost two round trips to memory together and not two each.
 void relax_row(uint distance, uint first, uint end, uint stride) {
     for (; first < end; first += ARCS_AT_ONCE * stride) {
         uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE];
         uvec2 arc[ARCS_AT_ONCE];
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             uint at = first + i * stride;
-            // The second test is for sums of indices that pass 2**32.
+            // The second test catches sums of indices that exceed 2**32.
             arc[i] = at < end && at >= first ? arcs[at] : uvec2(0, UNREACHABLE);
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {

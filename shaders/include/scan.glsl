@@ -3,9 +3,9 @@
 const uint MAX_SUBGROUPS = WORKGROUP_SIZE;  // a subgroup has one invocation at least
 shared uvec2 subgroup_sums[MAX_SUBGROUPS];  // sum of the values, number of invocations
 
-// For each invocation a slot, a number below the workgroup's size that no other has, and the sum of the values in lower
-// slots; slots are not the invocations' own numbers, because Vulkan does not say how those are dealt to subgroups.
-// Returns the sum of all. All invocations must come here.
+// Return the sum of all values. Set `slot` to a number below the workgroup's size that no other invocation has, and
+// `before` to the sum of the values in lower slots. Slots are not the invocations' own indices, because Vulkan does not
+// say how these are assigned to subgroups. All invocations must call this.
 uint workgroup_scan(uint value, out uint slot, out uint before) {
     uvec2 sums = subgroupInclusiveAdd(uvec2(value, 1));
     uvec2 all = subgroupAdd(uvec2(value, 1));
@@ -19,7 +19,7 @@ uint workgroup_scan(uint value, out uint slot, out uint before) {
         if (i < gl_SubgroupID) base += subgroup_sums[i];
         total += subgroup_sums[i].x;
     }
-    barrier();  // it may be used again at once
+    barrier();  // the caller may call this again at once
     before = base.x + sums.x - value;
     slot = base.y + sums.y - 1;
     return total;

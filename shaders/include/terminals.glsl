@@ -1,11 +1,11 @@
-// Where a search starts and ends: a place on an arc is its two ends, each with what it takes to get there.
-// Needs `dist`, and TERMINALS_BINDING defined.
+// Seeds and targets of a search: a place on an arc is represented by the two ends of the arc, each with the offset to
+// the place. Needs `dist`, and TERMINALS_BINDING defined.
 
 layout(std430, binding = TERMINALS_BINDING) readonly restrict buffer Terminals {
     uvec2 terminals[];  // (node, offset): first the seeds, then the targets
 };
 
-// Length of the best way to a target by the distances found so far; says whether that to some target does not fit.
+// Return the least distance of a target by the distances found so far; set `overflow` if a target's sum does not fit.
 uint best_target(uint num_seeds, uint num_targets, out bool overflow) {
     uint best = UNREACHABLE;
     overflow = false;

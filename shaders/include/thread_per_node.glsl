@@ -1,5 +1,6 @@
-// An invocation for each node: it relaxes all arcs of its node, whatever their number. Needs relax.glsl, `first_out`, and
-// a function `working_distance(node)`, UNREACHABLE for a node that has nothing to do.
+// Distribution of arcs with an invocation for each node, which relaxes all arcs of its node, whatever their number.
+// Needs relax.glsl, `first_out`, and a function `working_distance(node)`, which returns UNREACHABLE for a node without
+// work.
 
 uint working_distance(uint node);
 

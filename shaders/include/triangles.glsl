@@ -1,5 +1,5 @@
-// Customization deals out triangles: group g of a dispatch has the g-th node of a list, and its lanes have every
-// LANES-th pair of nodes in that node's list of ancestors. Needs hierarchy.glsl.
+// Distribution of triangles for customization. Group g of a dispatch takes the g-th node of a list; each lane of the
+// group takes every LANES-th pair of nodes in that node's list of ancestors. Needs hierarchy.glsl.
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
@@ -13,11 +13,11 @@ layout(push_constant) uniform Push {
     uint lanes;  // a power of two
 };
 
-// A node and two of its ancestors, by the words of their arcs: of the one from the node to the lower ancestor, to the
-// higher one, and of the one between these. The word after each is that of the way down.
+// Process a node and two of its ancestors, given by the words of three upward arcs: from the node to the lower
+// ancestor, from the node to the higher one, and between the ancestors. The next word is that of the downward arc.
 void work_on(uint to_low, uint to_high, uint between);
 
-// The place of an ancestor in a list, which has it.
+// Return the place of an ancestor in a list that contains it.
 uint place_of(Supernode s, uint position) {
     uint low = 0, high = s.num_ancestors;
     while (low + 1 < high) {
@@ -28,7 +28,7 @@ uint place_of(Supernode s, uint position) {
     return low;
 }
 
-// All pairs of some length of a node's list; `inside` says whether the nodes of its own supernode are among them.
+// Distribute all pairs in each node's list; `inside` says whether the list includes the nodes of its own supernode.
 void deal_out(bool inside) {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE / lanes;
     for (uint g = begin + gl_GlobalInvocationID.x / lanes; g < end; g += stride) {

@@ -1,12 +1,13 @@
-// The arcs of a way through a hierarchy. Needs hierarchy.glsl.
+// Arcs of a path through a hierarchy. Needs hierarchy.glsl.
 #define WORK_BINDING 5
 #define MARKS_BINDING 6
 #include "unpack.glsl"
 
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
-layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };  // of each supernode's ancestors
+// of each supernode's ancestors
+layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
 
-// Keeps an arc, if there is room for it, at its place in the order in which they are found.
+// Store an arc, if there is room, at its place in the order of discovery.
 void put_arc(uint place, uvec4 ends, uvec4 more, uint most) {
     if (place >= most) return;
     list[most + 2 * place] = ends;

@@ -1,21 +1,22 @@
-// Replaces an arc of the hierarchy by those below it that are as short together, all of them. Needs hierarchy.glsl and
-// unpack_arcs.glsl.
+// Replacement of an arc of the hierarchy by all pairs of arcs below it that have the same length together. Needs
+// hierarchy.glsl and unpack_arcs.glsl.
 
-const uint AT_ONCE = 4;  // supernodes that are looked at without waiting for each other
-// Where the supernodes that have a position in their list begin, for each position; then these, each with the place.
+const uint AT_ONCE = 4;  // supernodes whose reads overlap
+// For each position, where the list of the supernodes that have it as ancestor begins; then these lists, each supernode
+// with the place of the ancestor.
 layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
 
 layout(push_constant) uniform Push {
     uint most;
     uint num_positions;
     uint rounds;  // of this dispatch
-    uint enough;  // arcs that are found and not replaced yet, with which many workgroups go on
+    uint enough;  // arcs found and not replaced yet, from which on many workgroups continue
 };
 
-// Counts arcs that are found, one or two, and returns the place of the first.
+// Count one or two found arcs and return the place of the first.
 uint find_arcs(uint count);
 
-// The place of the ancestor of some depth in a list, NONE where it is not there.
+// Return the place in a list of the ancestor with some depth, NONE if it is not there.
 uint place_of(Supernode s, uint depth) {
     uint low = s.first_ancestor, end = low + s.num_ancestors, high = end;
     while (low < high) {
@@ -27,13 +28,13 @@ uint place_of(Supernode s, uint depth) {
     return NONE;
 }
 
-// Whether an arc was not known yet.
+// Mark an arc; return whether it was not marked yet.
 bool is_first(uint word) {
     uint bit = 1 << word % 32;
     return (atomicOr(marks[num_positions + word / 32], bit) & bit) == 0;
 }
 
-// An arc, and a node below both of its ends: the arcs that join it to them.
+// Replace an arc by the two arcs that join its ends to a node below both, if these have the same length together.
 void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, uint to_low, uint to_high) {
     bool is_up = arc.z % 2 == 0;
     uint fall = 2 * (is_up ? to_low : to_high) + 1, rise = 2 * (is_up ? to_high : to_low), length = more.z;
@@ -53,7 +54,7 @@ void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, u
     }
 }
 
-// Over the nodes of a supernode that has the lower end in its list.
+// Replace an arc through the nodes of a supernode that has the lower end in its list.
 void unpack_over(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
     Supernode s = supernodes[group];
     uint column = NONE;
@@ -79,7 +80,7 @@ void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
         }
     }
     for (; k < end; k += AT_ONCE * lanes) {
-        // What most are passed over by, of some of them without waiting for each other.
+        // The reads of the test that excludes most supernodes; those of several supernodes overlap.
         uint group[AT_ONCE], to_low[AT_ONCE], leg[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) {
             uint entry = num_positions + 1 + 2 * min(k + i * lanes, end - 1);

@@ -1,8 +1,8 @@
-// Virtual warps (Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA Graph Algorithms at Maximum Warp", 2011): LANES
-// invocations take a chunk of CHUNK nodes and walk the arcs of one node after the other side by side, so that a node with
-// many arcs keeps no invocation waiting for another, and arcs are read coalesced. What a chunk needs of its nodes is read
-// by the whole workgroup into shared memory first. A virtual warp may be any part of a workgroup, smaller or larger than
-// a subgroup. Needs what thread_per_node.glsl needs.
+// Virtual warps (Hong, Kim, Oguntebi, Olukotun, "Accelerating CUDA Graph Algorithms at Maximum Warp", 2011). LANES
+// invocations take a chunk of CHUNK nodes and relax the arcs of one node after the other side by side. A node with many
+// arcs thus keeps no invocation waiting for another, and reads of arcs are coalesced. The whole workgroup first reads
+// the data of its nodes into shared memory. A virtual warp may be any part of a workgroup, smaller or larger than a
+// subgroup. Needs what thread_per_node.glsl needs.
 
 layout(constant_id = 2) const uint LANES = 32;
 layout(constant_id = 3) const uint CHUNK = 8;

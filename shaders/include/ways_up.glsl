@@ -1,10 +1,10 @@
-// What searches up leave to sweeps of many searches. On the way from a seed to the top there is one supernode of each
-// level, so it is found by level, seed and search; whoever sweeps looks at four searches at once.
+// Data that upward searches leave to the sweeps of many searches. Between a seed and the top there is one
+// supernode of each level, so it is found by level, seed and search. A sweep looks at four searches at once.
 
 layout(constant_id = 2) const uint SEARCHES = 32;  // of a tile, a power of two, 4 at least
 
-// Of the supernodes on the way of four searches: positions of their first nodes, how many nodes they have, and where in
-// reached[] the distances of these begin.
+// Supernodes of four upward searches: positions of their first nodes, numbers of their nodes, and where the distances
+// of these begin in reached[].
 struct WaysUp {
     uvec4 first_node;
     uvec4 size;

@@ -1,8 +1,8 @@
-// Walks a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on one if
-// dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so that
-// every device gives the same path. Arcs of weight zero lie on no cycle here but loops (see vkssp/prepared/renumbered.py), and
-// loops are left out, so the walk ends. A dispatch goes on for
-// some steps, of a node or a chunk of its arcs, and the next goes on from there.
+// Walk along a shortest path back from the best target to a seed, by the distances: an arc (u, v) is on a shortest path
+// if dist[u] + weight = dist[v]. One workgroup looks at all arcs into a node at once and takes the first that fits, so
+// that every device gives the same path. Arcs of weight zero lie on no cycles here except loops (see
+// vkssp/prepared/renumbered.py), and loops are left out, so the walk ends. A dispatch takes some steps, each over a
+// node or a chunk of its arcs; the next dispatch continues from there.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -13,7 +13,7 @@ layout(std430, binding = 1) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; }
 layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 3) coherent buffer Path {
     uint started, done;
-    uint node;    // where the walk stands
+    uint node;    // present node of the walk
     uint target;  // index of the target that it started from
     uint seed;    // index of the seed that it reached
     uint length;  // arcs so far
@@ -35,7 +35,7 @@ void main() {
     uint lid = gl_LocalInvocationIndex;
     if (done != 0) return;
     if (started == 0) {
-        barrier();  // nobody may see `started` set who has yet to look at it
+        barrier();  // no invocation may set `started` before all have read it
         if (lid == 0) {
             bool beyond;
             uint best = best_target(num_seeds, num_targets, beyond);
@@ -69,7 +69,7 @@ void main() {
             break;
         }
         uint first = first_in[at], end = first_in[at + 1];
-        // In chunks, since the first arc that fits is wanted and a hub has thousands.
+        // In chunks, since the first arc that fits is wanted and a hub has thousands of arcs.
         for (uint chunk = first; chunk < end; chunk += gl_WorkGroupSize.x, ++spent) {
             uint arc = chunk + lid;
             if (arc < end) {

@@ -1,4 +1,4 @@
-// Fills in the arcs between the nodes that path_stride.comp has kept: an invocation for each of them.
+// Arcs of a path between the nodes that path_stride.comp has kept, with an invocation for each kept node.
 #version 460
 
 layout(local_size_x_id = 0) in;
@@ -12,7 +12,7 @@ layout(std430, binding = 3) coherent buffer Path {
 layout(std430, binding = 4) writeonly restrict buffer Length { uint num_arcs; };
 
 layout(push_constant) uniform Push {
-    uint span;  // arcs between two of them
+    uint span;  // arcs between two kept nodes
 };
 
 void main() {

@@ -1,5 +1,5 @@
-// Hangs each node on the one before it on the way from a seed: by the first of its incoming arcs that fits its distance,
-// as path.comp walks. Seeds, and nodes that no arc fits, hang on themselves.
+// Parents of all nodes on paths from the seeds: the parent of a node is the tail of the first of its incoming arcs that
+// fits its distance, as in path.comp. Seeds, and nodes that no arc fits, are their own parents.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"

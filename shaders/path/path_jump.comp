@@ -1,4 +1,4 @@
-// Doubles how far each node jumps toward its seed.
+// Pointer doubling: doubles the length of each node's jump toward its seed.
 #version 460
 
 layout(local_size_x_id = 0) in;

@@ -1,4 +1,5 @@
-// Goes back from the best target in jumps, and keeps the nodes where it touches down. One workgroup, some jumps.
+// Walk back from the best target in jumps, which keeps the node at each landing. One workgroup takes some jumps per
+// dispatch.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -16,7 +17,7 @@ layout(std430, binding = 3) coherent buffer Path {
 layout(push_constant) uniform Push {
     uint num_seeds;
     uint num_targets;
-    uint most;   // marks that there may be
+    uint most;   // room for marks
     uint steps;  // of this dispatch
 };
 
@@ -37,7 +38,7 @@ void main() {
     for (uint spent = 0; spent < steps; ++spent) {
         uint next = jump[at];
         if (next == at) {
-            // A seed, or else these are no shortest distances.
+            // The node is a seed, or the distances are not shortest distances.
             done = 2;
             for (uint i = num_seeds; i-- > 0;) {
                 if (terminals[i].x == at && terminals[i].y == dist[at]) {
@@ -48,7 +49,7 @@ void main() {
             break;
         }
         if (count >= most) {
-            done = 2;  // in circles
+            done = 2;  // the walk goes in circles
             break;
         }
         marks[count] = at;
