@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -188,7 +187,7 @@ class Sleepers:
     """Threads that wait until an attempt of theirs succeeds."""
 
     def __init__(self) -> None:
-        self._asleep: deque[threading.Lock] = deque()
+        self._asleep: dict[threading.Lock, None] = {}
 
     def wait_for(self, attempt: Callable[[], _Result | None]) -> _Result:
         """Repeat an attempt, after each wake-up, until it returns something other than None; return that."""
@@ -198,21 +197,20 @@ class Sleepers:
             bed = threading.Lock()
             bed.acquire()
             try:
-                self._asleep.append(bed)  # before the next attempt, so that no wake-up after it is missed
+                self._asleep[bed] = None  # before the next attempt, so that no wake-up after it is missed
                 while True:
                     if (result := attempt()) is not None:
                         return result
                     if bed.acquire(timeout=_LOOK_UP_S):
                         break
             finally:
-                with suppress(ValueError, IndexError):  # it is not there any more
-                    self._asleep.remove(bed)
+                self._asleep.pop(bed, None)
 
     def wake(self) -> None:
         """Let all that wait try again."""
         while self._asleep:
-            with suppress(IndexError):  # another thread was faster
-                self._asleep.popleft().release()
+            with suppress(KeyError):  # another thread was faster
+                self._asleep.popitem()[0].release()
 
 
 class ReentrantLock:

@@ -342,8 +342,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "turns take time: the nodes stand for 5 places" in capsys.readouterr().out
     ends = ["--from", "0,-0.001", "--to", "0.001,0", "--algorithm", "dijkstra", "--json"]
     metres = []
-    for graph, turns in ((saved, "none"), (str(path), "none"), (str(path), "costs"), (str(path), "restrictions")):
-        assert main(["route", graph, *ends, "--turns", turns, "--map", str(tmp_path / "map.html")]) == 0
+    read = [str(path), "--turns"]
+    for graph in ([saved], [*read, "none"], [*read, "costs"], [*read, "restrictions"]):
+        assert main(["route", *graph, *ends, "--map", str(tmp_path / "map.html")]) == 0
         metres.append(json.loads(capsys.readouterr().out)["distance_m"])
     assert metres == pytest.approx([667.2, 222.4, 667.2, 667.2], abs=0.2)
 
