@@ -75,7 +75,7 @@ class Claim:
 
     else:
         # Members in place of methods: the interpreter calls what they hold, functions in C.
-        __slots__ = ("__enter__", "__exit__", "__weakref__")
+        __slots__ = ("__enter__", "__exit__")
 
     def __init__(self, held: threading.Lock, is_given: bool = True) -> None:
         if is_given:

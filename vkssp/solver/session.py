@@ -132,11 +132,6 @@ class Session(Resource):
         return self.prepared.graph
 
     @property
-    def core_nodes(self) -> int | None:
-        """Number of nodes of the core if the graph is reduced, else None."""
-        return self.shared.core_nodes
-
-    @property
     def prepared(self) -> PreparedGraph:
         """The prepared graph, with the current weights."""
         return self.shared.prepared
