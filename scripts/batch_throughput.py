@@ -44,7 +44,7 @@ from vkssp.bench.writing import write
 from vkssp.files import atomic_write, check_writable
 from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
@@ -71,7 +71,7 @@ class Measured:
 
     def run(self, sources: np.ndarray, targets: np.ndarray | None, at_once: int, download: bool) -> dict[str, Any]:
         """Time rows from some sources; medians of the repetitions, as the caller and the device see it."""
-        solver, node = self.solver, self.solver.session.prepared.node
+        solver, node = self.solver, self.solver.session.renumbered.node
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
         with many(solver, node[columns], min(at_once, len(sources))) as batch:
             groups = Groups.of_nodes(node[sources])
@@ -123,7 +123,7 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
     some = np.sort(rng.choice(graph.num_arcs, min(graph.num_arcs, 10_000), replace=False))
     pairs = rng.integers(0, graph.num_nodes, (2, 10_000))
     found = solver.distances_between(*pairs)
-    with Solver(PreparedGraph(graph), "dijkstra") as reference:
+    with Solver(RenumberedGraph(graph), "dijkstra") as reference:
         for source, target, distance in list(zip(*pairs.tolist(), found.tolist(), strict=True))[:CHECKED]:
             if reference.distance(source, target) != distance:
                 raise SystemExit(f"wrong distance from {source} to {target}")
@@ -159,15 +159,15 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     sizes = [size for size in SIZES if size <= args.most]
     sources = rng.integers(0, graph.num_nodes, max([*sizes, *args.table, CHECKED]))
     checked = sources[:CHECKED].tolist()
-    prepared = PreparedGraph(graph, keep=True)
-    with Solver(prepared, "dijkstra") as reference:
+    renumbered = RenumberedGraph(graph, keep=True)
+    with Solver(renumbered, "dijkstra") as reference:
         expected = {source: reference.distances(source) for source in checked}
         began = time.perf_counter()
         for source in checked:
             reference.search([(source, 0)])
         one_core = 1e3 * (time.perf_counter() - began) / len(checked)
     rows: list[dict[str, Any]] = []
-    with Solver(prepared, args.algorithm, args.device, reduction=args.reduction) as solver:
+    with Solver(renumbered, args.algorithm, args.device, reduction=args.reduction) as solver:
         fits = solver.session.rows_at_once(2**31, graph.num_nodes)
         measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()

@@ -31,7 +31,7 @@ from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device
 from vkssp.options import file_name
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
@@ -133,7 +133,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     assert graph.hierarchy is not None
     rng = np.random.default_rng(args.seed)
     sources = rng.choice(graph.num_nodes, max(args.at_once), replace=graph.num_nodes < max(args.at_once)).tolist()
-    with Solver(PreparedGraph(graph), "dijkstra") as reference:
+    with Solver(RenumberedGraph(graph), "dijkstra") as reference:
         expected = {source: reference.distances(source) for source in sources[: args.checked]}
     with Device(args.device) as device:
         customized = CustomizedHierarchy(device, graph.hierarchy, graph, device)

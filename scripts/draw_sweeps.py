@@ -41,7 +41,7 @@ from vkssp.gpu.device import Device
 from vkssp.graph.geo import haversine
 from vkssp.options import file_name
 from vkssp.osm import import_extract, is_extract
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 PICTURES = ("sweeps.png", "ids.png", "reads.png")
 COLOURS = {"natural": "#e08a4f", "z": "#3f8fe0"}
@@ -234,7 +234,7 @@ def run(args: argparse.Namespace) -> None:
             with Solver(graph, "delta_step", device, order=order, counters="trace", delta=args.delta) as solver:
                 distances, trace = solver.distances(source), solver.trace()
             traces[order] = trace
-            ids[order] = PreparedGraph(graph, order).node
+            ids[order] = RenumberedGraph(graph, order).node
             covered[order] = times_covered(trace, graph.num_nodes)[ids[order]]
             widths = range_widths(trace)
             print(

@@ -36,7 +36,7 @@ from vkssp.formats import read_file
 from vkssp.generate import barabasi_albert, from_expression, gnm, martin, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
 from vkssp.graph.traffic import changed_weights, speed_weights, with_traffic
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.routing.areas import read_areas
 from vkssp.routing.geojson import places_geojson, route_geojson, write_geojson
 from vkssp.routing.isochrone import isochrone_geojson, write_isochrones_of_each
@@ -139,7 +139,7 @@ def test_arguments_of_graphs(graph: Graph, streets: Graph, tmp_path: Path) -> No
     check_refused(landmark_order, rows)
     check_refused(prepare, {"graph": graph, "progress": False})
     check_refused(prepare(graph).hierarchy.check, {"graph": graph})  # type: ignore[union-attr]
-    check_refused(PreparedGraph, {"graph": graph, "order": "auto", "keep": False})
+    check_refused(RenumberedGraph, {"graph": graph, "order": "auto", "keep": False})
     check_refused(changed_weights, {"graph": graph, "weights": [1], "arcs": [0]})
     known = streets.streets
     assert known is not None

@@ -15,6 +15,8 @@ from vkssp.graph import Uint32s
 
 #: Name that stands for the algorithm that fits the graph best.
 AUTO = "auto"
+#: Places where algorithms run: a Vulkan device, or the CPU by compiled code.
+VULKAN, CPU = "vulkan", "cpu"
 #: A seed or target: a node, and the weight between it and the place that is meant.
 Terminal = tuple[int, int]
 #: Largest number of seeds, and of targets, of a search for targets. A search for all distances has no limit of seeds.
@@ -179,7 +181,7 @@ class Reader(Protocol):
         """Release all resources."""
 
 
-class Labels(Protocol):
+class Voronoi(Protocol):
     """Finder of the seed of an algorithm's last search that is nearest to each node."""
 
     closed: bool
@@ -198,7 +200,7 @@ class Algorithm(Protocol):
     NAME: ClassVar[str]
     DESCRIPTION: ClassVar[Description]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
-    #: Where the search runs, ``"device"`` or ``"host"``; this determines the kind of graph that it takes.
+    #: Place where the search runs, `VULKAN` or `CPU`; this determines the kind of graph that it takes.
     RUNS_ON: ClassVar[str]
 
     def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
@@ -223,7 +225,7 @@ class Algorithm(Protocol):
     def reader(self, nodes: Uint32s) -> Reader:
         """Return a reader of the distances of some nodes, by the ids of the renumbered graph."""
 
-    def cells(self, most_seeds: int) -> Labels:
+    def voronoi(self, most_seeds: int) -> Voronoi:
         """Return a finder of the nearest seed of each node, for at most `most_seeds` seeds."""
 
     def close(self) -> None:

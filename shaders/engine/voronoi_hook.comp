@@ -16,7 +16,7 @@ layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  //
 layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
 layout(std430, binding = 3) coherent buffer Labels { uint label[]; };
 layout(std430, binding = 4) coherent buffer Parents { uint parent[]; };
-layout(std430, binding = 5) coherent buffer StateBuffer { Cells state; };
+layout(std430, binding = 5) coherent buffer StateBuffer { VoronoiState state; };
 
 layout(push_constant) uniform Push {
     uint num_nodes;

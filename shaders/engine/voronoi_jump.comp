@@ -10,7 +10,7 @@ layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer From { uint from[]; };
 layout(std430, binding = 1) writeonly restrict buffer To { uint to[]; };
 layout(std430, binding = 2) coherent buffer Labels { uint label[]; };
-layout(std430, binding = 3) coherent buffer StateBuffer { Cells state; };
+layout(std430, binding = 3) coherent buffer StateBuffer { VoronoiState state; };
 
 layout(push_constant) uniform Push {
     uint num_nodes;

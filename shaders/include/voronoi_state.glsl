@@ -3,7 +3,7 @@
 
 const uint MOST_PASSES = 33;  // paths have less than 2^32 nodes
 
-struct Cells {
+struct VoronoiState {
     uint changed;             // whether a node was hooked to a parent with a lesser label
     uint moves[MOST_PASSES];  // by pass of jumps: whether a pointer has not reached the end of its path
 };

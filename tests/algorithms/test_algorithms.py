@@ -184,7 +184,7 @@ def test_traces_fit_the_totals_and_what_was_reached(device: Device, algorithm: s
         for _ in range(2):
             counters = counted(solver, source)
             check_counters(solver)
-            prepared = solver.session.prepared
+            prepared = solver.session.renumbered
             tail = np.repeat(np.arange(prepared.num_nodes), np.diff(prepared.first_out.astype(np.int64)))
             reached = solver.session.algorithm().read() != UNREACHABLE
             arcs = int((reached[tail] & (tail != prepared.arcs[:, 0])).sum())

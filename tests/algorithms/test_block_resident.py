@@ -203,7 +203,7 @@ def test_a_search_for_a_target_ends_where_it_is_decided(device: Device) -> None:
             # It works on no bucket beyond the target's.
             assert (rows["low"] <= expected[target]).all()
             assert len(rows) < whole or target == 1599
-            found = solver.session.algorithm().read()[solver.session.prepared.node]
+            found = solver.session.algorithm().read()[solver.session.renumbered.node]
             final = expected < rows["high"].max()
             assert np.array_equal(found[final], expected[final]) and (found >= expected).all()
 
@@ -289,10 +289,10 @@ def test_blocks_of_a_graph_that_is_put_in_order_in_pieces(monkeypatch: pytest.Mo
 def test_defaults_that_follow_from_the_graph() -> None:
     """Rounds are the hops across a block; ways are what joins crossings of three arcs each."""
     assert [block_resident.default_rounds(block) for block in (1, 2, 16, 512, 1024, 4096)] == [1, 2, 4, 32, 32, 64]
-    assert block_resident.mean_way(3) == 1
+    assert block_resident.mean_chain(3) == 1
     # Two crossings and three ways of three arcs between them: 8 nodes, 18 arcs.
-    assert block_resident.mean_way(18 / 8) == pytest.approx(3)
-    assert block_resident.mean_way(2) == block_resident.mean_way(0) == block_resident._LONGEST_WAY
+    assert block_resident.mean_chain(18 / 8) == pytest.approx(3)
+    assert block_resident.mean_chain(2) == block_resident.mean_chain(0) == block_resident._LONGEST_CHAIN
 
 
 # What a device allows

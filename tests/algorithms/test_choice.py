@@ -12,7 +12,7 @@ from vkssp import ALGORITHMS, DeviceError, Graph, QueryError, Solver
 from vkssp.algorithms.choice import AUTO, choose
 from vkssp.generate import barabasi_albert, rmat, road_grid, uniform_random
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def shuffled(graph: Graph) -> Graph:
@@ -36,12 +36,12 @@ def shuffled(graph: Graph) -> Graph:
     ],
 )
 def test_the_algorithm_follows_from_the_graph(graph: Graph, algorithm: str) -> None:
-    assert choose(PreparedGraph(graph), 2**32) == algorithm
+    assert choose(RenumberedGraph(graph), 2**32) == algorithm
 
 
 def test_arcs_that_fit_into_no_buffer_are_swept_as_edges(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = uniform_random(400, 10)
-    assert choose(PreparedGraph(graph), 8 * graph.num_arcs) == "near_far"
+    assert choose(RenumberedGraph(graph), 8 * graph.num_arcs) == "near_far"
     Solver(graph, device=device).close()  # the device keeps its staging buffer, which is larger
     limits = dataclasses.replace(device.limits, storage_range=8 * graph.num_arcs - 1)
     monkeypatch.setattr(device, "limits", limits)
@@ -57,7 +57,7 @@ def test_blocks_that_fit_into_no_buffer_are_left_alone(device: Device, monkeypat
     road = road_grid(64)
     heavy = road.with_weights(road.weight + 2**24)
     for graph, enough in ((river, 16 * river.num_nodes), (heavy, 12 * heavy.num_arcs), (road, 8 * road.num_arcs)):
-        assert choose(PreparedGraph(graph), enough) == "block_resident"
+        assert choose(RenumberedGraph(graph), enough) == "block_resident"
         Solver(graph, device=device).close()
         expected = "block_resident" if graph is road else "near_far"
         less = enough if graph is road else enough - 1

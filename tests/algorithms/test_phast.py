@@ -38,7 +38,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 from vkssp.solver.tables import rows as rows_of_source
-from vkssp.solver.work_sharing import Dealing, Hand
+from vkssp.solver.work_sharing import RowScheduler, Worker
 
 
 @cache
@@ -145,7 +145,7 @@ def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
             todo += hierarchy.ancestor[hierarchy.first_ancestor[group] : hierarchy.first_ancestor[group + 1]].tolist()
     assert needed.tolist() == sorted(above)
     with Solver(graph, device=device) as solver:
-        made = Sweeps(solver.session.shared.graph, solver.session.prepared.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
+        made = Sweeps(solver.session.shared.graph, solver.session.renumbered.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
         assert made.num_swept == len(needed) < graph.num_nodes / 10
         next(made.rows(Groups.of_nodes(np.zeros(1, np.uint32)))).read()
         levels = np.searchsorted(hierarchy.first_node[hierarchy.first_of_level], sorted(above), "right")
@@ -406,5 +406,5 @@ def test_a_hand_that_fails_once_its_rows_are_made() -> None:
             yield np.array([[row]], np.uint32)
         raise QueryError("too late to matter")
 
-    dealing = Dealing([Hand(4, make, lambda error: False)], 100, 50)
-    assert [int(block[0, 0]) for block in dealing.blocks(nullcontext)] == list(range(100))
+    scheduler = RowScheduler([Worker(4, make, lambda error: False)], 100, 50)
+    assert [int(block[0, 0]) for block in scheduler.blocks(nullcontext)] == list(range(100))

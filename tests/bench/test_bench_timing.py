@@ -19,7 +19,7 @@ from vkssp.bench.evaluation import joined
 from vkssp.bench.timing import Times, fill
 from vkssp.cli import main
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 class Recorded:
@@ -110,21 +110,21 @@ def test_solvers_over_a_prepared_graph_sort_edges_once(device: Device, monkeypat
     sorted_by = []
     original = bellman_ford_edge.edges_of
 
-    def counted(prepared: PreparedGraph, segment: int) -> Any:
+    def counted(renumbered: RenumberedGraph, segment: int) -> Any:
         sorted_by.append(segment)
-        return original(prepared, segment)
+        return original(renumbered, segment)
 
     monkeypatch.setattr(bellman_ford_edge, "edges_of", counted)
     graph = grid(12, seed=3)
-    for prepared, times in ((PreparedGraph(graph, keep=True), 1), (PreparedGraph(graph), 3)):
+    for renumbered, times in ((RenumberedGraph(graph, keep=True), 1), (RenumberedGraph(graph), 3)):
         sorted_by.clear()
         for read_only in (0, 1, 1):
-            with Solver(prepared, "bellman_ford_edge", device, segment=64, read_only=read_only) as solver:
+            with Solver(renumbered, "bellman_ford_edge", device, segment=64, read_only=read_only) as solver:
                 assert solver.graph is graph
                 assert np.array_equal(solver.distances(7), scipy_dijkstra(graph, 7))
         assert sorted_by == [64] * times
     with pytest.raises(QueryError, match=r"order is 'z', but the graph was prepared with 'auto'"):
-        Solver(PreparedGraph(graph), "crauser", device, order="z")
+        Solver(RenumberedGraph(graph), "crauser", device, order="z")
 
 
 def test_parts_of_a_result_are_joined() -> None:

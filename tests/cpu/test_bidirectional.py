@@ -6,29 +6,29 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import Graph
-from vkssp.cpu import BidirectionalDijkstra, HostGraph
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.cpu import BidirectionalDijkstra, CpuGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 @given(graph=random_graphs(), data=st.data())
 def test_distances_on_random_graphs(graph: Graph, data: st.DataObject) -> None:
-    prepared = PreparedGraph(graph)
-    with HostGraph(prepared) as host, BidirectionalDijkstra(host) as search:
+    renumbered = RenumberedGraph(graph)
+    with CpuGraph(renumbered) as host, BidirectionalDijkstra(host) as search:
         for _ in range(4):
             source, target = (data.draw(st.integers(0, graph.num_nodes - 1)) for _ in range(2))
             expected = heap_dijkstra(graph, source)[target]
-            assert search.distance(int(prepared.node[source]), int(prepared.node[target])) == expected
+            assert search.distance(int(renumbered.node[source]), int(renumbered.node[target])) == expected
 
 
 def test_it_settles_fewer_nodes_than_one_search_would() -> None:
     graph = grid(60, seed=3, low=50)
-    prepared = PreparedGraph(graph)
+    renumbered = RenumberedGraph(graph)
     middle = 30 * 60 + 30
     expected = scipy_dijkstra(graph, middle)
     settled = nearer = 0
-    with HostGraph(prepared) as host, BidirectionalDijkstra(host) as search:
+    with CpuGraph(renumbered) as host, BidirectionalDijkstra(host) as search:
         for target in np.random.default_rng(1).integers(0, 3600, 20).tolist():
-            assert search.distance(int(prepared.node[middle]), int(prepared.node[target])) == expected[target]
+            assert search.distance(int(renumbered.node[middle]), int(renumbered.node[target])) == expected[target]
             settled += search.settled
             nearer += int((expected < expected[target]).sum())
     assert 0 < settled < 0.8 * nearer
@@ -36,8 +36,8 @@ def test_it_settles_fewer_nodes_than_one_search_would() -> None:
 
 def test_what_does_not_fit_is_unreachable() -> None:
     largest = 2**32 - 2
-    prepared = PreparedGraph(Graph.from_edges([0, 1, 2], [1, 2, 3], [largest, 1, largest]))
-    with HostGraph(prepared) as host, BidirectionalDijkstra(host) as search:
+    renumbered = RenumberedGraph(Graph.from_edges([0, 1, 2], [1, 2, 3], [largest, 1, largest]))
+    with CpuGraph(renumbered) as host, BidirectionalDijkstra(host) as search:
         assert search.distance(0, 1) == largest
         assert search.distance(0, 2) == search.distance(0, 3) == search.distance(3, 0) == 2**32 - 1
         assert search.distance(2, 2) == 0

@@ -16,21 +16,21 @@ from vkssp import jit
 from vkssp.algorithm import TOTALS, TRACE, Terminal, check_parameters
 from vkssp.cpu import (
     BellmanFordCpu,
+    CpuDevice,
+    CpuGraph,
     CrauserCpu,
     CrauserPredecessorsCpu,
     DeltaStepCpu,
     Dijkstra,
-    Host,
-    HostGraph,
     MartinCpu,
     MartinPredecessorsCpu,
     settle_order,
 )
 from vkssp.cpu.delta_step import default_delta
-from vkssp.cpu.search import HostSearch
+from vkssp.cpu.search import CpuSearch
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import UNREACHABLE, Graph
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 PULLING = (CrauserPredecessorsCpu, MartinPredecessorsCpu)
 ALGORITHMS = (Dijkstra, BellmanFordCpu, DeltaStepCpu, CrauserCpu, MartinCpu, *PULLING)
@@ -39,14 +39,14 @@ LARGEST = UNREACHABLE - 1
 
 
 class Raw:
-    """A graph as it is, without what `PreparedGraph` does to cycles of weight zero."""
+    """A graph as it is, without what `RenumberedGraph` does to cycles of weight zero."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.num_nodes, self.first_out = graph, graph.num_nodes, graph.first_out
         self.arcs, self.node = np.stack([graph.head, graph.weight], axis=1), np.arange(graph.num_nodes)
 
 
-def searches(graph: HostGraph, **options: int) -> list[HostSearch]:
+def searches(graph: CpuGraph, **options: int) -> list[CpuSearch]:
     """Return all algorithms on a graph, delta-stepping with several deltas."""
     made = [algorithm(graph, **options) for algorithm in ALGORITHMS]
     return [*made, *(DeltaStepCpu(graph, delta=delta, **options) for delta in (1, 3, 1000, LARGEST))]
@@ -60,12 +60,12 @@ def reference(graph: Graph, seeds: list[Terminal]) -> np.ndarray:
     return np.minimum(np.min(sums, axis=0), UNREACHABLE)
 
 
-def check_walk(prepared: PreparedGraph, search: HostSearch, seeds: Any, targets: Any, best: int) -> np.ndarray:
+def check_walk(renumbered: RenumberedGraph, search: CpuSearch, seeds: Any, targets: Any, best: int) -> np.ndarray:
     """Check that a walk's arcs are a path of the best length; return them."""
     seed, target, arcs = search.walker().walk(len(seeds), len(targets))
-    graph = prepared.graph
-    nodes = [seeds[seed][0], *prepared.node[graph.head[arcs]].tolist()]
-    assert prepared.node[graph.tail[arcs]].tolist() == nodes[:-1] and nodes[-1] == targets[target][0]
+    graph = renumbered.graph
+    nodes = [seeds[seed][0], *renumbered.node[graph.head[arcs]].tolist()]
+    assert renumbered.node[graph.tail[arcs]].tolist() == nodes[:-1] and nodes[-1] == targets[target][0]
     weight = int(graph.weight[arcs].sum(dtype=np.uint64)) + seeds[seed][1] + targets[target][1]
     assert weight == best and len(set(nodes)) == len(nodes)
     return np.array([seed, target, *arcs])
@@ -79,16 +79,16 @@ def terminals(data: st.DataObject, graph: Graph, least: int) -> list[Terminal]:
 
 @given(graph=random_graphs(), data=st.data())
 def test_random_graphs_seeds_and_targets(graph: Graph, data: st.DataObject) -> None:
-    prepared = PreparedGraph(graph)
+    renumbered = RenumberedGraph(graph)
     seeds, targets = terminals(data, graph, 1), terminals(data, graph, 1)
     far = reference(graph, seeds)
     best = min(UNREACHABLE, *(int(far[node]) + offset for node, offset in targets))
     beyond = any(far[node] < UNREACHABLE <= int(far[node]) + offset for node, offset in targets)
     # Nodes on a cycle of weight zero are one node here, and equally far.
-    expected = np.full(prepared.num_nodes, UNREACHABLE, np.uint64)
-    expected[prepared.node] = far
-    here, there = ([(int(prepared.node[node]), offset) for node, offset in places] for places in (seeds, targets))
-    with HostGraph(prepared) as host:
+    expected = np.full(renumbered.num_nodes, UNREACHABLE, np.uint64)
+    expected[renumbered.node] = far
+    here, there = ([(int(renumbered.node[node]), offset) for node, offset in places] for places in (seeds, targets))
+    with CpuGraph(renumbered) as host:
         paths = []
         for search in searches(host):
             assert search.search(here).best == UNREACHABLE
@@ -102,7 +102,7 @@ def test_random_graphs_seeds_and_targets(graph: Graph, data: st.DataObject) -> N
                 assert np.array_equal(found, expected)
                 assert outcome.overflow or not beyond
             else:
-                paths.append(check_walk(prepared, search, here, there, best))
+                paths.append(check_walk(renumbered, search, here, there, best))
             search.search(here)
             assert np.array_equal(search.read(), expected), "a search that ended early leaves nothing behind"
         assert all(np.array_equal(path, paths[0]) for path in paths), "every algorithm gives the same path"
@@ -111,7 +111,7 @@ def test_random_graphs_seeds_and_targets(graph: Graph, data: st.DataObject) -> N
 @given(graph=random_graphs(max_nodes=25), source=st.integers(0, 10**6))
 def test_cycles_of_weight_zero_that_nobody_contracted(graph: Graph, source: int) -> None:
     source %= graph.num_nodes
-    with HostGraph(Raw(graph)) as host:  # type: ignore[arg-type]
+    with CpuGraph(Raw(graph)) as host:  # type: ignore[arg-type]
         deltas = (DeltaStepCpu(host, delta=delta) for delta in (1, 3, LARGEST))
         for search in (Dijkstra(host), BellmanFordCpu(host), *deltas, CrauserCpu(host), MartinCpu(host)):
             search.search([(source, 0)])
@@ -120,9 +120,9 @@ def test_cycles_of_weight_zero_that_nobody_contracted(graph: Graph, source: int)
 
 @given(graph=random_graphs(), source=st.integers(0, 10**6))
 def test_traces_sum_to_totals(graph: Graph, source: int) -> None:
-    prepared = PreparedGraph(graph)
-    source %= prepared.num_nodes
-    with HostGraph(prepared) as host:
+    renumbered = RenumberedGraph(graph)
+    source %= renumbered.num_nodes
+    with CpuGraph(renumbered) as host:
         for search in searches(host, counting=2):
             counters = search.search([(source, 0)]).counters
             rows = search.trace()
@@ -137,7 +137,7 @@ def test_traces_sum_to_totals(graph: Graph, source: int) -> None:
             else:
                 once = isinstance(search, Dijkstra | CrauserCpu | MartinCpu)
                 assert counters["worked"] == reached if once else counters["worked"] >= reached
-                assert counters["relaxed"] >= int((search.read() != UNREACHABLE) @ np.diff(prepared.first_out))
+                assert counters["relaxed"] >= int((search.read() != UNREACHABLE) @ np.diff(renumbered.first_out))
             if isinstance(search, Dijkstra):
                 assert counters["iterations"] == counters["visited"] == counters["worked"] == reached
             if isinstance(search, DeltaStepCpu):
@@ -146,7 +146,7 @@ def test_traces_sum_to_totals(graph: Graph, source: int) -> None:
 
 @algorithms
 def test_what_is_counted_when(algorithm: Any) -> None:
-    with HostGraph(PreparedGraph(grid(5))) as host:
+    with CpuGraph(RenumberedGraph(grid(5))) as host:
         for counting, names in ((0, set()), (1, set(TOTALS)), (2, set(TOTALS))):
             search = algorithm(host, counting=counting)
             assert len(search.trace()) == 0
@@ -158,18 +158,18 @@ def test_what_is_counted_when(algorithm: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def large() -> PreparedGraph:
-    return PreparedGraph(grid(300, seed=3))
+def large() -> RenumberedGraph:
+    return RenumberedGraph(grid(300, seed=3))
 
 
 @algorithms
-def test_a_large_grid(algorithm: Any, large: PreparedGraph) -> None:
+def test_a_large_grid(algorithm: Any, large: RenumberedGraph) -> None:
     if algorithm is MartinPredecessorsCpu:
-        large = PreparedGraph(grid(80, seed=3))  # it scans all incoming arcs for each distance there is
+        large = RenumberedGraph(grid(80, seed=3))  # it scans all incoming arcs for each distance there is
     source, target = int(large.num_nodes // 2), int(large.num_nodes // 2 + 30)
     expected = np.empty(large.num_nodes, np.uint64)
     expected[large.node] = scipy_dijkstra(large.graph, int(np.flatnonzero(large.node == source)[0]))
-    with HostGraph(large) as host:
+    with CpuGraph(large) as host:
         search = algorithm(host)
         whole = search.search([(source, 0)])
         assert np.array_equal(search.read(), expected)
@@ -185,8 +185,8 @@ def test_a_large_grid(algorithm: Any, large: PreparedGraph) -> None:
                 assert part.counters == whole.counters
 
 
-def test_dijkstra_settles_only_nodes_that_are_nearer_than_the_target(large: PreparedGraph) -> None:
-    with HostGraph(large) as host:
+def test_dijkstra_settles_only_nodes_that_are_nearer_than_the_target(large: RenumberedGraph) -> None:
+    with CpuGraph(large) as host:
         search = Dijkstra(host)
         search.search([(0, 0)])
         far = search.read()
@@ -199,7 +199,7 @@ def test_dijkstra_settles_only_nodes_that_are_nearer_than_the_target(large: Prep
 
 
 def test_crauser_takes_fewer_iterations_than_martin_and_martin_one_for_each_distance() -> None:
-    with HostGraph(PreparedGraph(grid(40, seed=1, low=20))) as host:
+    with CpuGraph(RenumberedGraph(grid(40, seed=1, low=20))) as host:
         crauser, martin = CrauserCpu(host), MartinCpu(host)
         fewer = crauser.search([(0, 0)]).counters["iterations"]
         assert martin.search([(0, 0)]).counters["iterations"] == len(np.unique(martin.read()))
@@ -210,7 +210,7 @@ def test_crauser_takes_fewer_iterations_than_martin_and_martin_one_for_each_dist
 @algorithms
 def test_sums_that_do_not_fit(algorithm: Any) -> None:
     graph = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [LARGEST, LARGEST, 7, LARGEST - 7])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         search = algorithm(host)
         # Only arcs that lead to no better way do not fit, if any is looked at.
         search.search([(0, 0)])
@@ -235,7 +235,7 @@ def test_small_graphs(algorithm: Any) -> None:
         (Graph.from_edges([], [], [], num_nodes=3), [0, UNREACHABLE, UNREACHABLE]),
         (Graph.from_edges([0, 0, 0, 1], [1, 1, 1, 2], [9, 3, 3, 1]), [0, 3, 4]),
     ):
-        with HostGraph(PreparedGraph(graph)) as host:
+        with CpuGraph(RenumberedGraph(graph)) as host:
             search = algorithm(host)
             outcome = search.search([(0, 0)])
             assert search.read().tolist() == expected and not outcome.overflow
@@ -247,7 +247,7 @@ def test_small_graphs(algorithm: Any) -> None:
 @algorithms
 def test_walks_take_the_first_of_equal_arcs_and_no_loops(algorithm: Any) -> None:
     graph = Graph.from_edges([0, 0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 1, 2, 2], [0, 9, 3, 3, 0, 1, 0])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         search = algorithm(host)
         search.search([(0, 0)], [(2, 1), (1, 2), (2, 0)])
         walker = search.walker()
@@ -260,7 +260,7 @@ def test_walks_take_the_first_of_equal_arcs_and_no_loops(algorithm: Any) -> None
 @algorithms
 def test_walks_against_the_numbering_past_loops_of_weight_zero(algorithm: Any) -> None:
     graph = Graph.from_edges([0, 1, 1, 2, 2], [0, 0, 1, 1, 2], [0, 3, 0, 4, 0])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         search = algorithm(host)
         assert search.search([(2, 0)], [(0, 0)]).best == 7
         assert search.walker().walk(1, 1)[2].tolist() == [3, 1]
@@ -268,7 +268,7 @@ def test_walks_against_the_numbering_past_loops_of_weight_zero(algorithm: Any) -
 
 def test_of_targets_that_tie_the_first_is_taken_even_behind_an_arc_of_weight_zero() -> None:
     graph = Graph.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 4, 4], [5, 0, 0, 5, 9])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         for search in (*searches(host), DeltaStepCpu(host, delta=5)):
             assert search.search([(0, 0)], [(3, 0), (4, 0), (2, 0), (1, 0)]).best == 5
             seed, target, arcs = search.walker().walk(1, 4)
@@ -281,12 +281,12 @@ def test_a_walk_that_cannot_end_is_an_error() -> None:
         with pytest.raises(VksspError, match=words):
             search.walker().walk(1, 1)
 
-    with HostGraph(PreparedGraph(Graph.from_edges([0, 1, 2], [1, 2, 1], [1, 1, 1]))) as host:
+    with CpuGraph(RenumberedGraph(Graph.from_edges([0, 1, 2], [1, 2, 1], [1, 1, 1]))) as host:
         search = Dijkstra(host)
         search.search([(0, 0)], [(2, 0)])
         search.distances[:] = [9, 5, 7]
         walk(search, "contradict")
-    with HostGraph(PreparedGraph(Graph.from_edges([0, 1], [1, 0], [1, 1]))) as host:
+    with CpuGraph(RenumberedGraph(Graph.from_edges([0, 1], [1, 0], [1, 1]))) as host:
         search = Dijkstra(host)
         search.search([(0, 0)], [(1, 0)])
         # Weights of zero, which no prepared graph has on a cycle, would send it round for ever.
@@ -316,17 +316,17 @@ def test_settle_order_of_what_is_no_node() -> None:
 @given(delta=st.integers(1, LARGEST), source=st.integers(0, 24), high=st.sampled_from([2, 1000, 10**7, 10**8]))
 def test_any_delta(delta: int, source: int, high: int) -> None:
     graph = grid(5, seed=high, low=0, high=high)
-    prepared = PreparedGraph(graph, "natural")
-    with HostGraph(prepared) as host:
+    renumbered = RenumberedGraph(graph, "natural")
+    with CpuGraph(renumbered) as host:
         search = DeltaStepCpu(host, delta=delta)
-        search.search([(int(prepared.node[source]), 0)])
-        assert np.array_equal(search.read()[prepared.node], heap_dijkstra(graph, source))
+        search.search([(int(renumbered.node[source]), 0)])
+        assert np.array_equal(search.read()[renumbered.node], heap_dijkstra(graph, source))
 
 
 def test_buckets_of_delta_stepping() -> None:
     """Arcs of weight delta are light, and a bucket's heavy arcs are relaxed once for each of its nodes."""
     graph = Graph.from_edges([0, 1, 0, 2, 0], [1, 2, 2, 3, 3], [5, 5, 11, 6, 25])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         search = DeltaStepCpu(host, delta=5, counting=2)
         search.search([(0, 0)])
         rows = search.trace()
@@ -339,7 +339,7 @@ def test_buckets_of_delta_stepping() -> None:
         assert DeltaStepCpu(host, delta=25).search([(0, 0)]).counters["iterations"] == 4
     # Node 1 is taken out of the bucket twice, and relaxes its heavy arc once.
     graph = Graph.from_edges([0, 0, 2, 1], [1, 2, 1, 3], [4, 1, 1, 90])
-    with HostGraph(PreparedGraph(graph)) as host:
+    with CpuGraph(RenumberedGraph(graph)) as host:
         search = DeltaStepCpu(host, delta=5, counting=2)
         search.search([(0, 0)])
         rows = search.trace()
@@ -358,7 +358,7 @@ def test_descriptions_and_parameters(algorithm: Any) -> None:
 
 
 def test_the_host_and_its_graph() -> None:
-    with Host() as device, HostGraph(PreparedGraph(grid(4)), device) as host:
+    with CpuDevice() as device, CpuGraph(RenumberedGraph(grid(4)), device) as host:
         assert host.device is device and device.handle is None
         assert device.info.kind == "cpu" and device.info.name and device.info.driver.startswith("numba ")
         assert host.num_nodes == 16 and host.lightest == host.arcs[:, 1].min()
@@ -371,9 +371,9 @@ def test_the_host_and_its_graph() -> None:
 
 
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    with HostGraph(PreparedGraph(grid(4))) as host:
+    with CpuGraph(RenumberedGraph(grid(4))) as host:
         monkeypatch.setitem(sys.modules, "numba", None)
-        for make in (Host, lambda: settle_order(grid(4), 0), lambda: Dijkstra(host), lambda: jit.kernels("walk")):
+        for make in (CpuDevice, lambda: settle_order(grid(4), 0), lambda: Dijkstra(host), lambda: jit.kernels("walk")):
             with pytest.raises(QueryError, match=r"pip install 'vkssp\[cpu\]'") as caught:
                 make()
             assert "\n" not in str(caught.value)

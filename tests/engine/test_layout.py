@@ -14,8 +14,7 @@ from vkssp import Solver
 from vkssp.algorithm import ROW
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch import block_resident_batch as many
-from vkssp.engine import path
-from vkssp.engine import voronoi as cells
+from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
@@ -78,11 +77,11 @@ def test_the_ring_of_the_trace_has_as_many_rows_on_both_sides() -> None:
     assert rows == [str(TRACE_ROWS)]
 
 
-def test_the_state_of_cells_is_the_same_on_both_sides() -> None:
+def test_the_state_of_voronoi_is_the_same_on_both_sides() -> None:
     for shader in ("voronoi_hook", "voronoi_jump"):
-        assert Module(shader).struct("Cells") == dtype_layout(cells.STATE)
+        assert Module(shader).struct("VoronoiState") == dtype_layout(voronoi.STATE)
     each = re.findall(r"const uint ARCS_EACH = (\d+);", (SHADERS / "engine" / "voronoi_hook.comp").read_text())
-    assert each == [str(cells.ARCS_EACH)]
+    assert each == [str(voronoi.ARCS_EACH)]
 
 
 def test_the_header_of_a_path_is_the_same_on_both_sides() -> None:

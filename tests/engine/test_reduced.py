@@ -22,7 +22,7 @@ from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 ALGORITHMS = ["near_far", "delta_step", "bellman_ford_edge"]
 Terminals = list[tuple[int, int]]
@@ -355,15 +355,15 @@ def test_auto_reduces_where_it_pays(device: Device) -> None:
             assert solver.distances(1).tolist() == scipy_dijkstra(graph, 1).tolist()
     with Solver(grid(20), device=device, reduction="full") as solver:
         assert solver.core_nodes == 400 - 4  # the corners
-    prepared = PreparedGraph(large, keep=True)
+    renumbered = RenumberedGraph(large, keep=True)
     with (
-        Solver(prepared, device=device, reduction="auto") as one,
-        Solver(prepared, device=device, reduction="none") as other,
+        Solver(renumbered, device=device, reduction="auto") as one,
+        Solver(renumbered, device=device, reduction="none") as other,
     ):
         assert one.core_nodes is not None and other.core_nodes is None
         assert np.array_equal(one.distances(5), other.distances(5))
     for counters, reduced in (("totals", True), ("trace", False)):
-        with Solver(prepared, device=device, reduction="auto", counters=counters) as solver:
+        with Solver(renumbered, device=device, reduction="auto", counters=counters) as solver:
             assert (solver.core_nodes is not None) == reduced
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from tests.support.graphs import grid, random_graphs
 from tests.support.streetmaps import street_map
 from vkssp import Graph, GraphError, Order, prepare, z_order
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def test_from_edges_sorts_by_tail_and_keeps_parallel_arcs_and_loops() -> None:
@@ -254,8 +254,8 @@ def test_copies_are_equal_and_cannot_be_written_to(copied: str) -> None:
         found = again(thing)
         assert type(found) is type(thing)
         _check_equal(thing, found)
-    prepared = again(PreparedGraph(graph, keep=True))
-    assert prepared.keeps and np.array_equal(prepared.arcs, PreparedGraph(graph).arcs)
+    renumbered = again(RenumberedGraph(graph, keep=True))
+    assert renumbered.keeps and np.array_equal(renumbered.arcs, RenumberedGraph(graph).arcs)
 
 
 def _check_equal(one: Any, other: Any) -> None:

@@ -20,7 +20,7 @@ from vkssp.generate import from_expression, road_grid
 from vkssp.gpu.device import Device
 from vkssp.graph import landmarks
 from vkssp.graph.landmarks import landmark_places, leaving_share, road_order
-from vkssp.prepared.renumbered import ORDERS, PreparedGraph
+from vkssp.prepared.renumbered import ORDERS, RenumberedGraph
 
 EMPTY = Graph.from_csr([0], [], [])
 
@@ -146,9 +146,9 @@ def test_auto_takes_the_order_for_a_shuffled_road_network() -> None:
     taken = road_order(graph)
     assert taken is not None and np.array_equal(taken.node, order_of(graph).node)
     for order in ("auto", "landmarks"):
-        prepared = PreparedGraph(graph, order)
-        assert not prepared.is_identity
-        assert np.array_equal(prepared.node, taken.rank)
+        renumbered = RenumberedGraph(graph, order)
+        assert not renumbered.is_identity
+        assert np.array_equal(renumbered.node, taken.rank)
 
 
 def cube() -> Graph:
@@ -173,7 +173,7 @@ def cube() -> Graph:
 )
 def test_auto_keeps_the_ids_of_other_graphs(graph: Graph) -> None:
     assert road_order(graph) is None
-    assert PreparedGraph(graph).is_identity
+    assert RenumberedGraph(graph).is_identity
 
 
 @pytest.mark.parametrize("graph", [shuffled(road_grid(100))[0], from_expression("rmat:15"), road_grid(160)])
@@ -182,13 +182,13 @@ def test_auto_searches_no_graph_that_cannot_need_it(graph: Graph, monkeypatch: p
         raise AssertionError("a search was made")
 
     monkeypatch.setattr(landmarks, "_Hops", never)
-    assert PreparedGraph(graph).is_identity
+    assert RenumberedGraph(graph).is_identity
 
 
 def test_coordinates_come_first() -> None:
     graph, _ = shuffled(road_grid(160))
     same = np.zeros(graph.num_nodes)
-    assert PreparedGraph(Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=same, lon=same)).is_identity
+    assert RenumberedGraph(Graph.from_csr(graph.first_out, graph.head, graph.weight, lat=same, lon=same)).is_identity
 
 
 @settings(max_examples=max(3, EXAMPLES // 4))
@@ -230,13 +230,13 @@ def test_the_command_line_takes_an_order(
     graph, _ = shuffled(road_grid(40))
     graph.save(tmp_path / "g")
     asked = []
-    original = PreparedGraph.__init__
+    original = RenumberedGraph.__init__
 
-    def watched(self: PreparedGraph, graph: Graph, order: str = "auto", **options: Any) -> None:
+    def watched(self: RenumberedGraph, graph: Graph, order: str = "auto", **options: Any) -> None:
         asked.append(order)
         original(self, graph, order, **options)
 
-    monkeypatch.setattr(PreparedGraph, "__init__", watched)
+    monkeypatch.setattr(RenumberedGraph, "__init__", watched)
     query = ["distances", str(tmp_path / "g"), "--source", "3", "--output", str(tmp_path / "d.npy")]
     for arguments, order in (
         ([], "auto"),

@@ -15,14 +15,14 @@ from vkssp import DeviceError, Graph, Solver
 from vkssp.gpu.buffer import staging
 from vkssp.gpu.device import Device
 from vkssp.prepared.edge_list import Edges, edges_of
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 Arcs = Counter[tuple[int, int, int]]
 
 
-def arcs_of(prepared: PreparedGraph) -> Arcs:
-    tail = np.repeat(np.arange(prepared.num_nodes), np.diff(prepared.first_out.astype(np.int64)))
-    arcs = zip(tail.tolist(), *prepared.arcs.T.tolist(), strict=True)
+def arcs_of(renumbered: RenumberedGraph) -> Arcs:
+    tail = np.repeat(np.arange(renumbered.num_nodes), np.diff(renumbered.first_out.astype(np.int64)))
+    arcs = zip(tail.tolist(), *renumbered.arcs.T.tolist(), strict=True)
     return Counter(arc for arc in arcs if arc[0] != arc[1])
 
 
@@ -44,10 +44,10 @@ def rows(edges: Edges, first: int, last: int) -> list[tuple[int, int, int]]:
 
 
 def check(graph: Graph, segment: int) -> Edges:
-    prepared = PreparedGraph(graph, "natural")
-    edges = edges_of(prepared, segment)
+    renumbered = RenumberedGraph(graph, "natural")
+    edges = edges_of(renumbered, segment)
     assert edges.start.dtype == edges.end.dtype == edges.weight.dtype == np.uint32
-    both, alone = paired(arcs_of(prepared))
+    both, alone = paired(arcs_of(renumbered))
     parts = rows(edges, 0, edges.num_undirected), rows(edges, edges.num_undirected, len(edges.start))
     assert Counter(parts[0]) == both and Counter(parts[1]) == alone
     for part in parts:
@@ -99,7 +99,7 @@ def test_rows_that_do_not_fit_into_64_bits_are_sorted_all_the_same() -> None:
     nodes = np.arange(70_000)
     weight = np.random.default_rng(3).integers(2**31, 2**32 - 1, len(nodes) - 1)
     graph = Graph.from_edges(nodes[:-1], nodes[1:], weight, undirected=True)
-    edges = edges_of(PreparedGraph(graph), 1000)
+    edges = edges_of(RenumberedGraph(graph), 1000)
     assert edges.num_undirected == len(edges.start) == len(weight)
     # In a path the segments of starts and ends rise with the ids, but within a segment ends come from the one before.
     order = np.argsort(edges.start, kind="stable")

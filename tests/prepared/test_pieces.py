@@ -11,18 +11,18 @@ from tests.support.graphs import check_path, heap_dijkstra, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.engine import device_graph
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 @given(graph=random_graphs(), limit=st.integers(1, 9))
 def test_pieces_have_the_arcs_of_their_node(graph: Graph, limit: int) -> None:
-    prepared = PreparedGraph(graph)
-    rows, added = prepared.split_rows(limit)
-    arcs = np.concatenate([prepared.arcs, added])
-    n = prepared.num_nodes
+    renumbered = RenumberedGraph(graph)
+    rows, added = renumbered.split_rows(limit)
+    arcs = np.concatenate([renumbered.arcs, added])
+    n = renumbered.num_nodes
     assert len(rows) == n + len(added) and not added[:, 1].any()
     for node in range(n):
-        own = list(range(prepared.first_out[node], prepared.first_out[node + 1]))
+        own = list(range(renumbered.first_out[node], renumbered.first_out[node + 1]))
         first, end = rows[node]
         if len(own) <= limit:
             assert list(range(first, end)) == own

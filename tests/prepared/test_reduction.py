@@ -22,7 +22,7 @@ from vkssp.generate import rmat, road_grid
 from vkssp.prepared import reduction
 from vkssp.prepared.reduction import Reduction, may_pay, reduce_graph
 from vkssp.prepared.reduction_seeds import Surroundings
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def dijkstra(first_out: Any, heads: Any, weights: Any, seeds: dict[int, int], ends: Any = None) -> dict[int, int]:
@@ -43,12 +43,12 @@ def dijkstra(first_out: Any, heads: Any, weights: Any, seeds: dict[int, int], en
 class Reduced:
     """A reduction and searches by way of it, without any device."""
 
-    def __init__(self, prepared: PreparedGraph) -> None:
-        self.prepared, self.reduction = prepared, reduce_graph(prepared)
-        self.surroundings = Surroundings(self.reduction, prepared)
+    def __init__(self, renumbered: RenumberedGraph) -> None:
+        self.renumbered, self.reduction = renumbered, reduce_graph(renumbered)
+        self.surroundings = Surroundings(self.reduction, renumbered)
         core = self.reduction.core
         self._core = core.first_out.tolist(), core.head.tolist(), core.weight.tolist()
-        self._whole = prepared.first_out.tolist(), *prepared.arcs.T.tolist()
+        self._whole = renumbered.first_out.tolist(), *renumbered.arcs.T.tolist()
 
     def distances(self, source: int) -> tuple[list[int], bool]:
         """Return distances, UNREACHABLE where they do not fit, and whether some sum did not."""
@@ -68,13 +68,13 @@ class Reduced:
         """Check all distances from a node, and that sums which do not fit are told of where they matter."""
         exact = dijkstra(*self._whole, {source: 0})
         distances, overflow = self.distances(source)
-        nodes = range(self.prepared.num_nodes)
+        nodes = range(self.renumbered.num_nodes)
         assert distances == [min(exact.get(node, UNREACHABLE), UNREACHABLE) for node in nodes]
         if any(value >= UNREACHABLE for value in exact.values()):
             assert overflow
 
     def check_all(self) -> None:
-        for source in range(self.prepared.num_nodes):
+        for source in range(self.renumbered.num_nodes):
             self.check(source)
 
 
@@ -89,24 +89,24 @@ def neighbours(first_out: Any, heads: Any) -> list[set[int]]:
     return result
 
 
-def check_shape(prepared: PreparedGraph, reduction: Reduction) -> None:
+def check_shape(renumbered: RenumberedGraph, reduction: Reduction) -> None:
     """Check what does not depend on weights: numbering, records of core nodes, components."""
     records, component, core = reduction.records, reduction.component, reduction.core
     nodes = np.flatnonzero(component == UNREACHABLE)
-    assert len(nodes) == core.num_nodes and (core.num_nodes > 0) == (prepared.num_nodes > 0)
+    assert len(nodes) == core.num_nodes and (core.num_nodes > 0) == (renumbered.num_nodes > 0)
     assert records[nodes, 0].tolist() == list(range(core.num_nodes))
     assert (records[nodes, 1] == 0).all() and (records[nodes, 3] == UNREACHABLE).all()
     assert (records[:, [0, 2]] < max(1, core.num_nodes)).all()
     ends = core.tail.tolist(), core.head.tolist()
     assert len(set(zip(*ends, strict=True))) == core.num_arcs and (core.tail != core.head).all()
-    around = neighbours(prepared.first_out, prepared.arcs[:, 0])
+    around = neighbours(renumbered.first_out, renumbered.arcs[:, 0])
     rows, columns = [], []
     for node, others in enumerate(around):
         for other in others:
             if component[node] != UNREACHABLE and component[other] != UNREACHABLE:
                 rows.append(node)
                 columns.append(other)
-    links = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(prepared.num_nodes,) * 2)
+    links = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(renumbered.num_nodes,) * 2)
     _, label = csgraph.connected_components(links, directed=False)
     removed = np.flatnonzero(component != UNREACHABLE)
     pairs = set(zip(component[removed].tolist(), label[removed].tolist(), strict=True))
@@ -122,22 +122,22 @@ def check_shape(prepared: PreparedGraph, reduction: Reduction) -> None:
 @settings(max_examples=5 * EXAMPLES)
 @given(sparse_graphs())
 def test_every_distance_by_way_of_the_core_is_that_of_the_whole_graph(graph: Graph) -> None:
-    reduced = Reduced(PreparedGraph(graph, "natural"))
-    check_shape(reduced.prepared, reduced.reduction)
+    reduced = Reduced(RenumberedGraph(graph, "natural"))
+    check_shape(reduced.renumbered, reduced.reduction)
     reduced.check_all()
 
 
 @given(random_graphs(max_nodes=25))
 def test_denser_graphs_are_reduced_exactly_too(graph: Graph) -> None:
-    reduced = Reduced(PreparedGraph(graph))
-    check_shape(reduced.prepared, reduced.reduction)
+    reduced = Reduced(RenumberedGraph(graph))
+    check_shape(reduced.renumbered, reduced.reduction)
     reduced.check_all()
 
 
 @given(sparse_graphs())
 def test_nothing_is_left_that_could_be_taken_out(graph: Graph) -> None:
     both = Graph.from_edges(graph.tail, graph.head, np.ones(graph.num_arcs), num_nodes=graph.num_nodes, undirected=True)
-    core = reduce_graph(PreparedGraph(both, "natural")).core
+    core = reduce_graph(RenumberedGraph(both, "natural")).core
     around = neighbours(core.first_out, core.head)
     assert all(len(others) not in (1, 2) for others in around)
     parts = sparse.csr_array((np.ones(both.num_arcs), (both.tail, both.head)), shape=(both.num_nodes,) * 2)
@@ -163,10 +163,10 @@ def test_nothing_is_left_that_could_be_taken_out(graph: Graph) -> None:
     ],
 )
 def test_small_graphs_have_the_core_that_one_expects(graph: Graph, core: int, largest: int) -> None:
-    reduced = Reduced(PreparedGraph(graph, "natural"))
+    reduced = Reduced(RenumberedGraph(graph, "natural"))
     assert reduced.reduction.core.num_nodes == core
     assert reduced.reduction.largest_component == largest
-    check_shape(reduced.prepared, reduced.reduction)
+    check_shape(reduced.renumbered, reduced.reduction)
     reduced.check_all()
 
 
@@ -176,7 +176,7 @@ def test_records_say_how_far_nodes_of_a_chain_are_from_its_ends() -> None:
     streets += [(0, 4, 1, 2), (4, 5, 10, 20), (5, 1, 100, 200), (4, 6, 1000, 2000)]
     tails, heads, there, back = np.array(streets).T
     graph = Graph.from_edges([*tails, *heads], [*heads, *tails], [*there, *back])
-    reduction = reduce_graph(PreparedGraph(graph, "natural"))
+    reduction = reduce_graph(RenumberedGraph(graph, "natural"))
     assert reduction.records[4].tolist() == [0, 1, 1, 220]
     assert reduction.records[5].tolist() == [0, 11, 1, 200]
     assert reduction.records[6].tolist() == [0, 1001, 1, 1220]
@@ -195,7 +195,7 @@ def test_records_say_how_far_nodes_of_a_chain_are_from_its_ends() -> None:
 def test_a_chain_whose_sum_does_not_fit_hides_no_shorter_way() -> None:
     most = 2**32 - 2
     nodes = [(0, 4, most), (4, 1, most), (0, 1, 7), (0, 2, 1), (0, 3, 1), (1, 2, 1), (1, 3, 1), (2, 3, 1)]
-    reduced = Reduced(PreparedGraph(Graph.from_edges(*zip(*nodes, strict=True), undirected=True), "natural"))
+    reduced = Reduced(RenumberedGraph(Graph.from_edges(*zip(*nodes, strict=True), undirected=True), "natural"))
     assert reduced.reduction.core.num_nodes == 4 and reduced.reduction.saturated
     reduced.check_all()
 
@@ -203,13 +203,13 @@ def test_a_chain_whose_sum_does_not_fit_hides_no_shorter_way() -> None:
 @given(graph=sparse_graphs(), data=st.data())
 def test_searches_among_removed_nodes(graph: Graph, data: st.DataObject) -> None:
     """Against a search in the whole graph that goes on from no core node."""
-    prepared = PreparedGraph(graph, "natural")
-    reduction = reduce_graph(prepared)
-    places = st.tuples(st.integers(0, prepared.num_nodes - 1), st.integers(0, 9))
+    renumbered = RenumberedGraph(graph, "natural")
+    reduction = reduce_graph(renumbered)
+    places = st.tuples(st.integers(0, renumbered.num_nodes - 1), st.integers(0, 9))
     seeds = data.draw(st.lists(places, min_size=1, max_size=4))
-    found = Surroundings(reduction, prepared).search(seeds)
+    found = Surroundings(reduction, renumbered).search(seeds)
     is_core = reduction.component == UNREACHABLE
-    first_out, arcs = prepared.first_out.tolist(), prepared.arcs.T.tolist()
+    first_out, arcs = renumbered.first_out.tolist(), renumbered.arcs.T.tolist()
     ends = [first_out[node + (not core)] for node, core in enumerate(is_core)]
     starts: dict[int, int] = {}
     for node, offset in seeds:
@@ -220,17 +220,17 @@ def test_searches_among_removed_nodes(graph: Graph, data: st.DataObject) -> None
     assert near == {node: distance for node, distance in fit.items() if not is_core[node]}
     cores = {int(reduction.records[node, 0]): distance for node, distance in fit.items() if is_core[node]}
     assert found.exits == cores and found.overflow == (len(fit) < len(expected))
-    assert all(found.distance(node) == near.get(node, UNREACHABLE) for node in range(prepared.num_nodes))
+    assert all(found.distance(node) == near.get(node, UNREACHABLE) for node in range(renumbered.num_nodes))
 
 
 def test_a_way_that_does_not_fit_beside_one_that_does_is_no_overflow() -> None:
     most = 2**32 - 2
     chains = [(0, 4, 1), (4, 1, 1), (0, 5, 1), (5, 1, most)]
     core = [(0, 1, 9), (0, 2, 1), (0, 3, 1), (1, 2, 1), (1, 3, 1), (2, 3, 1)]
-    prepared = PreparedGraph(Graph.from_edges(*zip(*chains, *core, strict=True), undirected=True), "natural")
-    reduction = reduce_graph(prepared)
+    renumbered = RenumberedGraph(Graph.from_edges(*zip(*chains, *core, strict=True), undirected=True), "natural")
+    reduction = reduce_graph(renumbered)
     assert reduction.core.num_nodes == 4
-    surroundings = Surroundings(reduction, prepared)
+    surroundings = Surroundings(reduction, renumbered)
     both = surroundings.search([(4, 0), (5, 9)])
     assert both.exits[int(reduction.records[1, 0])] == 1 and not both.overflow
     assert surroundings.search([(5, 9)]).overflow
@@ -238,11 +238,11 @@ def test_a_way_that_does_not_fit_beside_one_that_does_is_no_overflow() -> None:
 
 @pytest.mark.parametrize("teeth", [1, 3])
 def test_long_dead_ends_take_few_turns(teeth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vkssp.prepared.contraction import Rest
+    from vkssp.prepared.contraction import RemainingGraph
 
     turns = []
-    shrink = Rest.shrink
-    monkeypatch.setattr(Rest, "shrink", lambda rest: turns.append(1) or shrink(rest))
+    shrink = RemainingGraph.shrink
+    monkeypatch.setattr(RemainingGraph, "shrink", lambda remaining: turns.append(1) or shrink(remaining))
     spine = np.arange(20_000)
     tails, heads = [spine[:-1]], [spine[1:]]
     for tooth in range(1, teeth + 1):
@@ -250,7 +250,7 @@ def test_long_dead_ends_take_few_turns(teeth: int, monkeypatch: pytest.MonkeyPat
         heads.append(spine + tooth * len(spine))
     edges = np.concatenate(tails), np.concatenate(heads)
     graph = Graph.from_edges(*edges, np.ones(len(edges[0])), undirected=True)
-    reduced = Reduced(PreparedGraph(graph, "natural"))
+    reduced = Reduced(RenumberedGraph(graph, "natural"))
     assert reduced.reduction.core.num_nodes == 1 and len(turns) <= 5
     reduced.check(len(spine) // 3)
 
@@ -262,7 +262,7 @@ def test_a_hub_of_very_many_chains() -> None:
     tails = np.concatenate([np.zeros(count, np.int64), first, first + count])
     heads = np.concatenate([first, first + count, np.ones(count, np.int64)])
     weights = np.concatenate([np.arange(count) % 90 + 5] * 3)
-    reduced = Reduced(PreparedGraph(Graph.from_edges(tails, heads, weights, undirected=True), "natural"))
+    reduced = Reduced(RenumberedGraph(Graph.from_edges(tails, heads, weights, undirected=True), "natural"))
     assert reduced.reduction.core.num_nodes == 1
     reduced.check(77)
 
@@ -272,16 +272,16 @@ def test_a_long_ladder_may_be_left_in_the_middle() -> None:
     tails = np.concatenate([rungs[:-1], rungs[:-1] + 300, rungs])
     heads = np.concatenate([rungs[1:], rungs[1:] + 300, rungs + 300])
     graph = Graph.from_edges(tails, heads, np.arange(len(tails)) % 7 + 1, undirected=True)
-    reduced = Reduced(PreparedGraph(graph, "natural"))
+    reduced = Reduced(RenumberedGraph(graph, "natural"))
     assert 1 < reduced.reduction.core.num_nodes < 600
-    check_shape(reduced.prepared, reduced.reduction)
+    check_shape(reduced.renumbered, reduced.reduction)
     for source in (0, 17, 150, 451):
         reduced.check(source)
 
 
 def test_a_street_map_keeps_its_distances(andorra_path: Path) -> None:
-    reduced = Reduced(PreparedGraph(read_graph(andorra_path, turns="none")))
-    whole = reduced.prepared
+    reduced = Reduced(RenumberedGraph(read_graph(andorra_path, turns="none")))
+    whole = reduced.renumbered
     assert reduced.reduction.core.num_nodes < whole.num_nodes / 3 and reduced.reduction.pays
     flat = Graph.from_csr(whole.first_out, *whole.arcs.T)
     removed = np.flatnonzero(reduced.reduction.component != UNREACHABLE)
@@ -291,8 +291,8 @@ def test_a_street_map_keeps_its_distances(andorra_path: Path) -> None:
 
 def test_reduction_is_left_out_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     def verdict(graph: Graph) -> tuple[bool, bool]:
-        prepared = PreparedGraph(graph)
-        return may_pay(prepared), reduce_graph(prepared).pays
+        renumbered = RenumberedGraph(graph)
+        return may_pay(renumbered), reduce_graph(renumbered).pays
 
     assert verdict(road_grid(64, shape_nodes=3)) == (True, True)
     assert verdict(road_grid(32, shape_nodes=3)) == (False, True)  # but it is small

@@ -19,7 +19,7 @@ from vkssp.gpu.device import Device
 from vkssp.routing.assignment_file import colour
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import starting_points
-from vkssp.routing.voronoi import Served, part_of_line
+from vkssp.routing.voronoi import StreetCells, part_of_line
 
 #: A street of 1 000 from one junction to the next, one way street of 500 beside it, a ferry, and a street that goes on.
 LINE = [(0, 0), (0, 10), (0, 20), (5, 0)]
@@ -30,7 +30,7 @@ def line_map() -> Graph:
     return street_map(LINE, streets, oneways=(2,))
 
 
-def spans(served: Served) -> list[tuple[int, float, float, int, int]]:
+def spans(served: StreetCells) -> list[tuple[int, float, float, int, int]]:
     rows = zip(*(column.tolist() for column in served), strict=True)
     return [(line, round(low, 6), round(high, 6), source, weight) for line, low, high, source, weight in rows]
 

@@ -119,14 +119,14 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
         with Solver(graph, "near_far", device, reduction="none") as solver:
             solver.nearest_sources(corners)  # so that all is there
             solver.search([(corners[0], 0), (corners[1], 0)])
-            cells: Any = solver.session.work().labels
+            voronoi: Any = solver.session.work().voronoi
             with monkeypatch.context() as patch:
                 patch.setattr(Recording, "submit", submit)
                 submitted.clear()
                 check(solver.nearest_sources(corners), expected)
-            assert submitted.count(cells._first) == 1
+            assert submitted.count(voronoi._first) == 1
             # Labels are handed down at once, but have to cross from one tree to the next.
-            rounds.append(submitted.count(cells._again))
+            rounds.append(submitted.count(voronoi._again))
         assert np.count_nonzero(expected.source == 0) > np.count_nonzero(expected.source == 1)
     assert 0 < max(rounds) < 2 * side
 

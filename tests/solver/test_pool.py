@@ -157,7 +157,7 @@ def test_a_pool_that_is_closed_stops_what_it_makes(device: Device, second: Devic
     next(rows)
     pool.close()
     pool.close()
-    assert not any(thread.name.startswith("vkssp-hand") for thread in threading.enumerate())
+    assert not any(thread.name.startswith("vkssp-worker") for thread in threading.enumerate())
     for ask in (
         lambda: next(rows),
         lambda: next(unbegun),

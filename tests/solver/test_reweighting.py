@@ -27,7 +27,7 @@ from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.engine import reweigh
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.solver import shared_graph as shared
 
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -197,10 +197,10 @@ def test_nodes_that_are_cut_into_pieces(device: Device) -> None:
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_all_clones_have_the_new_weights(device: Device, reduction: str) -> None:
     graph = grid(25, seed=6)
-    prepared = PreparedGraph(graph, keep=True)
+    renumbered = RenumberedGraph(graph, keep=True)
     with (
-        Solver(prepared, "near_far", device, reduction=reduction) as solver,
-        Solver(prepared, "near_far", device, reduction=reduction) as other,
+        Solver(renumbered, "near_far", device, reduction=reduction) as solver,
+        Solver(renumbered, "near_far", device, reduction=reduction) as other,
         solver.clone() as clone,
     ):
         for each in (clone, solver, other):
@@ -210,7 +210,7 @@ def test_all_clones_have_the_new_weights(device: Device, reduction: str) -> None
         for each in (solver, clone):
             check(each, weight, 2)
         check(other, graph.weight, 2)  # which shares no more than what it was prepared from
-        assert np.array_equal(prepared.graph.weight, graph.weight)
+        assert np.array_equal(renumbered.graph.weight, graph.weight)
 
 
 def test_weights_change_between_the_searches_of_other_threads(device: Device) -> None:

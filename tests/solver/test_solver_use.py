@@ -62,7 +62,7 @@ def test_as_many_seeds_and_targets_as_there_may_be(device: Device, algorithm: st
     whole = np.min([heap_dijkstra(graph, node) + np.uint64(offset) for node, offset in seeds], axis=0)
     with make_solver(graph, algorithm, device) as solver:
         solver.search(seeds)
-        assert np.array_equal(solver.session.algorithm().read()[solver.session.prepared.node], whole)
+        assert np.array_equal(solver.session.algorithm().read()[solver.session.renumbered.node], whole)
         way = solver.search_path(seeds, targets)
         assert way is not None and way[0] == min(int(whole[node]) + offset for node, offset in targets)
 
@@ -75,7 +75,7 @@ def test_all_nodes_nearer_than_the_best_target_have_their_distances(device: Devi
         for targets in ([(0, 0)], [(310, 7), (400, 0)], [(312, 40)], [(312, 0)], [(624, 10**6), (300, 10**6)]):
             best = solver.search([(312, 0)], targets).best
             assert best == min(int(whole[node]) + offset for node, offset in targets)
-            found = solver.session.algorithm().read()[solver.session.prepared.node]
+            found = solver.session.algorithm().read()[solver.session.renumbered.node]
             assert (found >= whole).all()
             assert np.array_equal(found[whole < best], whole[whole < best])
 
@@ -220,7 +220,7 @@ def test_seeds_far_apart_and_seeds_named_twice(device: Device, algorithm: str) -
     seeds = [(2 * length, 10**9), (0, 5), (length, 10**6), (0, 77), (length, 3 * 10**6)]
     with make_solver(graph, algorithm, device, delta=100) as solver:
         solver.search(seeds)
-        found = solver.session.algorithm().read()[solver.session.prepared.node]
+        found = solver.session.algorithm().read()[solver.session.renumbered.node]
         expected = np.full(graph.num_nodes, UNREACHABLE)
         for part, offset in enumerate((5, 10**6, 10**9)):
             expected[part * length : part * length + linked] = offset + np.arange(linked)

@@ -11,7 +11,7 @@ from tests.support.graphs import grid, scipy_dijkstra
 from tests.support.threads import at_once
 from vkssp import Graph, QueryError, Solver, SolverPool
 from vkssp.gpu.device import Device
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 GRAPH = grid(18, seed=5)
 TARGETS = np.arange(0, 324, 5)
@@ -40,12 +40,12 @@ def ask_all(asked: Solver | SolverPool, seed: int, times: int = 1, factor: int =
 def test_solvers_clones_and_pools_on_the_same_devices(
     device: Device, second: Device, algorithm: str, reduction: str
 ) -> None:
-    prepared = PreparedGraph(GRAPH, keep=True)
+    renumbered = RenumberedGraph(GRAPH, keep=True)
     with (
-        Solver(prepared, algorithm, device, reduction=reduction) as solver,
-        Solver(prepared, algorithm, device, reduction=reduction) as other,
+        Solver(renumbered, algorithm, device, reduction=reduction) as solver,
+        Solver(renumbered, algorithm, device, reduction=reduction) as other,
         SolverPool(GRAPH, algorithm, [device, second], reduction=reduction) as pool,
-        SolverPool(prepared, algorithm, [second], reduction=reduction) as another,
+        SolverPool(renumbered, algorithm, [second], reduction=reduction) as another,
         solver.clone() as clone,
     ):
         asked = [solver, solver, clone, other, pool, pool, another]

@@ -1,4 +1,4 @@
-"""Rows dealt out to several hands: order, shares, how far ahead they are, errors and hands that are lost."""
+"""Rows dealt out to several workers: order, shares, how far ahead they are, errors and workers that are lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.conftest import EXAMPLES
 from tests.support.paths import ROOT
 from vkssp import DeviceError, QueryError
 from vkssp.solver import work_sharing as dealing_module
-from vkssp.solver.work_sharing import MOST_BATCHES, Dealing, Hand
+from vkssp.solver.work_sharing import MOST_BATCHES, RowScheduler, Worker
 
 Made = Generator[np.ndarray, None, None]
 Step = Callable[[int], None]
@@ -30,8 +30,8 @@ def lost(text: str = "gone") -> DeviceError:
     return error
 
 
-def hand(batch: int = 4, block: int = 3, before: Step = lambda row: None, taken: list[range] | None = None) -> Hand:
-    """Return a hand whose rows hold their numbers; `before` each block something may happen."""
+def worker(batch: int = 4, block: int = 3, before: Step = lambda row: None, taken: list[range] | None = None) -> Worker:
+    """Return a worker whose rows hold their numbers; `before` each block something may happen."""
 
     def make(first: int, end: int) -> Made:
         if taken is not None:
@@ -40,16 +40,16 @@ def hand(batch: int = 4, block: int = 3, before: Step = lambda row: None, taken:
             before(row)
             yield np.arange(row, min(row + block, end), dtype=np.uint32)[:, None]
 
-    return Hand(batch, make, lambda error: error.is_lost)
+    return Worker(batch, make, lambda error: error.is_lost)
 
 
-def rows(dealing: Dealing) -> Iterator[int]:
-    for block in dealing.blocks(nullcontext):
+def rows(scheduler: RowScheduler) -> Iterator[int]:
+    for block in scheduler.blocks(nullcontext):
         yield from block[:, 0].tolist()
 
 
 def workers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-hand")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-worker")]
 
 
 @settings(max_examples=EXAMPLES)
@@ -64,13 +64,13 @@ def test_all_rows_come_in_order_and_none_too_early(batches: list[int], total: in
     taken: list[range] = []
 
     def before(row: int) -> None:
-        ahead.append(min(row + block, total) - dealing._handed)
+        ahead.append(min(row + block, total) - scheduler._handed)
 
-    hands = [hand(batch, block, before, taken) for batch in batches]
-    dealing = Dealing(hands, total, window)
-    assert list(rows(dealing)) == list(range(total))
+    workers = [worker(batch, block, before, taken) for batch in batches]
+    scheduler = RowScheduler(workers, total, window)
+    assert list(rows(scheduler)) == list(range(total))
     assert sorted(row for part in taken for row in part) == list(range(total))
-    most = max(window, len(hands))
+    most = max(window, len(workers))
     assert max(len(part) for part in taken) <= max(1, min(most, MOST_BATCHES * max(batches)))
     # A block may reach beyond the rows that were taken.
     assert max(ahead) < most + block
@@ -79,9 +79,9 @@ def test_all_rows_come_in_order_and_none_too_early(batches: list[int], total: in
 def test_nothing_is_made_before_it_is_asked_for_nor_far_ahead() -> None:
     made: list[int] = []
     settled = threading.Event()
-    hands = [hand(2, 1, made.append) for _ in range(2)]
-    dealing = Dealing(hands, 10_000, 20)
-    numbers = rows(dealing)
+    workers = [worker(2, 1, made.append) for _ in range(2)]
+    scheduler = RowScheduler(workers, 10_000, 20)
+    numbers = rows(scheduler)
     assert not made and not workers()
     assert next(numbers) == 0
     while len(made) < 15:
@@ -93,7 +93,7 @@ def test_nothing_is_made_before_it_is_asked_for_nor_far_ahead() -> None:
 
 
 def test_who_is_slow_gets_less() -> None:
-    """One hand comes to its end only after the other has made all the rest."""
+    """One worker comes to its end only after the other has made all the rest."""
     total, others = 120, threading.Event()
     fast: list[range] = []
     slow: list[range] = []
@@ -107,24 +107,24 @@ def test_who_is_slow_gets_less() -> None:
         if sum(map(len, fast)) + sum(map(len, slow)) == total:
             others.set()
 
-    dealing = Dealing([hand(4, 4, wait, slow), hand(4, 4, count, fast)], total, 10 * total)
-    assert list(rows(dealing)) == list(range(total))
+    scheduler = RowScheduler([worker(4, 4, wait, slow), worker(4, 4, count, fast)], total, 10 * total)
+    assert list(rows(scheduler)) == list(range(total))
     assert len(slow) == 1 and len(slow[0]) <= MOST_BATCHES * 4
 
 
 def test_shares_follow_speeds() -> None:
-    hands = [hand(10), hand(10), hand(10)]
-    dealing = Dealing(hands, 100_000, 10**9)
-    assert [dealing._size(each) for each in hands] == [80, 80, 80]
-    dealing._todo = [(0, 120)]
-    dealing._made = {hands[0]: (30, 1.0), hands[1]: (10, 1.0), hands[2]: (0, 0.0)}
-    assert [dealing._size(each) for each in hands] == [30, 10, 20]
-    dealing._under_way[hands[1]] = 60  # which it will be at for six seconds
-    dealing._todo = [(100, 160)]
-    assert dealing._size(hands[0]) == 30
-    dealing._todo = [(100, 112)]
-    dealing._under_way[hands[1]] = 0
-    assert [dealing._size(each) for each in hands] == [6, 2, 4]
+    workers = [worker(10), worker(10), worker(10)]
+    scheduler = RowScheduler(workers, 100_000, 10**9)
+    assert [scheduler._size(each) for each in workers] == [80, 80, 80]
+    scheduler._todo = [(0, 120)]
+    scheduler._made = {workers[0]: (30, 1.0), workers[1]: (10, 1.0), workers[2]: (0, 0.0)}
+    assert [scheduler._size(each) for each in workers] == [30, 10, 20]
+    scheduler._under_way[workers[1]] = 60  # which it will be at for six seconds
+    scheduler._todo = [(100, 160)]
+    assert scheduler._size(workers[0]) == 30
+    scheduler._todo = [(100, 112)]
+    scheduler._under_way[workers[1]] = 0
+    assert [scheduler._size(each) for each in workers] == [6, 2, 4]
 
 
 @pytest.mark.parametrize("error", [QueryError, DeviceError, KeyboardInterrupt, ZeroDivisionError])
@@ -133,8 +133,8 @@ def test_errors_come_after_the_rows_before_them(error: type[BaseException]) -> N
         if row in (37, 61):
             raise error(f"row {row}")
 
-    dealing = Dealing([hand(4, 1, fail) for _ in range(3)], 90, 90)
-    numbers = rows(dealing)
+    scheduler = RowScheduler([worker(4, 1, fail) for _ in range(3)], 90, 90)
+    numbers = rows(scheduler)
     found = [next(numbers) for _ in range(37)]
     assert found == list(range(37))
     with pytest.raises(error, match="row 37"):
@@ -148,7 +148,7 @@ def test_what_lost_hands_leave_is_made_by_the_others(data: st.DataObject) -> Non
     total = data.draw(st.integers(1, 120))
     deaths = data.draw(st.lists(st.one_of(st.none(), st.integers(0, 40)), min_size=1, max_size=4))
 
-    def mortal(death: int | None) -> Hand:
+    def mortal(death: int | None) -> Worker:
         blocks = [0]
 
         def before(row: int) -> None:
@@ -156,12 +156,12 @@ def test_what_lost_hands_leave_is_made_by_the_others(data: st.DataObject) -> Non
             if death is not None and blocks[0] > death:
                 raise lost()
 
-        return hand(data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)), before)
+        return worker(data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)), before)
 
-    dealing = Dealing([mortal(death) for death in deaths], total, data.draw(st.integers(0, 60)))
+    scheduler = RowScheduler([mortal(death) for death in deaths], total, data.draw(st.integers(0, 60)))
     found: list[int] = []
     try:
-        for row in rows(dealing):
+        for row in rows(scheduler):
             found.append(row)
     except DeviceError as error:
         assert None not in deaths and error.is_lost
@@ -180,8 +180,8 @@ def test_finished_rows_come_before_the_error_that_nobody_is_left() -> None:
             stopped.set()
             raise lost()
 
-    dealing = Dealing([hand(16, 4, before)], 40, 40)
-    numbers = rows(dealing)
+    scheduler = RowScheduler([worker(16, 4, before)], 40, 40)
+    numbers = rows(scheduler)
     assert next(numbers) == 0
     assert stopped.wait(60)
     assert [next(numbers) for _ in range(11)] == list(range(1, 12))
@@ -198,16 +198,16 @@ def test_whoever_waits_takes_what_a_lost_hand_leaves() -> None:
         raise lost()
 
     def tell(row: int) -> None:
-        if dealing._todo == []:
+        if scheduler._todo == []:
             idle.set()
 
-    dealing = Dealing([hand(4, 4, die_late), hand(4, 1, tell)], 8, 8)
-    assert list(rows(dealing)) == list(range(8))
+    scheduler = RowScheduler([worker(4, 4, die_late), worker(4, 1, tell)], 8, 8)
+    assert list(rows(scheduler)) == list(range(8))
 
 
 @pytest.mark.parametrize("how", ["closed", "forgotten", "in a cycle", "failed"])
 def test_threads_end_with_the_iterator(how: str) -> None:
-    numbers = rows(Dealing([hand(2, 1) for _ in range(3)], 10_000, 100))
+    numbers = rows(RowScheduler([worker(2, 1) for _ in range(3)], 10_000, 100))
     assert next(numbers) == 0 and workers()
     if how == "closed":
         numbers.close()
@@ -229,7 +229,7 @@ def test_threads_end_with_the_iterator(how: str) -> None:
 def test_an_open_iterator_does_not_hold_up_the_end_of_the_program() -> None:
     script = (
         "from tests.solver.test_work_sharing import *\n"
-        "numbers = rows(Dealing([hand(2, 1) for _ in range(3)], 10_000, 100))\n"
+        "numbers = rows(RowScheduler([worker(2, 1) for _ in range(3)], 10_000, 100))\n"
         "print(next(numbers), len(workers()))\n"
         "threading.main_thread().numbers = numbers\n"
     )
@@ -247,10 +247,10 @@ def test_the_end_does_not_wait_for_a_hand_that_hangs(monkeypatch: pytest.MonkeyP
             going.set()
             assert go.wait(60)
 
-    dealing = Dealing([hand(4, 1, hang)], 9, 9)
-    numbers = rows(dealing)
+    scheduler = RowScheduler([worker(4, 1, hang)], 9, 9)
+    numbers = rows(scheduler)
     assert next(numbers) == 0 and going.wait(60)
-    dealing.stop_at_exit()
+    scheduler.stop_at_exit()
     assert workers()
     go.set()
     for thread in workers():

@@ -43,11 +43,11 @@ class BellmanFordEdge(BellmanFord):
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph, name = self._graph, f"edges by {self._parameters['segment'] or 0}"
         # Two arcs of an undirected edge become one.
-        return graph.missing(name, 12 * (graph.prepared.num_arcs if at_most else len(self._edges().start)))
+        return graph.missing(name, 12 * (graph.renumbered.num_arcs if at_most else len(self._edges().start)))
 
     def _edges(self) -> Edges:
-        prepared, segment = self._graph.prepared, self._parameters["segment"] or 0
-        edges: Edges = prepared.derived(f"edges by {segment}", lambda: edges_of(prepared, segment))
+        renumbered, segment = self._graph.renumbered, self._parameters["segment"] or 0
+        edges: Edges = renumbered.derived(f"edges by {segment}", lambda: edges_of(renumbered, segment))
         return edges
 
     def _steps(self) -> Sequence[Step]:

@@ -26,7 +26,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.prepared.blocks import OTHER_BYTES, RANGES_BYTES, RECORD_BYTES, bytes_in_blocks, place_bits
 from vkssp.prepared.bucket_width import DELTA, default_delta, first_bucket
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DAVIDSON, NIKLAUS
 
 #: Specialization constants of shaders/include/block_visit.glsl.
@@ -34,7 +34,7 @@ BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Nodes of an invocation; what it keeps in registers of each is a dozen words.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a path between neighbouring crossings, and the most arcs of such a path.
-_DELTA_PER_WAY, _LONGEST_WAY = 250.0, 8.0
+_DELTA_PER_ARC, _LONGEST_CHAIN = 250.0, 8.0
 #: A GPU takes as long for a barrier of a workgroup as for a round. On a software device no invocation waits there.
 ROUNDS_AT_ONCE = 4
 # How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
@@ -52,29 +52,29 @@ def default_rounds(block: int) -> int:
     return 1 << block.bit_length() // 2
 
 
-def mean_way(degree: float) -> float:
+def mean_chain(degree: float) -> float:
     """Return the number of arcs of a path between neighbouring crossings, given the mean number of arcs of a node.
 
     The model: n of N nodes are crossings with three arcs, and all other nodes have two. Then 2 N + n arcs are in 3 n
     such paths.
     """
-    return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_WAY
+    return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_CHAIN
 
 
-def default_bucket(prepared: PreparedGraph) -> int:
+def default_bucket(renumbered: RenumberedGraph) -> int:
     """Return the width of a bucket for one search in a graph."""
-    way = min(max(1.0, mean_way(prepared.num_arcs / max(1, prepared.num_nodes))), _LONGEST_WAY)
-    return default_delta(prepared.spread.mean, _DELTA_PER_WAY * way)
+    chain = min(max(1.0, mean_chain(renumbered.num_arcs / max(1, renumbered.num_nodes))), _LONGEST_CHAIN)
+    return default_delta(renumbered.spread.mean, _DELTA_PER_ARC * chain)
 
 
 def missing_bytes(graph: DeviceGraph, block: int, *, at_most: bool) -> int:
     """Return the bytes of a graph's blocks of `block` nodes, or a quick bound; 0 if the device has the blocks."""
-    prepared = graph.prepared
+    renumbered = graph.renumbered
     if at_most:
-        of_arcs = RECORD_BYTES * prepared.num_nodes + OTHER_BYTES * prepared.num_arcs
+        of_arcs = RECORD_BYTES * renumbered.num_nodes + OTHER_BYTES * renumbered.num_arcs
     else:
-        of_arcs = sum(bytes_in_blocks(prepared.first_out, prepared.arcs, block))
-    return graph.missing(block, of_arcs + RANGES_BYTES * -(-prepared.num_nodes // block))
+        of_arcs = sum(bytes_in_blocks(renumbered.first_out, renumbered.arcs, block))
+    return graph.missing(block, of_arcs + RANGES_BYTES * -(-renumbered.num_nodes // block))
 
 
 class BlockResident(DeviceAlgorithm):
@@ -131,7 +131,7 @@ class BlockResident(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
-        self._delta = parameters["delta"] or default_bucket(graph.prepared)
+        self._delta = parameters["delta"] or default_bucket(graph.renumbered)
         size, self._block = self._sizes()
         if self._block > MOST_NODES_EACH * size:
             raise QueryError(
@@ -162,7 +162,7 @@ class BlockResident(DeviceAlgorithm):
             shared_bytes=8 * self._block + SHARED_BESIDES,
         )
         groups = self._groups(self._num_blocks, 1, default=264)
-        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.prepared.spread.heaviest))]
+        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.renumbered.spread.heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)

@@ -54,7 +54,7 @@ class DeltaStep(DeviceAlgorithm):
     SWEEPS: ClassVar[bool] = False
 
     def _steps(self) -> Sequence[Step]:
-        self._delta = self._parameters["delta"] or default_delta(self._graph.prepared.spread.mean)
+        self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)
         fitting = (self._device.limits.shared_memory - _SHARED_BESIDES) // _SHARED_PER_INVOCATION
         size = self._parameters["workgroup_size"] or min(self._size(), fitting)
         self._bits = self._buffer("the changed-node bits", 8 * -(-self._num_nodes // 32))

@@ -39,7 +39,7 @@ class DeltaStepArray(DeviceAlgorithm):
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
 
     def _buffers(self) -> tuple[Buffer, ...]:
-        self._delta = self._parameters["delta"] or default_delta(self._graph.prepared.spread.mean)
+        self._delta = self._parameters["delta"] or default_delta(self._graph.renumbered.spread.mean)
         self._bucket_of = self._buffer("the buckets", 4 * self._num_nodes)
         self._relaxed_at = self._buffer("the relaxed distances", 4 * self._num_nodes)
         graph = self._graph

@@ -65,7 +65,7 @@ class NearFar(DeviceAlgorithm):
 
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph = self._graph
-        arcs = graph.prepared.arcs.nbytes + 8 * graph.num_pieces
+        arcs = graph.renumbered.arcs.nbytes + 8 * graph.num_pieces
         name = "arcs light first" if self._has_many_arcs else "arcs"
         rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
         return 2 * _BYTES_PER_PLACE * self._first_capacity + rows + graph.missing(name, arcs)
@@ -81,7 +81,7 @@ class NearFar(DeviceAlgorithm):
 
     @property
     def _has_many_arcs(self) -> bool:
-        return self._graph.prepared.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
+        return self._graph.renumbered.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
 
     def _make(self) -> None:
         self._capacity = dict.fromkeys(_QUEUES.values(), self._first_capacity)
@@ -95,9 +95,9 @@ class NearFar(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
         many_arcs = self._has_many_arcs
-        degree = graph.prepared.num_arcs / max(1, self._num_nodes)
+        degree = graph.renumbered.num_arcs / max(1, self._num_nodes)
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
-        self._delta = self._parameters["delta"] or default_delta(graph.prepared.spread.mean, per_mean)
+        self._delta = self._parameters["delta"] or default_delta(graph.renumbered.spread.mean, per_mean)
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
         shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
@@ -125,7 +125,7 @@ class NearFar(DeviceAlgorithm):
         )
         groups = self._groups(self._num_nodes, min(size, 8), default=256)
         near, far = self._capacity.values()
-        reachable = np.count_nonzero(graph.prepared.has_arc_in) if many_arcs else 0
+        reachable = np.count_nonzero(graph.renumbered.has_arc_in) if many_arcs else 0
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
@@ -134,7 +134,7 @@ class NearFar(DeviceAlgorithm):
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         reached = 0
         if self._has_many_arcs:
-            reached = int(np.count_nonzero(self._graph.prepared.has_arc_in[list({node for node, _ in seeds})]))
+            reached = int(np.count_nonzero(self._graph.renumbered.has_arc_in[list({node for node, _ in seeds})]))
         return {
             **first_bucket(self._delta, seeds, targets),
             "near_length": len(seeds),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
+from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, VULKAN, Description, Outcome, Parameter, Terminal, timed
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy, bytes_of, check_loops, height_of, unfit
 from vkssp.cch.pairs import KEPT, Pairs
 from vkssp.cch.unpack import Unpacker, can_unpack, pays
@@ -21,19 +21,19 @@ from vkssp.engine.device_algorithm import WORKGROUP_SIZE
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.path import PathWalker
-from vkssp.engine.voronoi import Cells
+from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DELLING, DIBBELT
 from vkssp.resource import Resource
 
 #: Specialization constants of the shaders.
-HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, COUNTING_CONSTANT = 1, 2, 3, 4
+HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, _SWEEP_COUNTING_CONSTANT = 1, 2, 3, 4
 # Words of a seed, with those before the first; workgroups that go up at a time.
 _SEED_WORDS, _MOST_CLIMBING = 4, 1024
 # Invocations that a level of a sweep is dealt out to, as far as its nodes have arcs for them, and of a node at most.
@@ -47,21 +47,21 @@ def hierarchy_of(graph: DeviceGraph) -> CustomizedHierarchy:
 
 
 def _make_hierarchy(graph: DeviceGraph) -> CustomizedHierarchy:
-    prepared = graph.prepared
-    assert prepared.hierarchy is not None
-    return CustomizedHierarchy(graph.device, prepared.hierarchy, prepared.graph, graph.arrays)
+    renumbered = graph.renumbered
+    assert renumbered.hierarchy is not None
+    return CustomizedHierarchy(graph.device, renumbered.hierarchy, renumbered.graph, graph.arrays)
 
 
-def positions_of(prepared: PreparedGraph) -> Uint32s | None:
+def positions_of(renumbered: RenumberedGraph) -> Uint32s | None:
     """Return the position of each node in the hierarchy; None where nodes are positions.
 
     Nodes on a cycle of weight zero are one for everybody else, and any of them stands for all.
     """
-    if not prepared.contracted:
+    if not renumbered.contracted:
         return None
-    assert prepared.hierarchy is not None
-    position = np.empty(prepared.num_nodes, np.uint32)
-    position[prepared.node] = prepared.hierarchy.position
+    assert renumbered.hierarchy is not None
+    position = np.empty(renumbered.num_nodes, np.uint32)
+    position[renumbered.node] = renumbered.hierarchy.position
     return position
 
 
@@ -100,7 +100,7 @@ class Phast(Resource):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (WORKGROUP_SIZE,)
-    RUNS_ON: ClassVar[str] = "device"
+    RUNS_ON: ClassVar[str] = VULKAN
 
     def __init__(self, graph: DeviceGraph, *, counting: int = 0, **parameters: int | None) -> None:
         super().__init__(graph)
@@ -108,13 +108,13 @@ class Phast(Resource):
         size = parameters["workgroup_size"]
         self._size = size or min(64 if self._device.info.kind == "cpu" else 128, self._device.limits.workgroup_size)
         try:
-            prepared = graph.prepared
-            assert prepared.hierarchy is not None
-            self._num_positions = prepared.hierarchy.num_nodes
-            if reason := unfit(self._device, prepared.hierarchy):
+            renumbered = graph.renumbered
+            assert renumbered.hierarchy is not None
+            self._num_positions = renumbered.hierarchy.num_nodes
+            if reason := unfit(self._device, renumbered.hierarchy):
                 raise DeviceError(reason)
-            needed = graph.missing("hierarchy", bytes_of(self._device, prepared.hierarchy, prepared.graph))
-            needed += 4 * self._num_positions + (8 * prepared.num_nodes if prepared.contracted else 0)
+            needed = graph.missing("hierarchy", bytes_of(self._device, renumbered.hierarchy, renumbered.graph))
+            needed += 4 * self._num_positions + (8 * renumbered.num_nodes if renumbered.contracted else 0)
             self._device.require(needed, f"{self.NAME} on this graph")
             self._hierarchy = hierarchy_of(graph)
             self._make()
@@ -123,13 +123,13 @@ class Phast(Resource):
             raise
 
     def _make(self) -> None:
-        device, customized, prepared = self._device, self._hierarchy, self._graph.prepared
+        device, customized, renumbered = self._device, self._hierarchy, self._graph.renumbered
         hierarchy = customized.hierarchy
         self._dist = Buffer(device, 4 * self._num_positions, name="the distances", owner=self)
         self.distances = self._dist
-        self._position = positions_of(prepared)
+        self._position = positions_of(renumbered)
         if self._position is not None:
-            self.distances = Buffer(device, 4 * prepared.num_nodes, name="the distances of groups", owner=self)
+            self.distances = Buffer(device, 4 * renumbered.num_nodes, name="the distances of groups", owner=self)
             places = Buffer(device, self._position.nbytes, name="the positions of groups", owner=self)
             places.write(self._position)
             gather = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=self._size, owner=self)
@@ -140,7 +140,7 @@ class Phast(Resource):
         self._counts = Buffer(device, 16 * (hierarchy.num_levels + 1), name="the counts", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
         height = height_of(hierarchy)
-        counting = {COUNTING_CONSTANT: int(self._counting > 0)}
+        counting = {_SWEEP_COUNTING_CONSTANT: int(self._counting > 0)}
         self._climb = Kernel(
             device,
             "phast_climb",
@@ -319,9 +319,9 @@ class Phast(Resource):
         """Return a finder of paths; see `Algorithm`."""
         return PhastWalker(self)
 
-    def cells(self, most_seeds: int) -> Cells:
+    def voronoi(self, most_seeds: int) -> DeviceVoronoi:
         """Return a finder of nearest seeds; see `Algorithm`."""
-        return Cells(self._graph, self.distances, most_seeds, self)
+        return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""
@@ -377,8 +377,8 @@ class PhastWalker(Resource):
             return None
         pairs, found = search._last_pairs
         lengths = found.reshape(num_seeds, num_targets)
-        best, prepared = int(lengths.min()), search._graph.prepared
-        if not pays(search._device, prepared.num_nodes, best / max(1.0, prepared.spread.mean)):
+        best, renumbered = int(lengths.min()), search._graph.renumbered
+        if not pays(search._device, renumbered.num_nodes, best / max(1.0, renumbered.spread.mean)):
             return None
         # The first of the nearest targets, and all seeds at that distance from it.
         target = int(np.argmax(lengths.min(axis=0) == best))

@@ -1,4 +1,9 @@
-"""Base of Crauser's and Martin's algorithms: rounds that settle all nodes up to a threshold at once.
+"""Crauser's and Martin's algorithms: rounds that settle all nodes up to a threshold at once.
+
+Martin's threshold is the least distance of an unsettled node: Dijkstra's algorithm, with all equally near nodes at
+once. Crauser's is the least sum of an unsettled node's distance and the weight of its lightest outgoing arc: no path
+that is found later can be shorter. In the successors variants the nodes of the frontier relax their outgoing arcs. In
+the predecessors variants unsettled nodes look for nodes of the frontier along their incoming arcs, without atomics.
 
 Three kernels make a round (Ortega-Arranz et al., 2015). The minimum kernel finds the threshold. The update kernel
 settles the nodes up to the threshold; these are the frontier. The relax kernel improves nodes beyond the frontier. The
@@ -13,15 +18,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from vkssp.algorithm import Parameter, Terminal
+from vkssp.algorithm import Description, Parameter, Terminal
 from vkssp.engine.device_algorithm import WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
+from vkssp.references import CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED
 
 _CRAUSER_CONSTANT = 2
 
 
-class SettleInRounds(DeviceAlgorithm):
+class ThresholdAlgorithm(DeviceAlgorithm):
     """The buffers, kernels and loop of one search at a time on a graph; see `DeviceAlgorithm`."""
 
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
@@ -43,7 +49,7 @@ class SettleInRounds(DeviceAlgorithm):
         lightest = graph.missing("lightest", 4 * self._num_nodes) if self.CRAUSER else 0
         if not self.PREDECESSORS:
             return lightest + super()._graph_bytes(at_most=at_most)
-        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + graph.prepared.arcs.nbytes)
+        return lightest + graph.missing("incoming", 4 * (self._num_nodes + 1) + graph.renumbered.arcs.nbytes)
 
     def _steps(self) -> Sequence[Step]:
         graph = self._graph
@@ -51,7 +57,7 @@ class SettleInRounds(DeviceAlgorithm):
         lightest = self._settled  # Martin's algorithm does not read it
         if self.CRAUSER:
             (lightest,) = graph.shared(
-                "lightest", lambda: graph.upload({"the lightest arcs": graph.prepared.lightest_out()})
+                "lightest", lambda: graph.upload({"the lightest arcs": graph.renumbered.lightest_out()})
             )
         if self.PREDECESSORS:
             name, (rows, arcs, _) = "threshold_relax_predecessors", graph.incoming()
@@ -76,3 +82,63 @@ class SettleInRounds(DeviceAlgorithm):
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         return {"nearest": UNREACHABLE, "bound": UNREACHABLE}
+
+
+class Crauser(ThresholdAlgorithm):
+    """Crauser's algorithm, successors variant."""
+
+    NAME: ClassVar[str] = "crauser"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="settles in each round all nodes up to the least distance + lightest arc of an unsettled one; pushes",
+        source=CRAUSER_AS_EVALUATED,
+        complexity="as many rounds as there are thresholds, about sqrt(n) on random graphs; each looks at n nodes",
+        use="random and social graphs of medium and high degree; weights that are not tiny",
+        ends_early=True,
+    )
+    CRAUSER: ClassVar[bool] = True
+    PREDECESSORS: ClassVar[bool] = False
+
+
+class CrauserPredecessors(ThresholdAlgorithm):
+    """Crauser's algorithm, predecessors variant."""
+
+    NAME: ClassVar[str] = "crauser_predecessors"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="settles in each round all nodes up to the least distance + lightest arc of an unsettled one; pulls",
+        source=CRAUSER_AS_EVALUATED,
+        complexity="rounds as for crauser; each looks at n nodes and at all arcs into unsettled ones",
+        use="as crauser, where atomics are slow",
+        ends_early=True,
+    )
+    CRAUSER: ClassVar[bool] = True
+    PREDECESSORS: ClassVar[bool] = True
+
+
+class Martin(ThresholdAlgorithm):
+    """Martin's algorithm, successors variant."""
+
+    NAME: ClassVar[str] = "martin"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="settles in each round all nodes at the least distance of an unsettled one; pushes",
+        source=MARTIN_AS_EVALUATED,
+        complexity="a round for each different distance, at most L; each looks at n nodes",
+        use="as a baseline; graphs with few different distances",
+        ends_early=True,
+    )
+    CRAUSER: ClassVar[bool] = False
+    PREDECESSORS: ClassVar[bool] = False
+
+
+class MartinPredecessors(ThresholdAlgorithm):
+    """Martin's algorithm, predecessors variant."""
+
+    NAME: ClassVar[str] = "martin_predecessors"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="settles in each round all nodes at the least distance of an unsettled one; pulls",
+        source=MARTIN_AS_EVALUATED,
+        complexity="rounds as for martin; each looks at n nodes and at all arcs into unsettled ones",
+        use="as a baseline",
+        ends_early=True,
+    )
+    CRAUSER: ClassVar[bool] = False
+    PREDECESSORS: ClassVar[bool] = True

@@ -131,7 +131,7 @@ class ManySearches(Resource):
         self._parameters, self._limit, self._more_groups = parameters, limit, more_groups
         self._delta = delta
         self._num_nodes, self._num_wanted = graph.num_nodes, len(wanted)
-        self._planned = graph.prepared.spread
+        self._planned = graph.renumbered.spread
         self.device_ms, self.counters = 0.0, dict.fromkeys(("iterations", "blocks", "buckets"), 0)
         few = _FEW_TARGETS * len(wanted) <= graph.num_nodes
         try:
@@ -205,7 +205,7 @@ class ManySearches(Resource):
             turnover,
         )
         sizes = (self._num_nodes, num_blocks)
-        heaviest = graph.prepared.spread.heaviest
+        heaviest = graph.renumbered.spread.heaviest
 
         def spread(items: int) -> int:
             # A software device counts how often an invocation goes round its loops, see loop.glsl.
@@ -235,7 +235,7 @@ class ManySearches(Resource):
     @property
     def is_current(self) -> bool:
         """Whether it suits the weights of the graph."""
-        return not self.closed and self._graph.prepared.spread.fits(self._planned)
+        return not self.closed and self._graph.renumbered.spread.fits(self._planned)
 
     def _record_turn(self, recording: Recording) -> None:
         """Record some iterations and the turnover after them."""

@@ -111,7 +111,7 @@ class Batch(Resource):
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
             self._wanted[:, 0] = self._node[nodes]
-        self._delta = parameters["delta"] or max(1, default_bucket(measured.prepared) // NARROWER)
+        self._delta = parameters["delta"] or max(1, default_bucket(measured.renumbered) // NARROWER)
         super().__init__(graph)
 
     def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:

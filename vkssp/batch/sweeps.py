@@ -68,8 +68,8 @@ def tile_of(searches: int) -> int:
 
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
     """Return how many searches there are at once at most; where not even two are, one after the other needs less."""
-    device, prepared = graph.device, graph.prepared
-    num_nodes, hierarchy = max(1, prepared.graph.num_nodes), prepared.hierarchy
+    device, renumbered = graph.device, graph.renumbered
+    num_nodes, hierarchy = max(1, renumbered.graph.num_nodes), renumbered.hierarchy
     if hierarchy is None or BINDINGS > device.limits.storage_buffers:
         return 0
     # What searches up leave, of as many seeds as there may be.
@@ -131,7 +131,7 @@ class Sweeps(Resource):
     def _make(self, nodes: Uint32s) -> None:
         device, customized = self.device, hierarchy_of(self._graph)
         self._customized, hierarchy = customized, customized.hierarchy
-        self._position = positions_of(self._graph.prepared)
+        self._position = positions_of(self._graph.renumbered)
         wanted = nodes if self._position is None else self._position[nodes]
         needed = needed_positions(hierarchy, wanted)
         is_part = len(needed) <= _MOST_PART * hierarchy.num_nodes

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from vkssp.bench.peers import RoutingkitCch
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import Graph
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.signals import undoing
 from vkssp.solver.solver import Solver
 
@@ -51,7 +51,7 @@ def _search(queries: Sequence[Any]) -> None:
 
 def dijkstra(graph: Graph) -> Callable[[int], Any]:
     """Return the search of a process: the compiled Dijkstra's algorithm."""
-    return Solver(PreparedGraph(graph), "dijkstra").distances
+    return Solver(RenumberedGraph(graph), "dijkstra").distances
 
 
 def one_to_many(graph: Graph, target_sets: Sequence[npt.NDArray[np.integer[Any]]]) -> Callable[[tuple[int, int]], Any]:

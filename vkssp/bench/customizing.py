@@ -15,7 +15,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.jit import kernels
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.solver.solver import Solver
 
 #: Number of pairs of nodes whose distances are compared, and number of arcs in a change of few weights.
@@ -72,7 +72,7 @@ def customization(graph: Graph, some: npt.NDArray[np.integer[Any]]) -> dict[str,
     weights = weight.tolist()
     metric, updater = module.CCHMetric(cch, weights), module.CCHMetricPartialUpdater(cch)
     found: dict[str, Any] = {"cch_customize_ms": median_ms(lambda: metric.reset(weights))}
-    with Solver(PreparedGraph(graph), "dijkstra") as reference:
+    with Solver(RenumberedGraph(graph), "dijkstra") as reference:
         _check(module, metric, reference, weight)
         for name, arcs in (("some", some), ("few", some[:FEW])):
             heavier = weight.copy()

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vkssp.algorithm import AUTO
-from vkssp.algorithms.choice import checked, runs_on
+from vkssp.algorithm import AUTO, CPU, VULKAN
+from vkssp.algorithms.choice import checked, current, place_of
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.peers import peer_named
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
 from vkssp.prepared.reduction import REDUCTIONS
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.solver.solver import Solver
 
 
@@ -30,21 +30,26 @@ class Run:
         Parameters that differ from the defaults.
     reduction : str, optional
         Whether the graph is reduced first; see `vkssp.Solver`.
+    on_cpu : bool
+        Whether an algorithm that runs on Vulkan devices and on the CPU runs on the CPU.
     """
 
     algorithm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
     reduction: str | None = None
+    on_cpu: bool = False
 
     def __post_init__(self) -> None:
         """Check the name and the parameters."""
-        checked(self.algorithm, self.parameters)
+        checked(self.algorithm, self.parameters, self.runs_on)
         if self.reduction not in (None, *REDUCTIONS):
             raise QueryError(f"reduction is {self.reduction!r}; choose one of {', '.join(REDUCTIONS)}")
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """Parse a run of the form ``NAME[,PARAMETER=N...][,reduction=WORD]``.
+        """Parse a run of the form ``NAME[@cpu][,PARAMETER=N...][,reduction=WORD]``.
+
+        ``@cpu`` chooses the CPU for an algorithm that also runs on Vulkan devices.
 
         Raises
         ------
@@ -62,11 +67,20 @@ class Run:
                 parameters[key.replace("-", "_")] = int(value)
             except ValueError:
                 raise QueryError(f"run is {text!r}; write NAME,PARAMETER=N, such as near_far,delta=1000") from None
-        return cls(name, parameters, reduction)
+        name, at, place = name.partition("@")
+        name, device = current(name, CPU if at and place == CPU else None)
+        if at and place != CPU:
+            raise QueryError(f"run is {text!r}; write {name}, or {name}@cpu for the CPU")
+        return cls(name, parameters, reduction, place_of(name, device) == CPU and len(ALGORITHMS.get(name, ())) != 1)
 
     def __str__(self) -> str:
         """Return the run in the form that `parse` reads."""
-        return run_text(self.algorithm, self.settings)
+        return run_text(self.name, self.settings)
+
+    @property
+    def name(self) -> str:
+        """Name of the algorithm, with ``@cpu`` if it runs on the CPU but could run on a Vulkan device."""
+        return f"{self.algorithm}@{CPU}" if self.on_cpu else self.algorithm
 
     @property
     def settings(self) -> dict[str, int | str]:
@@ -75,12 +89,12 @@ class Run:
 
     @property
     def runs_on(self) -> str:
-        """Place where the algorithm runs, ``"device"`` or ``"host"``."""
-        return runs_on(self.algorithm)
+        """Place where the algorithm runs, ``"vulkan"`` or ``"cpu"``."""
+        return CPU if self.on_cpu else VULKAN if self.algorithm == AUTO else next(iter(ALGORITHMS[self.algorithm]))
 
-    def solver(self, graph: Graph | PreparedGraph, device: Device, counters: str = "iterations") -> Solver:
+    def solver(self, graph: Graph | RenumberedGraph, device: Device, counters: str = "iterations") -> Solver:
         """Return a solver for a graph, on a device if the algorithm runs on one."""
-        where = device if self.runs_on == "device" else None
+        where = device if self.runs_on == VULKAN else CPU
         parameters: dict[str, Any] = dict(self.parameters)
         return Solver(graph, self.algorithm, where, reduction=self.reduction, counters=counters, **parameters)
 
@@ -149,8 +163,8 @@ DEFAULT_RUNS = (
     Run(AUTO),
     *(
         Run(name)
-        for name, algorithm in ALGORITHMS.items()
-        if algorithm.RUNS_ON == "device" and not name.startswith(("martin", "dijkstra"))
+        for name, classes in ALGORITHMS.items()
+        if VULKAN in classes and not name.startswith(("martin", "dijkstra"))
     ),
 )
 

@@ -21,7 +21,7 @@ from vkssp.bench.timing import TimedPeer, TimedSolver, fill
 from vkssp.errors import QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
 from vkssp.solver.solver import Solver
 from vkssp.terminal import printable, progress_bar
@@ -91,8 +91,8 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
         for text in experiment.graphs:
             graph = read_graph(text, **experiment.reading)
             # Kept, so that the runs share the results of sorting.
-            prepared = PreparedGraph(graph, keep=True)
-            expected, reference_ms = _references(prepared, text, experiment)
+            renumbered = RenumberedGraph(graph, keep=True)
+            expected, reference_ms = _references(renumbered, text, experiment)
             entry: dict[str, Any] = {
                 "graph": text,
                 "nodes": graph.num_nodes,
@@ -104,9 +104,9 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             }
             result["graphs"].append(entry)
             yield result
-            entry["dijkstra_bytes"] = _memory(prepared)
+            entry["dijkstra_bytes"] = _memory(renumbered)
             for run in (*experiment.runs, *experiment.more.get(text, ())):
-                entry["runs"].append(_measure_run(prepared, run, expected, opened, experiment))
+                entry["runs"].append(_measure_run(renumbered, run, expected, opened, experiment))
                 yield result
             for name in experiment.peers:
                 entry["runs"].append(_measure_peer(graph, name, expected, experiment))
@@ -116,7 +116,7 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             opened.close()
 
 
-def _memory(graph: PreparedGraph) -> int:
+def _memory(graph: RenumberedGraph) -> int:
     """Return the bytes that Dijkstra's algorithm holds for a graph."""
     with Solver(graph, "dijkstra") as solver:
         return solver.memory_bytes
@@ -145,7 +145,7 @@ def commit() -> str:
 
 def where_and_when(device: Device) -> dict[str, Any]:
     """Return the common entries of all results: version, commit, date and time, device and host."""
-    from vkssp.cpu.host import cpu_model
+    from vkssp.cpu.device import cpu_model
 
     info = device.info
     return {
@@ -181,7 +181,7 @@ def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
     }
 
 
-def _references(graph: PreparedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
+def _references(graph: RenumberedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
     """Return the distances from random sources that reach far, and Dijkstra's milliseconds for each source."""
     expected: dict[int, Uint32s] = {}
     times: list[float] = []
@@ -194,13 +194,13 @@ def _references(graph: PreparedGraph, text: str, experiment: Experiment) -> tupl
 
 
 def far_sources(
-    graph: Graph | PreparedGraph, count: int, seed: int, where: str = ""
+    graph: Graph | RenumberedGraph, count: int, seed: int, where: str = ""
 ) -> Iterator[tuple[int, Uint32s, float]]:
     """Yield different random nodes that reach more than a tenth of all nodes.
 
     Parameters
     ----------
-    graph : Graph or PreparedGraph
+    graph : Graph or RenumberedGraph
         The graph.
     count : int
         Number of nodes to yield; if the graph has fewer nodes, their number.
@@ -241,7 +241,7 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
     return {
         "algorithm": name,
         "parameters": dict(parameters),
-        "runs_on": runs_on,  # "device", "host" or, for another library, "peer"
+        "runs_on": runs_on,  # "vulkan", "cpu" or, for another library, "peer"
         "version": version,
         "sources": [],
         "verified": True,  # for all sources listed; a wrong distance is an error and has no time
@@ -257,9 +257,9 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
 
 
 def _measure_run(
-    graph: PreparedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
+    graph: RenumberedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
-    row = _row(run.algorithm, run.settings, run.runs_on, vkssp.__version__)
+    row = _row(run.name, run.settings, run.runs_on, vkssp.__version__)
     try:
         with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 import vkssp
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.experiment import Run
 from vkssp.bench.measuring import digest, far_sources, where_and_when
 from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
@@ -110,7 +109,7 @@ def draw_queries(graph: Graph, sources: int, seed: int = 1) -> Queries:
     QueryError
         If there are too few such sources, a number is out of range, or numba is not installed.
     """
-    from vkssp.cpu import settle_order
+    from vkssp.cpu.dijkstra import settle_order
 
     for name, value, low in (("sources", sources, 1), ("seed", seed, 0)):
         if value < low:
@@ -133,10 +132,7 @@ def check_methods(methods: Sequence[str]) -> None:
         raise QueryError("there is nothing to measure; give a method at least, such as near_far")
     for method in methods:
         name = method.partition(",")[0]
-        if name not in (*ALGORITHMS, BIDIRECTIONAL, CCH):
-            known = ", ".join((*ALGORITHMS, BIDIRECTIONAL, CCH))
-            raise QueryError(f"method is {method!r}; choose some of {known}")
-        if name in ALGORITHMS:
+        if name not in (BIDIRECTIONAL, CCH):
             Run.parse(method)
         elif name != method:
             raise QueryError(f"method is {method!r}; {name} has no parameters, leave them out")
@@ -194,7 +190,7 @@ def measure_ranks(
     for method in methods:
         row: dict[str, Any] = {
             "method": method,
-            "runs_on": "host" if method == BIDIRECTIONAL else "peer" if method == CCH else _runs_on(method),
+            "runs_on": "cpu" if method == BIDIRECTIONAL else "peer" if method == CCH else Run.parse(method).runs_on,
             "version": None if method == CCH else vkssp.__version__,
             "setup_ms": None,
             "query_ms": [],
@@ -217,10 +213,6 @@ def measure_ranks(
         yield row
     if len(errors) == len(methods):
         raise VksspError(f"no method could be run; {'; '.join(errors)}")
-
-
-def _runs_on(method: str) -> str:
-    return ALGORITHMS[Run.parse(method).algorithm].RUNS_ON
 
 
 def _time_queries(method: str, ask: Callable[[int, int], int], queries: Queries, warm_up_s: float) -> list[float]:
@@ -246,12 +238,13 @@ def _method(
 ) -> tuple[Callable[[int, int], int], float]:
     """Return the function that answers a query, and the seconds of the checks whether the method can be used."""
     if method == BIDIRECTIONAL:
-        from vkssp.cpu import BidirectionalDijkstra, HostGraph
-        from vkssp.prepared.renumbered import PreparedGraph
+        from vkssp.cpu.bidirectional import BidirectionalDijkstra
+        from vkssp.cpu.device import CpuGraph
+        from vkssp.prepared.renumbered import RenumberedGraph
 
-        prepared = PreparedGraph(graph)
-        search = stack.enter_context(BidirectionalDijkstra(stack.enter_context(HostGraph(prepared))))
-        node = prepared.node.tolist()
+        renumbered = RenumberedGraph(graph)
+        search = stack.enter_context(BidirectionalDijkstra(stack.enter_context(CpuGraph(renumbered))))
+        node = renumbered.node.tolist()
         return lambda source, target: search.distance(node[source], node[target]), 0.0
     if method == CCH:
         module = RoutingkitCch.load()

@@ -63,15 +63,15 @@ def _sizes(hierarchy: Hierarchy, device: Device) -> tuple[int, int, int]:
 
 def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
     """Return whether routes can be unpacked: not where many arcs enter a node, nor where cycles of weight zero do."""
-    prepared, device, hierarchy = graph.prepared, graph.device, customized.hierarchy
-    if prepared.contracted or device.limits.storage_buffers < BINDINGS:
+    renumbered, device, hierarchy = graph.renumbered, graph.device, customized.hierarchy
+    if renumbered.contracted or device.limits.storage_buffers < BINDINGS:
         return False
     work, marks, below = _sizes(hierarchy, device)
-    incoming = 4 * (prepared.num_nodes + 1) + prepared.arcs.nbytes
+    incoming = 4 * (renumbered.num_nodes + 1) + renumbered.arcs.nbytes
     needed = work + marks + (0 if customized.has_below else below) + graph.missing("incoming", incoming)
     if max(marks, below) > device.limits.buffer or needed > device.free_bytes():
         return False
-    first_in = prepared.reverse()[0]
+    first_in = renumbered.reverse()[0]
     return int(np.diff(first_in.astype(np.int64)).max(initial=0)) <= MOST_ARCS
 
 

@@ -23,17 +23,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """List the algorithms."""
-    from vkssp.algorithm import AUTO
-    from vkssp.algorithms.choice import DEFAULT_ALGORITHM, algorithm_named
+    from vkssp.algorithm import AUTO, VULKAN
+    from vkssp.algorithms.choice import DEFAULT_ALGORITHM, current
     from vkssp.algorithms.registry import ALGORITHMS
 
     if args.name == AUTO:
         raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")
-    chosen = [algorithm_named(args.name)] if args.name else list(ALGORITHMS.values())
+    names = [current(args.name, None)[0]] if args.name else list(ALGORITHMS)
+    chosen = [algorithm for name in names for algorithm in ALGORITHMS[name].values()]
     described, lines = [], []
     for algorithm in chosen:
         description = algorithm.DESCRIPTION
-        where = "device" if algorithm.RUNS_ON == "device" else "CPU"
+        where = "Vulkan device" if algorithm.RUNS_ON == VULKAN else "CPU"
         early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
         lines += [f"{algorithm.NAME}  ({where}; {early})"]
         lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")

@@ -69,7 +69,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
     """Add what chooses the device and the algorithm; `device` is what help says of the former."""
-    parser.add_argument("--device", help=f"{device} (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument("--device", help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
         "--algorithm",
         default=DEFAULT_ALGORITHM,
@@ -109,10 +109,11 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
 
 def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver, those of its algorithm checked before anything is read."""
-    from vkssp.algorithms.choice import checked
+    from vkssp.algorithms.choice import checked, current, place_of
 
     given = dict(args.set)
-    checked(args.algorithm, given)
+    args.algorithm, args.device = current(args.algorithm, args.device)
+    checked(args.algorithm, given, place_of(args.algorithm, args.device))
     return {**given, "order": args.order, "reduction": args.reduction}
 
 

@@ -11,27 +11,27 @@ from __future__ import annotations
 from typing import ClassVar
 
 from vkssp.algorithm import Description, Parameter
-from vkssp.cpu.host import HostGraph
-from vkssp.cpu.search import HostSearch, Work
+from vkssp.cpu.device import CpuGraph
+from vkssp.cpu.search import CpuSearch, Work
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
 from vkssp.references import BELLMAN_FORD
 
 
-class BellmanFordCpu(HostSearch):
+class BellmanFordCpu(CpuSearch):
     """The buffers of one search at a time; an iteration is a sweep over all nodes.
 
     No distance is known to be final before the last sweep, so a search for targets takes as long as one for all nodes.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
     counting : int
         Index into `vkssp.algorithm.COUNTING`.
     """
 
-    NAME: ClassVar[str] = "bellman_ford_cpu"
+    NAME: ClassVar[str] = "bellman_ford"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="Every node relaxes all its arcs, in every iteration, until an iteration improves nothing.",
         source=BELLMAN_FORD,
@@ -42,7 +42,7 @@ class BellmanFordCpu(HostSearch):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
 
-    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
         self._kernels = kernels("vkssp.cpu.kernels.bellman_ford")
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import empty_heap
-from vkssp.cpu.host import HostGraph
 from vkssp.jit import kernels
 from vkssp.resource import Resource
 
@@ -22,7 +22,7 @@ class BidirectionalDijkstra(Resource):
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
 
     Attributes
@@ -31,7 +31,7 @@ class BidirectionalDijkstra(Resource):
         Nodes that the last search settled.
     """
 
-    def __init__(self, graph: HostGraph) -> None:
+    def __init__(self, graph: CpuGraph) -> None:
         self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         super().__init__(graph)
         self._graph, count = graph, graph.num_nodes

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from vkssp.algorithm import ROW, Description, Parameter
 from vkssp.checks import whole_number
-from vkssp.cpu.host import HostGraph, read_only
-from vkssp.cpu.search import HostSearch, Work
+from vkssp.cpu.device import CpuGraph, read_only
+from vkssp.cpu.search import CpuSearch, Work
 from vkssp.graph import Graph, Uint32s
 from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
@@ -26,12 +26,12 @@ from vkssp.references import DIJKSTRA, JOHNSON
 _EMPTY_ENTRY = 2**64 - 1
 
 
-class Dijkstra(HostSearch):
+class Dijkstra(CpuSearch):
     """The buffers of one search at a time; an iteration settles a node.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
     counting : int
         Index into `vkssp.algorithm.COUNTING`.
@@ -47,7 +47,7 @@ class Dijkstra(HostSearch):
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
 
-    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
         self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)

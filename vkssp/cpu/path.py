@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.host import HostGraph
+from vkssp.cpu.device import CpuGraph
 from vkssp.errors import VksspError
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
@@ -21,18 +21,18 @@ class Searched(Protocol):
     terminals: Uint32s
 
 
-class HostWalker(Resource):
+class CpuWalker(Resource):
     """Reads paths off the distances of an algorithm's last search, the same as the walker on a device does.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph that the algorithm works on.
     search : Searched
         The algorithm whose distances are walked along.
     """
 
-    def __init__(self, graph: HostGraph, search: Searched) -> None:
+    def __init__(self, graph: CpuGraph, search: Searched) -> None:
         super().__init__(graph)
         self._search, self._kernels = search, kernels("vkssp.cpu.kernels.path")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()

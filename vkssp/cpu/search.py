@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import COUNTING, ROW, TOTALS, Outcome, Terminal, timed
-from vkssp.cpu.host import HostGraph, array_bytes
-from vkssp.cpu.path import HostWalker
-from vkssp.cpu.voronoi import HostCells
+from vkssp.algorithm import COUNTING, CPU, ROW, TOTALS, Outcome, Terminal, timed
+from vkssp.cpu.device import CpuGraph, array_bytes
+from vkssp.cpu.path import CpuWalker
+from vkssp.cpu.voronoi import CpuVoronoi
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 
@@ -31,10 +31,10 @@ class Work(NamedTuple):
     buckets: int | None = None
 
 
-class HostReader(Resource):
+class CpuReader(Resource):
     """Reads the distances of some nodes off those of a search."""
 
-    def __init__(self, search: HostSearch, nodes: Uint32s) -> None:
+    def __init__(self, search: CpuSearch, nodes: Uint32s) -> None:
         super().__init__(search)
         self._search, self._nodes = search, nodes
 
@@ -43,14 +43,14 @@ class HostReader(Resource):
         return self._search.distances[self._nodes]
 
 
-class HostSearch(Resource):
+class CpuSearch(Resource):
     """One search at a time on the CPU; algorithms say how in `_run`.
 
     Counting costs nothing that can be measured, so the kernels always count, and a search reports what is asked for.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
     counting : int
         Index into `COUNTING`.
@@ -63,11 +63,11 @@ class HostSearch(Resource):
         Seeds and then targets of the last search, shape (k, 2), uint32.
     """
 
-    RUNS_ON: ClassVar[str] = "host"
+    RUNS_ON: ClassVar[str] = CPU
     #: Iterations of a search are at most this many times the number of nodes.
     _ITERATIONS_PER_NODE: ClassVar[int] = 1
 
-    def __init__(self, graph: HostGraph, counting: int) -> None:
+    def __init__(self, graph: CpuGraph, counting: int) -> None:
         compile_for(type(self))
         super().__init__(graph)
         self._graph, self._counting = graph, counting
@@ -124,20 +124,20 @@ class HostSearch(Resource):
     def _own_bytes(self) -> int:
         return array_bytes(self)
 
-    def walker(self) -> HostWalker:
+    def walker(self) -> CpuWalker:
         """Return a walker along the distances of this algorithm's searches."""
-        return HostWalker(self._graph, self)
+        return CpuWalker(self._graph, self)
 
-    def cells(self, most_seeds: int) -> HostCells:
+    def voronoi(self, most_seeds: int) -> CpuVoronoi:
         """Return what finds nearest seeds; see `Algorithm`."""
-        return HostCells(self._graph, self, most_seeds, self)
+        return CpuVoronoi(self._graph, self, most_seeds, self)
 
-    def reader(self, nodes: Uint32s) -> HostReader:
+    def reader(self, nodes: Uint32s) -> CpuReader:
         """Return a reader of the distances of some nodes; see `Algorithm`."""
-        return HostReader(self, nodes)
+        return CpuReader(self, nodes)
 
 
-_compiled: set[type[HostSearch]] = set()
+_compiled: set[type[CpuSearch]] = set()
 _compiling = threading.RLock()
 
 
@@ -148,8 +148,8 @@ def compile_for(algorithm: Any) -> None:
             return
         _compiled.add(algorithm)
         try:
-            prepared = PreparedGraph(Graph.from_edges([0, 1], [1, 0], [1, 2]))
-            with HostGraph(prepared) as graph, algorithm(graph, counting=2) as search:
+            renumbered = RenumberedGraph(Graph.from_edges([0, 1], [1, 0], [1, 2]))
+            with CpuGraph(renumbered) as graph, algorithm(graph, counting=2) as search:
                 search.search([(0, 0)], [(1, 0)])
                 search.walker().walk(1, 1)
         except BaseException:

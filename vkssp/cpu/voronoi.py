@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from vkssp.cpu.host import HostGraph, array_bytes, read_only
+from vkssp.cpu.device import CpuGraph, array_bytes, read_only
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
 from vkssp.resource import Resource
@@ -18,12 +18,12 @@ class Searched(Protocol):
     distances: Uint32s
 
 
-class HostCells(Resource):
+class CpuVoronoi(Resource):
     """Finds the labels of all nodes by the distances of an algorithm's last search.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph that the algorithm works on.
     search : Searched
         The algorithm.
@@ -33,7 +33,7 @@ class HostCells(Resource):
         What closes it.
     """
 
-    def __init__(self, graph: HostGraph, search: Searched, most_seeds: int, owner: Resource) -> None:
+    def __init__(self, graph: CpuGraph, search: Searched, most_seeds: int, owner: Resource) -> None:
         super().__init__(owner)
         self.most_seeds = most_seeds
         self._graph, self._search, self._kernels = graph, search, kernels("vkssp.cpu.kernels.voronoi")
@@ -44,7 +44,7 @@ class HostCells(Resource):
         return array_bytes(self)
 
     def find(self, seeds: Uint32s) -> Uint32s:
-        """Return the label of each node; see `vkssp.engine.voronoi.Cells.find`."""
+        """Return the label of each node; see `vkssp.engine.voronoi.DeviceVoronoi.find`."""
         labels: Uint32s = np.empty(self._graph.num_nodes, np.uint32)
         rising = read_only(seeds[np.argsort(seeds[:, 2], kind="stable")])
         graph, distances = self._graph, read_only(self._search.distances)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.loop import Loop
 from vkssp.engine.path import PathWalker
-from vkssp.engine.voronoi import Cells
+from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -105,7 +105,7 @@ class DeviceAlgorithm(Resource):
     NAME: ClassVar[str]
     DESCRIPTION: ClassVar[Description]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
-    RUNS_ON: ClassVar[str] = "device"
+    RUNS_ON: ClassVar[str] = VULKAN
     #: Layout of the state.
     STATE: ClassVar[np.dtype[Any]]
     #: Fields of the state that are also counters.
@@ -153,7 +153,7 @@ class DeviceAlgorithm(Resource):
     def _graph_bytes(self, *, at_most: bool) -> int:
         """Return the bytes of the graph's arrays that the device still lacks, or a bound that is quick to compute."""
         graph = self._graph
-        rows, arcs = 4 * (self._num_nodes + 1), graph.prepared.arcs.nbytes
+        rows, arcs = 4 * (self._num_nodes + 1), graph.renumbered.arcs.nbytes
         return graph.missing("first_out", rows) + graph.missing("arcs", arcs)
 
     def _make(self) -> None:
@@ -180,7 +180,7 @@ class DeviceAlgorithm(Resource):
             part.close()
         self._parts = []
         steps = self._steps()
-        self._planned = self._graph.prepared.spread
+        self._planned = self._graph.renumbered.spread
 
         def iterate(recording: Recording, times: int) -> None:
             for number in range(times):
@@ -192,7 +192,7 @@ class DeviceAlgorithm(Resource):
                     recording.barrier()
 
         trace = (self._rows, ROW, TRACE_ROWS) if self._counting > 1 else None
-        graph = self._graph.prepared
+        graph = self._graph.renumbered
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
         self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
         self._parts.append(self._loop)
@@ -200,7 +200,7 @@ class DeviceAlgorithm(Resource):
     @property
     def is_current(self) -> bool:
         """Whether the algorithm still suits the weights of the graph, which may have changed; see `Algorithm`."""
-        return not self.closed and self._graph.prepared.spread.fits(self._planned)
+        return not self.closed and self._graph.renumbered.spread.fits(self._planned)
 
     def _finish(self) -> Callable[[Recording], None] | None:
         """Return the function that records the end of every batch."""
@@ -350,9 +350,9 @@ class DeviceAlgorithm(Resource):
         """Return a walker along the distances; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
 
-    def cells(self, most_seeds: int) -> Cells:
+    def voronoi(self, most_seeds: int) -> DeviceVoronoi:
         """Return what finds nearest seeds; see `Algorithm`."""
-        return Cells(self._graph, self.distances, most_seeds, self)
+        return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""

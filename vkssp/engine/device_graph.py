@@ -15,7 +15,7 @@ from vkssp.graph import UNREACHABLE
 from vkssp.graph.csr import places_of
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_blocks
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 #: Arcs of a piece, and most arcs of a node that is not cut into pieces.
@@ -29,18 +29,18 @@ class DeviceGraph(Resource):
 
     Attributes
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The same on the host.
-    has_weights_of : PreparedGraph or None
+    has_weights_of : RenumberedGraph or None
         The same, None where nobody knows which weights are on the device, as after a change of them that failed.
     num_pieces : int
         How many pieces there are, see `rows`.
     """
 
-    def __init__(self, device: Device, prepared: PreparedGraph, owner: Resource | None = None) -> None:
+    def __init__(self, device: Device, renumbered: RenumberedGraph, owner: Resource | None = None) -> None:
         super().__init__(owner or device)
-        self.device, self.prepared = device, prepared
-        self.has_weights_of: PreparedGraph | None = prepared
+        self.device, self.renumbered = device, renumbered
+        self.has_weights_of: RenumberedGraph | None = renumbered
         # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
         self._arrays = Resource(self)
         self._lock = ReentrantLock()
@@ -48,7 +48,7 @@ class DeviceGraph(Resource):
         self._words: dict[int, npt.NDArray[np.int64]] = {}  # of arcs in blocks, by their size
         self._reweigher: Reweigher | None = None
         self._place_in: npt.NDArray[np.int64] | None = None
-        self._to_pieces = prepared.arcs_to_pieces(PIECE)
+        self._to_pieces = renumbered.arcs_to_pieces(PIECE)
         self.num_pieces = len(self._to_pieces)
 
     @property
@@ -59,14 +59,14 @@ class DeviceGraph(Resource):
     @property
     def num_nodes(self) -> int:
         """Number of nodes on the device."""
-        return self.prepared.num_nodes
+        return self.renumbered.num_nodes
 
     @property
     def first_out(self) -> Buffer:
         """Offset of each node's first arc."""
 
         def make() -> Buffer:
-            (first_out,) = self.upload({"first_out": self.prepared.first_out})
+            (first_out,) = self.upload({"first_out": self.renumbered.first_out})
             return first_out
 
         first_out: Buffer = self.shared("first_out", make)
@@ -75,12 +75,12 @@ class DeviceGraph(Resource):
     @property
     def arcs(self) -> Buffer:
         """(head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes."""
-        arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.prepared.arcs))
+        arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.renumbered.arcs))
         return arcs
 
     def arcs_light_first(self) -> Buffer:
         """Return the same, the arcs of each node sorted by weight."""
-        arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.prepared.arcs_light_first()))
+        arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.renumbered.arcs_light_first()))
         return arcs
 
     def _with_pieces(self, arcs: npt.NDArray[np.uint32]) -> Buffer:
@@ -91,10 +91,10 @@ class DeviceGraph(Resource):
         return buffer
 
     def rows(self) -> Buffer:
-        """Return rows in which nodes of more than `PIECE` arcs are cut into pieces, see `PreparedGraph.split_rows`."""
+        """Return rows with nodes of more than `PIECE` arcs cut into pieces, see `RenumberedGraph.split_rows`."""
 
         def make() -> Buffer:
-            (rows,) = self.upload({"the rows": self.prepared.split_rows(PIECE)[0]})
+            (rows,) = self.upload({"the rows": self.renumbered.split_rows(PIECE)[0]})
             return rows
 
         rows: Buffer = self.shared("rows", make)
@@ -104,8 +104,8 @@ class DeviceGraph(Resource):
         """Return records, other arcs and their ranges by blocks of so many nodes, see `Blocks`."""
 
         def make() -> list[Buffer]:
-            prepared = self.prepared
-            found = make_blocks(prepared.first_out, prepared.arcs, block)
+            renumbered = self.renumbered
+            found = make_blocks(renumbered.first_out, renumbered.arcs, block)
             names = {"the records": found.records, "the other arcs": found.others, "the ranges of blocks": found.ranges}
             return self.upload(names)
 
@@ -116,13 +116,13 @@ class DeviceGraph(Resource):
         """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
 
         def make() -> Any:
-            first_in, arcs_in, arc_in = self.prepared.reverse()
+            first_in, arcs_in, arc_in = self.renumbered.reverse()
             return *self.upload({"first_in": first_in, "the incoming arcs": arcs_in}), arc_in
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+    def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Put other weights in the place of those on the device, where that is all that there is to do.
 
         Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards. Until all
@@ -130,8 +130,8 @@ class DeviceGraph(Resource):
 
         Parameters
         ----------
-        prepared : PreparedGraph
-            What `PreparedGraph.reweighted` made of this one's.
+        renumbered : RenumberedGraph
+            What `RenumberedGraph.reweighted` made of this one's.
         changed : numpy.ndarray, optional
             The caller's ids of the arcs whose weights are others, shape (k,), int64; by default all.
 
@@ -143,44 +143,44 @@ class DeviceGraph(Resource):
         """
         with self._lock.held():
             blocks = {name for name in self._things if isinstance(name, int)}
-            is_same = self.has_weights_of is not None and prepared.arc is self.prepared.arc
+            is_same = self.has_weights_of is not None and renumbered.arc is self.renumbered.arc
             if not is_same or not self._things.keys() - blocks <= _REWEIGHTED:
                 return False
             self.has_weights_of = None
             if self._reweigher is None or self._reweigher.closed:
                 self._reweigher = Reweigher(self.device, self._arrays)
-            weight = prepared.graph.weight
+            weight = renumbered.graph.weight
             if changed is not None:
-                changed = changed[prepared.places(changed) >= 0]
+                changed = changed[renumbered.places(changed) >= 0]
             for block in blocks:
-                if not self._reweight_blocks(block, prepared, changed):
+                if not self._reweight_blocks(block, renumbered, changed):
                     return False
             if "arcs" in self._things:
                 if changed is None:
-                    self._reweigher.put(self._things["arcs"], prepared.arcs[:, 1])
+                    self._reweigher.put(self._things["arcs"], renumbered.arcs[:, 1])
                 else:
-                    self._reweigher.put(self._things["arcs"], weight[changed], prepared.places(changed))
+                    self._reweigher.put(self._things["arcs"], weight[changed], renumbered.places(changed))
             if "incoming" in self._things:
                 _, arcs_in, arc_in = self._things["incoming"]
                 if changed is None:
                     self._reweigher.put(arcs_in, weight[arc_in])
                 else:
                     if self._place_in is None:
-                        self._place_in = places_of(arc_in, prepared.graph.num_arcs)
+                        self._place_in = places_of(arc_in, renumbered.graph.num_arcs)
                     self._reweigher.put(arcs_in, weight[changed], self._place_in[changed])
             if "hierarchy" in self._things:
-                self._things["hierarchy"].customize(prepared.graph)
-            self.prepared = prepared
-            self.has_weights_of = prepared
+                self._things["hierarchy"].customize(renumbered.graph)
+            self.renumbered = renumbered
+            self.has_weights_of = renumbered
             return True
 
-    def _reweight_blocks(self, block: int, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+    def _reweight_blocks(self, block: int, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Put other weights into the blocks of some size, and return whether that was possible."""
         if block not in self._words:
-            self._words[block] = words_in_blocks(self.prepared.first_out, self.prepared.arcs, block)
-        place = slice(None) if changed is None else prepared.places(changed)
-        word, arcs = self._words[block][place], prepared.arcs[place]
-        end, bits = RECORD * prepared.num_nodes, place_bits(block)
+            self._words[block] = words_in_blocks(self.renumbered.first_out, self.renumbered.arcs, block)
+        place = slice(None) if changed is None else renumbered.places(changed)
+        word, arcs = self._words[block][place], renumbered.arcs[place]
+        end, bits = RECORD * renumbered.num_nodes, place_bits(block)
         in_record, other = np.flatnonzero((word >= 0) & (word < end)), np.flatnonzero(word >= end)
         head, weight = arcs[in_record].T
         if (weight >= UNREACHABLE >> bits).any():

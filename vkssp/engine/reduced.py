@@ -23,12 +23,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, Description, Outcome, Parameter, Terminal
+from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.path import PathWalker
-from vkssp.engine.voronoi import Cells
+from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel
@@ -36,7 +36,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.prepared.reduction import Reduction, with_components
 from vkssp.prepared.reduction_seeds import Inside, Surroundings
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 # Nodes of an invocation on a software device, where one each, or hundreds, take twice as long; a GPU has one each.
@@ -62,14 +62,14 @@ class ReducedGraph(DeviceGraph):
     """
 
     def __init__(
-        self, device: Device, prepared: PreparedGraph, reduction: Reduction, owner: Resource | None = None
+        self, device: Device, renumbered: RenumberedGraph, reduction: Reduction, owner: Resource | None = None
     ) -> None:
-        super().__init__(device, prepared, owner)
+        super().__init__(device, renumbered, owner)
         self.reduction = reduction
-        self.surroundings = prepared.derived("surroundings", lambda: Surroundings(reduction, prepared))
+        self.surroundings = renumbered.derived("surroundings", lambda: Surroundings(reduction, renumbered))
         try:
             device.require(reduction.records.nbytes + 4 * self.num_nodes, "this reduced graph")
-            core = prepared.derived("core", lambda: PreparedGraph(reduction.core, "natural", keep=prepared.keeps))
+            core = renumbered.derived("core", lambda: RenumberedGraph(reduction.core, "natural", keep=renumbered.keeps))
             self.core = DeviceGraph(device, core, self)
             (self.records,) = self.upload({"the records of removed nodes": reduction.records})
         except BaseException:
@@ -79,18 +79,18 @@ class ReducedGraph(DeviceGraph):
     def with_components(self) -> tuple[DeviceGraph, Uint32s]:
         """Return the core with what lies around it, made when first asked for; see `reduction.with_components`."""
 
-        def prepare() -> tuple[PreparedGraph, Uint32s]:
-            graph, node = with_components(self.prepared, self.reduction)
-            return PreparedGraph(graph, "natural"), node
+        def prepare() -> tuple[RenumberedGraph, Uint32s]:
+            graph, node = with_components(self.renumbered, self.reduction)
+            return RenumberedGraph(graph, "natural"), node
 
         def make() -> tuple[DeviceGraph, Uint32s]:
-            prepared, node = self.prepared.derived("with components", prepare)
-            return DeviceGraph(self.device, prepared, self), node
+            renumbered, node = self.renumbered.derived("with components", prepare)
+            return DeviceGraph(self.device, renumbered, self), node
 
         made: tuple[DeviceGraph, Uint32s] = self.shared("with components", make)
         return made
 
-    def reweight(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
+    def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
         """Return False: what chains become follows from weights, and so a graph is reduced anew."""
         return False
 
@@ -128,7 +128,7 @@ class ReducedSearch(Resource):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
-    RUNS_ON: ClassVar[str] = "device"
+    RUNS_ON: ClassVar[str] = VULKAN
 
     def __init__(
         self, graph: ReducedGraph, kind: type[DeviceAlgorithm], *, counting: int = 0, **parameters: int | None
@@ -290,9 +290,9 @@ class ReducedSearch(Resource):
         """Return a walker along the distances of the whole graph; see `Algorithm`."""
         return PathWalker(self._graph, self.distances, self.terminals)
 
-    def cells(self, most_seeds: int) -> Cells:
+    def voronoi(self, most_seeds: int) -> DeviceVoronoi:
         """Return what finds nearest seeds, in the whole graph; see `Algorithm`."""
-        return Cells(self._graph, self.distances, most_seeds, self)
+        return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""

@@ -22,7 +22,7 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.resource import Resource
 
-#: Same layout as Cells in shaders/include/voronoi_state.glsl.
+#: Same layout as VoronoiState in shaders/include/voronoi_state.glsl.
 STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
 #: Arcs of an invocation, as in shaders/engine/voronoi_hook.comp.
 ARCS_EACH = 8
@@ -30,7 +30,7 @@ ARCS_EACH = 8
 _BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
 
 
-class Cells(Resource):
+class DeviceVoronoi(Resource):
     """Finder of the labels of all nodes, given the distances of an algorithm's last search.
 
     Parameters
@@ -51,8 +51,8 @@ class Cells(Resource):
     """
 
     def __init__(self, graph: DeviceGraph, distances: Buffer, most_seeds: int, owner: Resource) -> None:
-        device, count, num_arcs = graph.device, graph.num_nodes, graph.prepared.num_arcs
-        of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", graph.prepared.arcs.nbytes)
+        device, count, num_arcs = graph.device, graph.num_nodes, graph.renumbered.num_arcs
+        of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", graph.renumbered.arcs.nbytes)
         device.require(
             _BYTES_PER_NODE * count + _BYTES_PER_SEED * most_seeds + of_graph, "finding nearest sources in this graph"
         )

@@ -6,7 +6,7 @@ import numpy as np
 
 from vkssp.generate.checks import Weights, draw_weights, fits, nodes, stream, weight_range, whole
 from vkssp.graph import Graph
-from vkssp.graph.csr import turned
+from vkssp.graph.csr import transposed
 from vkssp.graph.large import graph_of
 
 
@@ -73,5 +73,5 @@ def martin(num_nodes: int, predecessors: int = 7, seed: int = 1, *, weights: Wei
     rng = stream(seed)
     tail = rng.integers(0, num_nodes, num_arcs, np.uint32)
     incoming = (np.arange(num_nodes + 1, dtype=np.int64) * predecessors).astype(np.int32)
-    rows = turned(incoming, tail.view(np.int32), draw_weights(rng, weights, num_arcs), num_nodes)
+    rows = transposed(incoming, tail.view(np.int32), draw_weights(rng, weights, num_arcs), num_nodes)
     return graph_of(rows.indptr, rows.indices.view(np.uint32), rows.data)

@@ -49,11 +49,11 @@ def rows_of(tail: npt.NDArray[np.uint32], num_nodes: int) -> tuple[npt.NDArray[n
     if count == 0:
         return np.zeros(num_nodes + 1, np.uint32), np.empty(0, np.int64)
     index = np.int32 if max(count, num_nodes) < 2**31 else np.int64
-    rows = turned(np.arange(count + 1, dtype=index), tail.astype(index), np.ones(count, np.bool_), num_nodes)
+    rows = transposed(np.arange(count + 1, dtype=index), tail.astype(index), np.ones(count, np.bool_), num_nodes)
     return rows.indptr.astype(np.uint32), rows.indices.astype(np.int64)
 
 
-def turned(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[Any], num_rows: int) -> Any:
+def transposed(offsets: npt.NDArray[Any], row: npt.NDArray[Any], value: npt.NDArray[Any], num_rows: int) -> Any:
     """Return a scipy array in compressed sparse rows, made of entries that are sorted by column.
 
     Parameters

@@ -112,7 +112,7 @@ def between(
         pole = np.sign(lat[near])
         ends = polar_plane(start[near], pole), polar_plane(end[near], pole)
         points[near] = from_polar_plane(ends[0] + share[near, None] * (ends[1] - ends[0]), pole)
-        points[near, 1] = turned(points[near, 1], start[near, 1])
+        points[near, 1] = wrapped(points[near, 1], start[near, 1])
     return points
 
 
@@ -129,7 +129,7 @@ def part_before_nearest(start: npt.NDArray[np.float64], step: npt.NDArray[np.flo
     return part.clip(0.0, 1.0)
 
 
-def turned(lon: npt.ArrayLike, centre: npt.ArrayLike) -> Any:
+def wrapped(lon: npt.ArrayLike, centre: npt.ArrayLike) -> Any:
     """Return longitudes shifted by full turns to within 180 degrees of `centre`; the arguments broadcast."""
     return np.add(lon, 360.0 * np.rint(np.subtract(centre, lon) / 360.0))
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.graph.csr import Uint32s, turned
+from vkssp.graph.csr import Uint32s, transposed
 from vkssp.graph.graph import Graph
 
 #: Least number of arcs that are sorted at a time; the resulting rows do not depend on it.
@@ -42,7 +42,7 @@ def graph_from_arcs(num_nodes: int, tail: Uint32s, head: Uint32s, weight: Uint32
         for begin in range(0, len(tails), block):
             part = slice(begin, begin + block)
             size = len(tails[part])
-            rows = turned(np.arange(size + 1, dtype=np.int32), tails[part].view(np.int32), weight[part], num_nodes)
+            rows = transposed(np.arange(size + 1, dtype=np.int32), tails[part].view(np.int32), weight[part], num_nodes)
             place = np.arange(size, dtype=np.int64)
             place += np.repeat(free - rows.indptr[:-1], np.diff(rows.indptr))
             sorted_head[place] = heads[part][rows.indices]

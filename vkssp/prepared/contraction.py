@@ -78,7 +78,7 @@ def joined(edges: Edges, num_nodes: int) -> Edges:
     return Edges(low[at], high[at], up, down)
 
 
-class Rest:
+class RemainingGraph:
     """Graph that shrinks while dead ends and chains are removed.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Uint32s
 from vkssp.graph.csr import tails_of
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
@@ -33,18 +33,18 @@ class Edges:
     num_undirected: int
 
 
-def edges_of(prepared: PreparedGraph, segment: int) -> Edges:
+def edges_of(renumbered: RenumberedGraph, segment: int) -> Edges:
     """Return the edges of a graph: two opposite arcs of one weight become one edge, loops are left out.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
     segment : int
         Edges are sorted by the segment of this many nodes that their end lies in, and then by that of their start; 0
         leaves them sorted by start and end. The start of an undirected edge is its lower node.
     """
-    tail, (head, weight) = tails_of(prepared.first_out), prepared.arcs.T
+    tail, (head, weight) = tails_of(renumbered.first_out), renumbered.arcs.T
     upward, downward = tail < head, tail > head
     ahead = sort_columns(tail[upward], head[upward], weight[upward])
     back = sort_columns(head[downward], tail[downward], weight[downward])

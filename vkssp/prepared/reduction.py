@@ -15,8 +15,8 @@ import numpy.typing as npt
 from vkssp.arrays import own
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
-from vkssp.prepared.contraction import Removed, Rest
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.contraction import RemainingGraph, Removed
+from vkssp.prepared.renumbered import RenumberedGraph
 
 REDUCTIONS = ("auto", "none", "full")
 #: A reduction pays in graphs of so many nodes,
@@ -80,27 +80,29 @@ def most_left(num_nodes: int) -> float:
     return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
 
 
-def may_pay(prepared: PreparedGraph) -> bool:
+def may_pay(renumbered: RenumberedGraph) -> bool:
     """Return whether a reduction may pay, at a glance, so that dense graphs are spared the work of finding out.
 
     At first only nodes with two neighbours at most can go. Others have to lose neighbours to dead ends before, and of
     those there are no more than leaves. Nodes that go because two chains beside each other become one are not foreseen.
     """
-    degree = np.maximum(np.diff(prepared.first_out), np.bincount(prepared.arcs[:, 0], minlength=prepared.num_nodes))
+    degree = np.maximum(
+        np.diff(renumbered.first_out), np.bincount(renumbered.arcs[:, 0], minlength=renumbered.num_nodes)
+    )
     candidates = np.count_nonzero(degree <= 2) + np.count_nonzero(degree <= 1)
-    num_nodes = prepared.num_nodes
+    num_nodes = renumbered.num_nodes
     return num_nodes >= LEAST_NODES and bool(num_nodes - candidates <= most_left(num_nodes))
 
 
-def reduction_for(prepared: PreparedGraph, wanted: str) -> Reduction | None:
+def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
     """Return a graph's reduction, one of `REDUCTIONS`; None where none is wanted or, with ``"auto"``, none pays."""
-    if wanted == "none" or (wanted == "auto" and not may_pay(prepared)):
+    if wanted == "none" or (wanted == "auto" and not may_pay(renumbered)):
         return None
-    reduction: Reduction = prepared.derived("reduction", lambda: reduce_graph(prepared))
+    reduction: Reduction = renumbered.derived("reduction", lambda: reduce_graph(renumbered))
     return reduction if wanted == "full" or reduction.pays else None
 
 
-def reduce_graph(prepared: PreparedGraph) -> Reduction:
+def reduce_graph(renumbered: RenumberedGraph) -> Reduction:
     """Remove dead ends and chains from a graph, exactly.
 
     Directions, one-way arcs, parallel arcs and loops are all minded: neighbours are those by any arc of either
@@ -108,32 +110,32 @@ def reduce_graph(prepared: PreparedGraph) -> Reduction:
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph; it has no cycles of weight zero.
     """
-    rest = Rest(prepared.first_out, prepared.arcs)
+    remaining = RemainingGraph(renumbered.first_out, renumbered.arcs)
     for _ in range(_MOST_TURNS):
-        if rest.shrink() <= _LEAST_GAIN * len(rest.name):
+        if remaining.shrink() <= _LEAST_GAIN * len(remaining.name):
             break
-    records, anchor = _records(rest, prepared.num_nodes)
+    records, anchor = _records(remaining, renumbered.num_nodes)
     component, first_member, members = _components(anchor)
-    low, high, up, down = rest.edges
+    low, high, up, down = remaining.edges
     weight = np.concatenate([up, down])
     there = weight != UNREACHABLE
     tail, head = (np.concatenate(pair)[there].astype(np.uint32) for pair in ((low, high), (high, low)))
-    first_out, by_tail = rows_of(tail, len(rest.name))
+    first_out, by_tail = rows_of(tail, len(remaining.name))
     core = Graph(own(first_out), own(head[by_tail]), own(weight[there][by_tail]))
-    return Reduction(core, records, component, first_member, members, rest.saturated)
+    return Reduction(core, records, component, first_member, members, remaining.saturated)
 
 
-def with_components(prepared: PreparedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
+def with_components(renumbered: RenumberedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
     """Return the core together with the components, where ways lead from those to the core but not back.
 
     A search from a removed node finds there what is near it, too, and records lead to all others from the core.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
     reduction : Reduction
         Its reduction.
@@ -148,28 +150,28 @@ def with_components(prepared: PreparedGraph, reduction: Reduction) -> tuple[Grap
     core, members = reduction.core, reduction.members.astype(np.int64)
     node = reduction.records[:, 0].copy()
     node[members] = core.num_nodes + np.arange(len(members), dtype=np.uint32)
-    first = prepared.first_out[members].astype(np.int64)
-    degree = prepared.first_out[members + 1].astype(np.int64) - first
+    first = renumbered.first_out[members].astype(np.int64)
+    degree = renumbered.first_out[members + 1].astype(np.int64) - first
     end = np.cumsum(degree)
-    arcs = prepared.arcs[np.repeat(first - (end - degree), degree) + np.arange(end[-1] if len(end) else 0)]
+    arcs = renumbered.arcs[np.repeat(first - (end - degree), degree) + np.arange(end[-1] if len(end) else 0)]
     first_out = np.concatenate([core.first_out, (core.num_arcs + end).astype(np.uint32)])
     head, weight = np.concatenate([core.head, node[arcs[:, 0]]]), np.concatenate([core.weight, arcs[:, 1]])
     return Graph(own(first_out), own(head), own(weight)), node
 
 
-def _records(rest: Rest, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
+def _records(remaining: RemainingGraph, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
     """Return records, and one node of each removed node's component, which is the same for all of it.
 
     They follow from the last nodes taken out, whose ends are core nodes, to the first.
     """
     number = np.full(num_nodes, UNREACHABLE, np.uint32)
-    number[rest.name] = np.arange(len(rest.name), dtype=np.uint32)
+    number[remaining.name] = np.arange(len(remaining.name), dtype=np.uint32)
     records = np.empty((num_nodes, 4), np.uint32)
     records[:, 0] = records[:, 2] = number
     records[:, 1], records[:, 3] = 0, UNREACHABLE
     anchor = np.full(num_nodes, UNREACHABLE, np.uint32)
-    for batch in reversed(rest.removed):
-        records[batch.node] = _composed(rest, records, batch)
+    for batch in reversed(remaining.removed):
+        records[batch.node] = _composed(remaining, records, batch)
         # Ends that were removed later lie in the same component.
         around = np.minimum(anchor[batch.first], anchor[batch.second])
         anchor[batch.node] = np.where(around != UNREACHABLE, around, batch.anchor.astype(np.uint32))
@@ -188,7 +190,7 @@ def _components(anchor: Uint32s) -> tuple[Uint32s, Uint32s, Uint32s]:
     return component, first_member, removed[by_component]
 
 
-def _composed(rest: Rest, records: npt.NDArray[np.uint32], batch: Removed) -> npt.NDArray[np.uint32]:
+def _composed(remaining: RemainingGraph, records: npt.NDArray[np.uint32], batch: Removed) -> npt.NDArray[np.uint32]:
     """Return the records of some nodes from those of their ends.
 
     What is taken out together has at most two neighbours left, so both ends' records name the same two at most.
@@ -197,7 +199,7 @@ def _composed(rest: Rest, records: npt.NDArray[np.uint32], batch: Removed) -> np
     cores = np.stack([end[:, column] for end in ends for column in (0, 2)])
     weights = np.stack(
         [
-            rest.add(end[:, column], weight)
+            remaining.add(end[:, column], weight)
             for end, weight in zip(ends, (batch.from_first, batch.from_second), strict=True)
             for column in (1, 3)
         ]

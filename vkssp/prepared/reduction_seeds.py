@@ -13,7 +13,7 @@ from vkssp.algorithm import Terminal
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.prepared.reduction import Reduction
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 Int64s = npt.NDArray[np.int64]
 
@@ -50,26 +50,26 @@ class Surroundings:
     ----------
     reduction : Reduction
         Of the graph.
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
     """
 
-    def __init__(self, reduction: Reduction, prepared: PreparedGraph) -> None:
+    def __init__(self, reduction: Reduction, renumbered: RenumberedGraph) -> None:
         self.reduction = reduction
         members, first_member = reduction.members.astype(np.int64), reduction.first_member.astype(np.int64)
-        first = prepared.first_out[members].astype(np.int64)
-        degree = prepared.first_out[members + 1].astype(np.int64) - first
+        first = renumbered.first_out[members].astype(np.int64)
+        degree = renumbered.first_out[members + 1].astype(np.int64) - first
         rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
-        arcs = prepared.arcs[ranges(first, degree)]
+        arcs = renumbered.arcs[ranges(first, degree)]
         heads = arcs[:, 0].astype(np.int64)
         component = np.repeat(np.arange(len(first_member) - 1), np.diff(first_member))
         of_arc = np.repeat(component, degree)
         # Core nodes around a component come after those in it, and have no arcs.
         outside = reduction.component[heads] == UNREACHABLE
-        around, number = np.unique(of_arc[outside] * prepared.num_nodes + heads[outside], return_inverse=True)
-        self._first_exit = np.searchsorted(around // max(1, prepared.num_nodes), np.arange(len(first_member)))
-        self._exit = reduction.records[around % max(1, prepared.num_nodes), 0]
-        self._place = np.zeros(prepared.num_nodes, np.int32)
+        around, number = np.unique(of_arc[outside] * renumbered.num_nodes + heads[outside], return_inverse=True)
+        self._first_exit = np.searchsorted(around // max(1, renumbered.num_nodes), np.arange(len(first_member)))
+        self._exit = reduction.records[around % max(1, renumbered.num_nodes), 0]
+        self._place = np.zeros(renumbered.num_nodes, np.int32)
         self._place[members] = np.arange(len(members)) - first_member[component]
         head = self._place[heads]
         sizes = np.diff(first_member)

@@ -45,7 +45,7 @@ class Spread(NamedTuple):
         return self.heaviest <= planned.heaviest and planned.mean <= 2 * self.mean <= 4 * planned.mean
 
 
-class PreparedGraph:
+class RenumberedGraph:
     """Arrays of the renumbered graph that solvers upload, and the mapping to the caller's ids.
 
     Parameters
@@ -154,7 +154,7 @@ class PreparedGraph:
         """Return the renumbered ids of the caller's arcs, -1 for arcs in contracted cycles, shape (k,), int64."""
         return arcs if self.is_identity else self._place[arcs]
 
-    def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> PreparedGraph:
+    def reweighted(self, graph: Graph, changed: npt.NDArray[np.int64] | None = None) -> RenumberedGraph:
         """Return the renumbered graph of the caller's graph with other weights, in the same numbering.
 
         Parameters
@@ -166,11 +166,11 @@ class PreparedGraph:
 
         Returns
         -------
-        PreparedGraph
+        RenumberedGraph
             It shares all it can with this one: `arc` itself, where nodes and arcs are the same, and only then.
         """
         place = None if changed is None else self.places(changed)  # first, so that the copy knows what that takes
-        other = object.__new__(PreparedGraph)
+        other = object.__new__(RenumberedGraph)
         other.__dict__.update(self.__dict__)
         other.graph, other._kept = graph, {} if self.keeps else None
         for name in ("spread", "_zero_trees"):
@@ -284,7 +284,7 @@ class PreparedGraph:
             lightest[has_arcs] = np.minimum.reduceat(self.arcs[:, 1], self.first_out[:-1][has_arcs])
         return lightest
 
-    def beyond(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    def overflowed(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Return the nodes that are reached only by paths whose sums do not fit into 32 bits.
 
         Parameters
@@ -337,8 +337,8 @@ class PreparedGraph:
         return ZeroTrees(self.graph, self.node)
 
 
-def _remade(graph: Graph, order: str, keep: bool) -> PreparedGraph:
-    return PreparedGraph(graph, order, keep=keep)
+def _remade(graph: Graph, order: str, keep: bool) -> RenumberedGraph:
+    return RenumberedGraph(graph, order, keep=keep)
 
 
 def _hierarchy(graph: Graph) -> Hierarchy:

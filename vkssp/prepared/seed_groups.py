@@ -12,7 +12,7 @@ from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import listed
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges, within
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.terminals import terminals
 
 
@@ -74,12 +74,12 @@ class Groups:
         places[(*at, 0)], places[(*at, 1)] = self.node[seed], self.offset[seed]
 
 
-def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
+def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
     """Return groups of seeds by the caller's ids; one may be empty.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
     seeds : Groups or sequence of sequences of (int, int)
         By the caller's ids; nodes of `Groups` are there for certain.
@@ -99,14 +99,14 @@ def checked_groups(prepared: PreparedGraph, seeds: Groups | Sequence[Sequence[Te
         flat = np.array([seed for group in seeds for seed in group] or np.empty((0, 2), np.int64))
     except ValueError:
         flat = np.empty(0)  # nothing that has two columns
-    most = (prepared.graph.num_nodes, UNREACHABLE)
+    most = (renumbered.graph.num_nodes, UNREACHABLE)
     is_good = flat.shape == (first[-1], 2) and flat.dtype.kind in "iu" and int(count.max(initial=0)) <= MAX_TERMINALS
     if is_good and bool(((flat >= 0) & (flat < most)).all()):
         node, offset = flat.T.astype(np.uint32)
         return Groups(first, node, offset)
     for group in seeds:
         if len(group):
-            terminals(prepared, group, "source")  # the first that is wrong says so
+            terminals(renumbered, group, "source")  # the first that is wrong says so
     found = [(operator.index(node), operator.index(offset)) for group in seeds for node, offset in group]
     node, offset = np.array(found, np.int64).reshape(-1, 2).T.astype(np.uint32)
     return Groups(first, node, offset)

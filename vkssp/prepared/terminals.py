@@ -12,17 +12,17 @@ from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import ids_among, index_of, listed, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def terminals(
-    prepared: PreparedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
+    renumbered: RenumberedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
 ) -> list[Terminal]:
     """Return places by the ids of a prepared graph.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
     places : sequence of (int, int)
         Nodes, by the caller's ids, each with a weight.
@@ -40,7 +40,7 @@ def terminals(
     if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
         wanted = "at least 1" if most is None else f"1 to {most}"
         raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
-    result, num_nodes = [], prepared.graph.num_nodes
+    result, num_nodes = [], renumbered.graph.num_nodes
     for place in places:
         try:
             node, offset = place
@@ -51,7 +51,7 @@ def terminals(
             raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
         if index is None or not 0 <= index < num_nodes:
             raise _no_node(node, name, num_nodes)
-        result.append((int(prepared.node[index]), weight))
+        result.append((int(renumbered.node[index]), weight))
     return result
 
 

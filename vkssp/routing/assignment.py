@@ -20,7 +20,7 @@ from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import Begun, begun_streets
-from vkssp.routing.voronoi import Served, served_streets
+from vkssp.routing.voronoi import StreetCells, street_cells
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.solver import Solver
@@ -68,9 +68,9 @@ class Assignment:
         return self.unit.values(self.nodes.distance)
 
     @cached_property
-    def streets(self) -> Served:
+    def streets(self) -> StreetCells:
         """The parts of streets that each place serves."""
-        return served_streets(self._index, self.nodes, self._begun, self.limit)
+        return street_cells(self._index, self.nodes, self._begun, self.limit)
 
     def polyline(self, number: int) -> npt.NDArray[np.float64]:
         """Return the points of a polyline of `streets`, latitude and longitude in degrees, shape (k, 2).

@@ -9,29 +9,34 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import instance, is_many, listed, named, shown
+from vkssp.algorithm import Terminal
+from vkssp.checks import instance, is_many, listed, named, number_of, shown
 from vkssp.errors import QueryError
-from vkssp.graph import Uint32s
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
     from_polar_plane,
     part_before_nearest,
     polar_plane,
-    turned,
+    wrapped,
 )
-from vkssp.graph.metric import duration
+from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
 from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.geojson import write_collection, write_features
+from vkssp.routing.lines import Snap
+from vkssp.routing.phantoms import find_starts
+from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.street_reach import Begun, entered_at, open_parts
+from vkssp.routing.street_reach import Begun, begun_streets, entered_at, open_parts
+from vkssp.solver.tables import RowSource, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +100,71 @@ class Isochrone:
         """The limit in all units, and the metres of road; ``metres`` is left out if it is not known."""
         metres = {} if self.metres is None else {"metres": self.metres}
         return {"limit": self.limit, "seconds": self.seconds, **metres, "road_m": self.road_m}
+
+
+def isochrones_around(
+    solver: RowSource,
+    index: StreetIndex,
+    metric: str,
+    origins: Sequence[LatLon],
+    names: Sequence[str],
+    limits: Sequence[float],
+    width_m: float,
+) -> Iterator[list[Isochrone]]:
+    """Return the isochrones around each of some places; see `vkssp.Router.isochrones`.
+
+    Parameters
+    ----------
+    solver : Solver or SolverPool
+        Searches in `StreetIndex.searched`.
+    index : StreetIndex
+        The streets.
+    metric : str
+        The metric that paths minimize; see `vkssp.Router`.
+    origins : sequence of (float, float)
+        Latitude and longitude of the places in degrees.
+    names : sequence of str
+        Names of the places in errors.
+    limits : sequence of float
+        Limits in seconds, metres or weights.
+    width_m : float
+        Metres to either side of a road.
+    """
+    places = [checked_place(index, origin, name) for origin, name in zip(origins, names, strict=True)]
+    unit = unit_of(index.graph, metric)
+    weights = unit.limits(limits)
+    metres = unit.per_weight if metric == "distance" else None
+    width = number_of(width_m)
+    if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:
+        raise QueryError(f"width is {shown(width_m)}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
+    starts = starting_points(index, places, names)
+    seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
+
+    def make() -> Iterator[list[Isochrone]]:
+        rows = _distances(solver, index, seeds, weights[-1])
+        for place, start, distances in zip(places, starts, rows, strict=True):
+            found = isochrones(index, distances, begun_streets(index, start), weights, width)
+            yield [_around(one, index, place, start, metres) for one in found]
+
+    return make()
+
+
+def _distances(
+    solver: RowSource, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
+) -> Iterator[Uint32s]:
+    """Yield the distances of all nodes from each of some groups of seeds."""
+    num_nodes = index.graph.num_nodes
+    if len(seeds) > 1:
+        for block in rows(solver, index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
+            yield from block
+        return
+    # There are no seeds if areas to avoid shut the place in.
+    (group,) = seeds
+    yield solver.distances_from(group, limit=limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+
+
+def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:
+    return replace(one, origin=place_of(index, origin, start), metres=one.limit * metres if metres else None)
 
 
 def isochrones(
@@ -218,7 +288,7 @@ class _Plane:
         # All lines are moved to one side of the Earth, so that streets on both sides of the 180th meridian meet.
         begin = lon[index.first[:-1]]
         east, north = np.cos(np.radians(begin)).sum(), np.sin(np.radians(begin)).sum()
-        lon = lon + (turned(begin, math.degrees(math.atan2(north, east))) - begin)[line]
+        lon = lon + (wrapped(begin, math.degrees(math.atan2(north, east))) - begin)[line]
         south, north = (ends.reduceat(lat, index.first[:-1]) for ends in (np.minimum, np.maximum))
         is_north, is_south = (
             (north > POLAR_LATITUDE) & (south > _TOO_FAR),
@@ -382,7 +452,7 @@ def _unrolled_ring(coordinates: Any, pole: int, middle: float, width_m: float) -
             break
         ring = np.insert(ring, long + 1, start[long] + step[long] / 2, axis=0)
     degrees = from_polar_plane(ring[:-1], pole)
-    lon, lat = turned(degrees[:, 1], middle), degrees[:, 0]
+    lon, lat = wrapped(degrees[:, 1], middle), degrees[:, 0]
     at_pole = np.abs(lat) > 90.0 - 1e-9
     before, after = np.roll(lon, 1), np.roll(lon, -1)
     places = np.repeat(np.arange(len(lon)), 1 + at_pole)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import Graph
-from vkssp.routing.legs import Way
+from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
 
@@ -16,8 +16,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
-    """Course of a leg: its arcs in order. Arrays have one entry for each arc unless said otherwise.
+class LegGeometry:
+    """LegGeometry of a leg: its arcs in order. Arrays have one entry for each arc unless said otherwise.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class Course:
     first: npt.NDArray[np.int64]
 
 
-def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap) -> Course:
-    """Return the course of a path between two snapped points.
+def leg_geometry_of(index: StreetIndex, graph: Graph, leg_path: LegPath, start: Snap, end: Snap) -> LegGeometry:
+    """Return the geometry of a path between two snapped points.
 
     Parameters
     ----------
@@ -55,23 +55,23 @@ def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap
         The streets in which the path was found.
     graph : Graph
         The same graph with the weights as given, in case the search minimized other weights.
-    way : Way
+    leg_path : LegPath
         The path.
     start, end : Snap
         The two points.
     """
     ends = [np.array([[snap.lat, snap.lon]]) for snap in (start, end)]
-    first, last = way.first, way.last
+    first, last = leg_path.first, leg_path.last
     # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
     cut = start if first.at > 0.0 else None, end if last.at < 1.0 else None
-    if way.direct:
+    if leg_path.direct:
         arcs = [first.arc] if first.arc >= 0 else []
         parts = np.full(len(arcs), last.at - first.at)
         pieces = [index.piece(arc, *cut) for arc in arcs]
         nodes = np.array([] if arcs else [first.node], np.uint32)
     else:
         before, after = ([end.arc] if end.arc >= 0 else [] for end in (first, last))
-        arcs = [*before, *way.inner.tolist(), *after]
+        arcs = [*before, *leg_path.inner.tolist(), *after]
         parts = np.ones(len(arcs))
         if before:
             parts[0] = 1.0 - first.at
@@ -80,7 +80,7 @@ def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap
         pieces = [index.piece(arc, cut[0]) for arc in before]
         pieces += [index.piece(arc) for arc in arcs[len(before) : len(arcs) - len(after)]]
         pieces += [index.piece(arc, None, cut[1]) for arc in after]
-        nodes = np.concatenate([np.array([first.node], np.uint32), index.graph.head[way.inner]])
+        nodes = np.concatenate([np.array([first.node], np.uint32), index.graph.head[leg_path.inner]])
     points = np.concatenate([ends[0], *pieces, ends[1]])
     beyond = np.abs(points[:, 1]) > 180.0
     points[beyond, 1] = (points[beyond, 1] + 180.0) % 360.0 - 180.0
@@ -89,7 +89,7 @@ def course_of(index: StreetIndex, graph: Graph, way: Way, start: Snap, end: Snap
     keep[1:] = (points[1:] != points[:-1]).any(axis=1)
     offsets = np.cumsum([1, *map(len, pieces)])
     travelled = np.array(arcs, np.int64)
-    return Course(
+    return LegGeometry(
         arcs=travelled,
         parts=parts,
         metres=parts * np.array([index.length(arc) for arc in arcs], np.float64),

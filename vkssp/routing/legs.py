@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import ViaState, find_direct, find_goals, find_passages, find_starts
+from vkssp.routing.phantoms import ViaState, find_direct, find_goals, find_starts, find_via_states
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.pool import SolverPool
@@ -29,7 +29,7 @@ _NO_ARCS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class LegPath:
     """Path between two snapped points: the arcs that they lie on, unless they are at junctions, and those in between.
 
     A direct path stays on one arc, or at one junction. Any other path goes first to the node of `first`, then along the
@@ -48,12 +48,12 @@ class _Arrival:
     """Best arrival at a point in one of the states in which a route may pass it.
 
     `turns` is how often the route turned round at a via point up to here, `weight` the weight of the route up to here,
-    `way` the path of the last leg, and `before` the arrival at which this path begins.
+    `leg_path` the path of the last leg, and `before` the arrival at which this path begins.
     """
 
     turns: int
     weight: int
-    way: Way | None = None
+    leg_path: LegPath | None = None
     before: _Arrival | None = None
 
 
@@ -63,12 +63,12 @@ class _Departure:
 
     turns: int
     arrival: _Arrival
-    passage: ViaState
+    via_state: ViaState
 
 
-def find_ways(
+def find_leg_paths(
     solver: Solver | SolverPool, index: StreetIndex, snaps: Sequence[Snap], straight: bool
-) -> list[Way] | int:
+) -> list[LegPath] | int:
     """Return the best paths from each of some points to the next.
 
     Parameters
@@ -84,16 +84,16 @@ def find_ways(
 
     Returns
     -------
-    list of Way or int
+    list of LegPath or int
         One path for each leg, one fewer than points; or the number of the first leg, from 0, that has no path.
     """
     departures = [_Departure(0, _Arrival(0, 0), _origin(index, snaps[0]))]
     arrivals: list[_Arrival] = []
     for leg, (here, there) in enumerate(pairwise(snaps)):
         is_last = leg == len(snaps) - 2
-        passages = find_passages(index, there) if straight and not is_last else [_destination(index, there)]
-        reached = [(_arrive(solver, index, here, there, departures, passage), passage) for passage in passages]
-        departures = [_Departure(a.turns, a, passage) for a, passage in reached if a is not None]
+        via_states = find_via_states(index, there) if straight and not is_last else [_destination(index, there)]
+        reached = [(_arrive(solver, index, here, there, departures, via_state), via_state) for via_state in via_states]
+        departures = [_Departure(a.turns, a, via_state) for a, via_state in reached if a is not None]
         arrivals = [departure.arrival for departure in departures]
         if not arrivals:
             return leg
@@ -102,12 +102,12 @@ def find_ways(
             # If the route need not keep its direction, turning round is as good as going on.
             turned = _Departure(best.turns + straight, best, _origin(index, there))
             departures = [*departures, turned] if straight else [turned]
-    ways: list[Way] = []
+    leg_paths: list[LegPath] = []
     arrival: _Arrival | None = arrivals[0]
-    while arrival is not None and arrival.way is not None:
-        ways.append(arrival.way)
+    while arrival is not None and arrival.leg_path is not None:
+        leg_paths.append(arrival.leg_path)
         arrival = arrival.before
-    return ways[::-1]
+    return leg_paths[::-1]
 
 
 def _origin(index: StreetIndex, snap: Snap) -> ViaState:
@@ -124,42 +124,42 @@ def _arrive(
     here: Snap,
     there: Snap,
     departures: Sequence[_Departure],
-    passage: ViaState,
+    via_state: ViaState,
 ) -> _Arrival | None:
     """Return the best arrival at a point in one of the states to pass it, None if there is none."""
     for turns, group in groupby(sorted(departures, key=lambda d: d.turns), key=lambda d: d.turns):
-        found = _best_way(solver, index, here, there, list(group), passage)
+        found = _best_path(solver, index, here, there, list(group), via_state)
         if found is not None:
-            before, way = found
-            return _Arrival(turns, before.weight + way.weight, way, before)
+            before, leg_path = found
+            return _Arrival(turns, before.weight + leg_path.weight, leg_path, before)
     return None
 
 
-def _best_way(
+def _best_path(
     solver: Solver | SolverPool,
     index: StreetIndex,
     here: Snap,
     there: Snap,
     departures: Sequence[_Departure],
-    passage: ViaState,
-) -> tuple[_Arrival, Way] | None:
+    via_state: ViaState,
+) -> tuple[_Arrival, LegPath] | None:
     """Return the best path from any of some departures, and the arrival that it continues."""
     least = min(d.arrival.weight for d in departures)  # only the differences of weights have to fit into 32 bits
     seeds: dict[int, tuple[int, _Departure, PhantomNode]] = {}
-    direct: tuple[int, _Departure, Way] | None = None
+    direct: tuple[int, _Departure, LegPath] | None = None
     for departure in departures:
         ahead = departure.arrival.weight - least
-        for end in departure.passage.starts:
+        for end in departure.via_state.starts:
             if end.node not in seeds or ahead + end.weight < seeds[end.node][0]:
                 seeds[end.node] = ahead + end.weight, departure, end
-        along = find_direct(index, here, there, departure.passage, passage)
+        along = find_direct(index, here, there, departure.via_state, via_state)
         if along is not None and (direct is None or ahead + along[0] < direct[0]):
             weight, first, last = along
-            direct = ahead + weight, departure, Way(weight, first, _NO_ARCS, last, direct=True)
+            direct = ahead + weight, departure, LegPath(weight, first, _NO_ARCS, last, direct=True)
     starts = sorted(seeds.values(), key=lambda seed: seed[0])[:MAX_TERMINALS]
     found = None
-    if starts and passage.goals:
-        goals = [(end.node, end.weight) for end in passage.goals]
+    if starts and via_state.goals:
+        goals = [(end.node, end.weight) for end in via_state.goals]
         found = solver.search_path([(end.node, weight) for weight, _, end in starts], goals)
     if found is not None:
         weight, seed, target, arcs = found
@@ -169,5 +169,5 @@ def _best_way(
             return direct[1].arrival, direct[2]
         if index.avoided is not None:
             arcs = index.avoided.arc_ids[arcs]
-        return departure.arrival, Way(weight - ahead + first.weight, first, arcs, passage.goals[target])
+        return departure.arrival, LegPath(weight - ahead + first.weight, first, arcs, via_state.goals[target])
     return None if direct is None else (direct[1].arrival, direct[2])

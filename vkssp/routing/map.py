@@ -20,7 +20,7 @@ from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
 from vkssp.files import atomic_write, check_ending
 from vkssp.graph import checked_graph
-from vkssp.graph.geo import turned, unwrapped
+from vkssp.graph.geo import unwrapped, wrapped
 from vkssp.routing.formatting import format_distance, format_duration, format_query
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.isochrone import checked_isochrones
@@ -52,8 +52,8 @@ def _pins(places: Sequence[Place], centre: float) -> list[dict[str, Any]]:
         {
             "role": role,
             "letter": letter,
-            "at": [place.lat, float(turned(place.lon, centre))],
-            "snapped": [place.snapped_lat, float(turned(place.snapped_lon, centre))],
+            "at": [place.lat, float(wrapped(place.lon, centre))],
+            "snapped": [place.snapped_lat, float(wrapped(place.snapped_lon, centre))],
             "snapped_m": round(float(place.snapped_m), 1),
             "name": place.name,
         }
@@ -138,7 +138,7 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
         **roads_payload(graph, points),
         "route": _encode_degrees(points),
         "ends": _pins(places, centre),
-        "steps": [[round(step.lat, 6), round(float(turned(step.lon, centre)), 6)] for step in route.steps],
+        "steps": [[round(step.lat, 6), round(float(wrapped(step.lon, centre)), 6)] for step in route.steps],
     }
     # If weights are no durations, the page shows the weight, which the route minimizes.
     known = route.duration_s is not None and math.isfinite(route.duration_s)
@@ -240,7 +240,7 @@ def _joined(area: Any, centre: float) -> Any:
     parts = shapely.get_parts(area)
     west, _, east, _ = shapely.bounds(parts).reshape(-1, 4).T
     middle = (west + east) / 2
-    shift = turned(middle, centre) - middle
+    shift = wrapped(middle, centre) - middle
     if not shift.any():
         return area
     points, which = shapely.get_coordinates(parts, return_index=True)

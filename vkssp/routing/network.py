@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.geo import METRES_PER_DEGREE, turned, unwrapped
+from vkssp.graph.geo import METRES_PER_DEGREE, unwrapped, wrapped
 
 if TYPE_CHECKING:
     from vkssp.graph import Graph
@@ -166,7 +166,7 @@ def _around(network: Network, centre: float) -> Network:
     """Return the network with lines that are continuous across the 180th meridian, each near a longitude."""
     lon = network.points[:, 1] / PAGE_SCALE
     found, begin = unwrapped(network.first, lon), lon[network.first[:-1]]
-    found = found + np.repeat(turned(begin, centre) - begin, np.diff(network.first))
+    found = found + np.repeat(wrapped(begin, centre) - begin, np.diff(network.first))
     turns = np.rint((found - lon) / 360.0).astype(np.int64)
     points = np.stack([network.points[:, 0], network.points[:, 1] + 360 * PAGE_SCALE * turns], axis=1)
     return replace(network, points=points)

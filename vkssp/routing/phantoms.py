@@ -84,7 +84,7 @@ def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     return ends + [PhantomNode(int(index.graph.head[a]), 0) for a in arcs if position(index, a, snap) == 1.0]
 
 
-def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
+def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
     """Return the states in which a route may pass a point without turning round there.
 
     On a street these are its two directions. At a junction of a graph that knows of turns they are the streets by which
@@ -108,7 +108,7 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
     layers: dict[bool, set[int]] = defaultdict(set)
     for (backward, _), group in arcs.items():
         layers[backward] |= {_layer(index, int(index.graph.head[arc])) for arc in group}
-    passages = []
+    via_states = []
     for (backward, memory), group in arcs.items():
         ends = _starts(index, snap, [(arc, position(index, arc, snap)) for arc in group])
         # Streets that serve only the ends of trips serve the ends of each leg. Perhaps no arc leads to a node at which
@@ -119,8 +119,8 @@ def find_passages(index: StreetIndex, snap: Snap) -> list[ViaState]:
             for node in index.nodes_at(end.node)
             if node != end.node and _memory(index, node) == memory and _layer(index, node) in layers[backward]
         ]
-        passages.append(ViaState(_best(_goals(index, snap, group)), _best(ends), frozenset(group)))
-    return passages
+        via_states.append(ViaState(_best(_goals(index, snap, group)), _best(ends), frozenset(group)))
+    return via_states
 
 
 def find_direct(
@@ -143,7 +143,7 @@ def find_direct(
         The weight, and the two points on the arc that they share; they have no arc (-1) if both are the same junction.
     """
     graph = index.graph
-    ways: list[tuple[int, PhantomNode, PhantomNode]] = []
+    candidates: list[tuple[int, PhantomNode, PhantomNode]] = []
     free = leaving is None or leaving.arcs is None
     nodes = set(index.nodes_of(start)) if free and index.knows_turns and start.is_end else set()
     if nodes and goal.is_end:
@@ -152,7 +152,7 @@ def find_direct(
             end = PhantomNode(min(shared), 0)
             return 0, end, end
     for arc in index.arcs(goal.polyline).tolist():
-        if any(passage is not None and not _is_along(passage, arc) for passage in (leaving, coming)):
+        if any(via_state is not None and not _is_along(via_state, arc) for via_state in (leaving, coming)):
             continue
         there = position(index, arc, goal)
         if goal.polyline == start.polyline:
@@ -163,8 +163,8 @@ def find_direct(
             continue
         if here <= there and index.is_open(arc, start, goal):
             weight = part_weight(index, arc, there - here)
-            ways.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
-    return min(ways, key=lambda way: way[0], default=None)
+            candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
+    return min(candidates, key=lambda candidate: candidate[0], default=None)
 
 
 def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -> list[PhantomNode]:
@@ -184,8 +184,8 @@ def _goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[PhantomN
     return [PhantomNode(int(tail[a]), turn_weight(index, a) + part_weight(index, a, at), a, at) for a, at in ends]
 
 
-def _is_along(passage: ViaState, arc: int) -> bool:
-    return passage.arcs is None or arc in passage.arcs
+def _is_along(via_state: ViaState, arc: int) -> bool:
+    return via_state.arcs is None or arc in via_state.arcs
 
 
 def _memory(index: StreetIndex, node: int) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
 from vkssp.route import Leg, Route
-from vkssp.routing.leg_geometry import course_of
-from vkssp.routing.legs import Way
+from vkssp.routing.leg_geometry import leg_geometry_of
+from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, place_of
 from vkssp.routing.snap import StreetIndex
@@ -25,26 +25,26 @@ def leg_of(
     graph: Graph,
     begin: tuple[LatLon, Snap],
     end: tuple[LatLon, Snap],
-    way: Way,
-    told: tuple[int, bool] | None,
+    leg_path: LegPath,
+    step_context: tuple[int, bool] | None,
 ) -> Leg:
     """Return the leg along a path between two places, each given with the point that it was snapped to.
 
-    `told` is the number of the leg and whether it is the last one; None if the leg gets no steps.
+    `step_context` is the number of the leg and whether it is the last one; None if the leg gets no steps.
     """
-    course = course_of(index, graph, way, begin[1], end[1])
+    geometry = leg_geometry_of(index, graph, leg_path, begin[1], end[1])
     destination = place_of(index, *end)
     return Leg(
-        nodes=course.nodes,
-        arcs=course.arcs,
-        parts=course.parts,
-        weight=way.weight,
-        points=course.points,
-        distance_m=float(course.metres.sum()),
-        duration_s=duration(graph, int(course.weights.sum())),
+        nodes=geometry.nodes,
+        arcs=geometry.arcs,
+        parts=geometry.parts,
+        weight=leg_path.weight,
+        points=geometry.points,
+        distance_m=float(geometry.metres.sum()),
+        duration_s=duration(graph, int(geometry.weights.sum())),
         origin=place_of(index, *begin),
         destination=destination,
-        steps=() if told is None else steps_of(index, graph, course, destination, *told),
+        steps=() if step_context is None else steps_of(index, graph, geometry, destination, *step_context),
     )
 
 

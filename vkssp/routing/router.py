@@ -21,10 +21,9 @@ from vkssp.resource import Resource
 from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.assignment import Assignment, assign
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone
-from vkssp.routing.legs import find_ways
+from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
+from vkssp.routing.legs import find_leg_paths
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
-from vkssp.routing.reach import isochrones_around
 from vkssp.routing.route_assembly import joined, leg_of
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
@@ -171,15 +170,15 @@ class Router(Resource):
         for snaps in candidates(index, places, names):
             with self.solver.holding():  # so that all legs and their phantom nodes have the weights of the searches
                 index, graph = self.index, self.graph
-                ways = find_ways(self.solver, index, snaps, straight)
-            if not isinstance(ways, int):
+                leg_paths = find_leg_paths(self.solver, index, snaps, straight)
+            if not isinstance(leg_paths, int):
                 ends = pairwise(zip(places, snaps, strict=True))
                 legs = [
-                    leg_of(index, graph, *pair, way, (number, number == len(ways)) if steps else None)
-                    for number, (pair, way) in enumerate(zip(ends, ways, strict=True), 1)
+                    leg_of(index, graph, *pair, leg_path, (number, number == len(leg_paths)) if steps else None)
+                    for number, (pair, leg_path) in enumerate(zip(ends, leg_paths, strict=True), 1)
                 ]
                 return joined(legs, self.solver, began)
-            failed = ways
+            failed = leg_paths
         between = ", or an area to avoid lies between them" if index.avoided is not None else ""
         raise NoRouteError(
             f"no route leads from {text(places[failed])} to {text(places[failed + 1])}; the two may lie on separate "

@@ -15,11 +15,11 @@ from itertools import pairwise
 import numpy as np
 
 from vkssp.graph import Graph
-from vkssp.graph.geo import directions, plane_at, turned
+from vkssp.graph.geo import directions, plane_at, wrapped
 from vkssp.graph.metric import duration
 from vkssp.route import Place, Step
 from vkssp.routing.formatting import arrival, compass, instruction, street_label
-from vkssp.routing.leg_geometry import Course
+from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.snap import StreetIndex
 
 _STRAIGHT, _SLIGHT, _SHARP, _BACK = 20.0, 40.0, 120.0, 170.0
@@ -72,7 +72,7 @@ class _Manoeuvre:
 
 
 def steps_of(
-    index: StreetIndex, graph: Graph, course: Course, destination: Place, number: int, is_last: bool
+    index: StreetIndex, graph: Graph, geometry: LegGeometry, destination: Place, number: int, is_last: bool
 ) -> tuple[Step, ...]:
     """Return the steps of a leg.
 
@@ -82,8 +82,8 @@ def steps_of(
         The streets.
     graph : Graph
         The same graph with the weights as given.
-    course : Course
-        The course of the leg.
+    geometry : LegGeometry
+        The geometry of the leg.
     destination : Place
         The place where the leg ends.
     number : int
@@ -92,17 +92,17 @@ def steps_of(
         Whether the leg is the last one.
     """
     # The links that stand for the time at gates have no length and no direction.
-    real = [at for at, arc in enumerate(course.arcs.tolist()) if index.length(arc) > 0]
+    real = [at for at, arc in enumerate(geometry.arcs.tolist()) if index.length(arc) > 0]
     steps = []
     if real:
-        streets, others = _look(index, course.arcs[real].tolist())
-        found = _manoeuvres(streets, others, course.metres[real].tolist())
-        begins = [0, *(real[manoeuvre.at] for manoeuvre in found[1:]), len(course.arcs)]
+        streets, others = _look(index, geometry.arcs[real].tolist())
+        found = _manoeuvres(streets, others, geometry.metres[real].tolist())
+        begins = [0, *(real[manoeuvre.at] for manoeuvre in found[1:]), len(geometry.arcs)]
         for manoeuvre, (begin, end) in zip(found, pairwise(begins), strict=True):
             onto = streets[max(manoeuvre.at, manoeuvre.onto)]
             # If the name is only the number, the step has the number alone.
             name = "" if onto.name == onto.ref else onto.name
-            label, first = street_label(name, onto.ref), int(course.first[begin])
+            label, first = street_label(name, onto.ref), int(geometry.first[begin])
             steps.append(
                 Step(
                     type=manoeuvre.type,
@@ -112,15 +112,15 @@ def steps_of(
                     ref=onto.ref,
                     way=onto.way,
                     exit=manoeuvre.exit,
-                    distance_m=float(course.metres[begin:end].sum()),
-                    duration_s=duration(graph, int(course.weights[begin:end].sum())),
-                    lat=float(course.points[first, 0]),
-                    lon=float(course.points[first, 1]),
+                    distance_m=float(geometry.metres[begin:end].sum()),
+                    duration_s=duration(graph, int(geometry.weights[begin:end].sum())),
+                    lat=float(geometry.points[first, 0]),
+                    lon=float(geometry.points[first, 1]),
                     first=first,
-                    last=int(course.first[end]),
+                    last=int(geometry.first[end]),
                 )
             )
-    side, last = _side(course, destination), len(course.points) - 1
+    side, last = _side(geometry, destination), len(geometry.points) - 1
     arrived = Step(
         type="arrive",
         modifier=side,
@@ -131,8 +131,8 @@ def steps_of(
         exit=None,
         distance_m=0.0,
         duration_s=duration(graph, 0),
-        lat=float(course.points[last, 0]),
-        lon=float(course.points[last, 1]),
+        lat=float(geometry.points[last, 0]),
+        lon=float(geometry.points[last, 1]),
         first=last,
         last=last,
     )
@@ -285,12 +285,12 @@ def _side_of(angle: float, others: Sequence[float]) -> str:
     return "slight left" if all(angle < other for other in others) else "straight"
 
 
-def _side(course: Course, place: Place) -> str:
-    """Return the side of the street on which the course's destination is, ``"straight"`` if on neither side."""
-    if place.snapped_m < _ON_STREET_M or len(course.points) < 2:
+def _side(geometry: LegGeometry, place: Place) -> str:
+    """Return the side of the street on which the destination of the leg is, ``"straight"`` if on neither side."""
+    if place.snapped_m < _ON_STREET_M or len(geometry.points) < 2:
         return "straight"
-    points = np.array([*course.points[-2:], (place.lat, place.lon)])
-    points[:, 1] = turned(points[:, 1], points[1, 1])
+    points = np.array([*geometry.points[-2:], (place.lat, place.lon)])
+    points[:, 1] = wrapped(points[:, 1], points[1, 1])
     before, _, aside = plane_at(points, points[[1, 1, 1]])
     (north, east), (aside_north, aside_east) = -before, aside
     # A place beyond the end of the street is ahead, on neither side.

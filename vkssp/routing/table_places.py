@@ -21,7 +21,7 @@ from vkssp.routing.snap import StreetIndex
 from vkssp.solver.path_sums import Figure, Floats
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
-from vkssp.solver.table_maker import NEVER, WAYS, Found, Goals, Maker, Rows, nodes_for
+from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
 from vkssp.solver.tables import RowSource
 
 
@@ -101,7 +101,7 @@ class _Places:
         if targets.differs.any():
             self._targets.append(_Targets(index, targets.other, maker.figures))
         goals = [each.goals for each in self._targets]
-        self._nodes, self._most = nodes_for(maker.graph, goals), max(1, WAYS // max(map(len, goals)))
+        self._nodes, self._most = nodes_for(maker.graph, goals), max(1, CONNECTIONS // max(map(len, goals)))
         self._starts = [find_starts(index, snap) for snap in sources.nearest]
 
     def blocks(self) -> Iterator[Block]:

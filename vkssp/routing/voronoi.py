@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 
 
-class Served(NamedTuple):
+class StreetCells(NamedTuple):
     """Parts of streets with the places that serve them; no parts overlap.
 
     `low` and `high` are the bounds of each part as parts of its polyline, `source` is the place that serves it, and
@@ -41,7 +41,7 @@ class Served(NamedTuple):
     weight: npt.NDArray[Any]
 
 
-class _Way(NamedTuple):
+class _Approach(NamedTuple):
     """Path along a part of a polyline: the weights up to the part's two bounds, and the place where the path begins."""
 
     low: float
@@ -55,7 +55,7 @@ class _Way(NamedTuple):
         share = (x - self.low) / (self.high - self.low)
         return self.at_low + share * (self.at_high - self.at_low)
 
-    def within(self, most: float) -> _Way | None:
+    def within(self, most: float) -> _Approach | None:
         """Return the section that is no farther than a weight, None if it has no length."""
         if max(self.at_low, self.at_high) <= most:
             return self
@@ -67,12 +67,12 @@ class _Way(NamedTuple):
 
 
 #: A part of a polyline, from `low` to `high`, and the path along it.
-_Part = tuple[float, float, _Way]
+_Part = tuple[float, float, _Approach]
 
 
-def served_streets(
+def street_cells(
     index: StreetIndex, nodes: NearestSources, begun: Sequence[tuple[int, Begun]], limit: int = UNREACHABLE
-) -> Served:
+) -> StreetCells:
     """Return the place that serves each part of each street, sorted by polyline and position.
 
     Parameters
@@ -90,13 +90,13 @@ def served_streets(
     arcs = _entered_arcs(index, nodes, most)
     alone = _alone(index, arcs, begun)
     is_alone = alone[arcs.side // 2]
-    ways = _ways(index, arcs.taken(is_alone), begun)
-    rows = [(line, *part) for line, some in ways.items() for part in _earliest(some, most)]
+    approaches = _approaches(index, arcs.taken(is_alone), begun)
+    rows = [(line, *part) for line, some in approaches.items() for part in _earliest(some, most)]
     compared = _ends_compared(index.num_polylines, arcs.taken(~is_alone), most)
     one_by_one = [np.array(column) for column in zip(*rows, strict=True)] if rows else [each[:0] for each in compared]
-    joined = Served(*map(np.concatenate, zip(compared, one_by_one, strict=True)))
+    joined = StreetCells(*map(np.concatenate, zip(compared, one_by_one, strict=True)))
     order = np.lexsort((joined.low, joined.polyline))
-    return Served(*(column[order] for column in joined))
+    return StreetCells(*(column[order] for column in joined))
 
 
 class _Arcs(NamedTuple):
@@ -150,22 +150,26 @@ def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) 
     return alone
 
 
-def _ways(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[_Way]]:
+def _approaches(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[_Approach]]:
     """Return the paths along the polylines of some arcs, and of the places."""
     opened = None if index.avoided is None else open_parts(index)
-    ways: dict[int, list[_Way]] = defaultdict(list)
+    approaches: dict[int, list[_Approach]] = defaultdict(list)
     for arc, side, entered, weight, source in zip(*(column.tolist() for column in arcs), strict=True):
         part = 1.0 if opened is None else float(opened[arc])
         till = entered + part * weight
-        way = _Way(1.0 - part, 1.0, till, entered, source) if side % 2 else _Way(0.0, part, entered, till, source)
-        ways[side // 2].append(way)
+        approach = (
+            _Approach(1.0 - part, 1.0, till, entered, source)
+            if side % 2
+            else _Approach(0.0, part, entered, till, source)
+        )
+        approaches[side // 2].append(approach)
     for place, one in begun:
         ends = (0.0, float(one.weight)) if one.rises else (float(one.weight), 0.0)
-        ways[one.polyline].append(_Way(one.low, one.high, *ends, place))
-    return ways
+        approaches[one.polyline].append(_Approach(one.low, one.high, *ends, place))
+    return approaches
 
 
-def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
+def _ends_compared(count: int, arcs: _Arcs, most: int) -> StreetCells:
     """Return the parts of streets on which only the best paths from the two ends have to be compared."""
     best = arcs.taken(arcs.is_first)
     begins, takes = np.full((count, 2), NEVER, np.int64), np.zeros((count, 2), np.int64)
@@ -189,7 +193,7 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
     wholes = np.flatnonzero(whole)
     low = [np.zeros(len(wholes) + len(ups)), down[downs]]
     high = [np.ones(len(wholes)), up[ups], np.ones(len(downs))]
-    return Served(
+    return StreetCells(
         np.concatenate([wholes, ups, downs]),
         np.concatenate(low),
         np.concatenate(high),
@@ -198,31 +202,31 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> Served:
     )
 
 
-def _earliest(ways: Sequence[_Way], most: int) -> Iterator[tuple[float, float, int, int]]:
+def _earliest(approaches: Sequence[_Approach], most: int) -> Iterator[tuple[float, float, int, int]]:
     """Yield the parts of a polyline, divided by the path of least weight: low, high, source and weight of each."""
-    cut = [way for each in ways if each.high > each.low and (way := each.within(most)) is not None]
+    cut = [approach for each in approaches if each.high > each.low and (approach := each.within(most)) is not None]
     last: tuple[float, float, int, float] | None = None
-    for low, high, way in _lowest(cut):
+    for low, high, approach in _lowest(cut):
         if high - low <= _NARROW:
             continue
-        nearest = min(way.at(low), way.at(high))
-        if last is not None and low - last[1] <= _NARROW and last[2] == way.source:
-            last = last[0], high, way.source, min(last[3], nearest)
+        nearest = min(approach.at(low), approach.at(high))
+        if last is not None and low - last[1] <= _NARROW and last[2] == approach.source:
+            last = last[0], high, approach.source, min(last[3], nearest)
             continue
         if last is not None:
             yield *last[:3], round(last[3])
-        last = low, high, way.source, nearest
+        last = low, high, approach.source, nearest
     if last is not None:
         yield *last[:3], round(last[3])
 
 
-def _lowest(ways: Sequence[_Way]) -> list[_Part]:
+def _lowest(approaches: Sequence[_Approach]) -> list[_Part]:
     """Return the parts along a polyline, in order, each with the path of least weight there."""
-    if len(ways) < 2:
-        return [(way.low, way.high, way) for way in ways]
+    if len(approaches) < 2:
+        return [(approach.low, approach.high, approach) for approach in approaches]
     # Divide and conquer keeps the number of parts near the number of paths; paths may cross in many more points.
-    half = len(ways) // 2
-    one, other = _lowest(ways[:half]), _lowest(ways[half:])
+    half = len(approaches) // 2
+    one, other = _lowest(approaches[:half]), _lowest(approaches[half:])
     points = sorted({x for low, high, _ in (*one, *other) for x in (low, high)})
     found: list[_Part] = []
     at, at_other = 0, 0
@@ -240,10 +244,10 @@ def _lowest(ways: Sequence[_Way]) -> list[_Part]:
             cuts.insert(1, low + (high - low) * before / (before - after))
         for begin, end in pairwise(cuts):
             middle = (begin + end) / 2
-            way = min(there, key=lambda way: (way.at(middle), way.source, way))
-            if found and found[-1][1] == begin and found[-1][2] is way:
+            approach = min(there, key=lambda approach: (approach.at(middle), approach.source, approach))
+            if found and found[-1][1] == begin and found[-1][2] is approach:
                 begin = found.pop()[0]
-            found.append((begin, end, way))
+            found.append((begin, end, approach))
     return found
 
 

@@ -41,27 +41,27 @@ def nearest_sources(
     """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest_sources`."""
     most = checked_limit(limit)
     with session.holding():
-        prepared = session.prepared
-        nodes = prepared.node[nodes_of(prepared.graph, sources, "sources")]
+        renumbered = session.renumbered
+        nodes = renumbered.node[nodes_of(renumbered.graph, sources, "sources")]
         weights = _offsets(offsets, len(nodes))
         best = least_of_each(nodes, weights)
         seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)[best]
         # Allocated before the search, so that a lack of memory wastes no search.
-        labels = session.labels(len(seeds))
+        voronoi = session.voronoi(len(seeds))
         outcome = session.run(seeds[:, :2].tolist(), [])
         distance = session.read()
-        if limit is None and outcome.overflow and prepared.beyond(distance).any():
+        if limit is None and outcome.overflow and renumbered.overflowed(distance).any():
             raise DistanceOverflowError(OVERFLOW)
         try:
-            source = labels.find(seeds)
+            source = voronoi.find(seeds)
         except BaseException:
             session.discard()
             raise
     if limit is not None:
         beyond = distance > most
         distance[beyond] = source[beyond] = UNREACHABLE
-    if not prepared.is_identity:
-        distance, source = distance[prepared.node], source[prepared.node]
+    if not renumbered.is_identity:
+        distance, source = distance[renumbered.node], source[renumbered.node]
     return NearestSources(distance, source)
 
 

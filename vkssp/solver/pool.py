@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp import memory
-from vkssp.algorithm import AUTO, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.algorithm import AUTO, CPU, Terminal
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import flag, is_many, number_of, shown
 from vkssp.errors import DeviceError, QueryError
 from vkssp.gpu.device import Device
@@ -24,18 +24,18 @@ from vkssp.gpu.several import Devices, are_several, chosen
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
 from vkssp.resource import Resource
 from vkssp.route import Route
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.shared_graph import SharedWeights, WeightsChange, prepared_for
+from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances_between, table
-from vkssp.solver.work_sharing import Dealing, Hand
+from vkssp.solver.work_sharing import RowScheduler, Worker
 from vkssp.terminal import printable
 
 # Fewest rows that a device takes at a time if it makes them one by one, unless fewer are left.
@@ -80,7 +80,7 @@ class SolverPool(Resource):
 
     Parameters
     ----------
-    graph : Graph or PreparedGraph
+    graph : Graph or RenumberedGraph
         The graph; see `Solver`. A prepared graph that does not keep its derived data takes longer.
     algorithm : str
         Name of an algorithm, see `Solver`; with ``"auto"`` each device has the algorithm that should be fastest on it.
@@ -114,7 +114,7 @@ class SolverPool(Resource):
 
     def __init__(
         self,
-        graph: Graph | PreparedGraph,
+        graph: Graph | RenumberedGraph,
         algorithm: str = DEFAULT_ALGORITHM,
         devices: Devices | None = None,
         *,
@@ -123,8 +123,10 @@ class SolverPool(Resource):
         waiting_bytes: int | None = None,
         **parameters: Any,
     ) -> None:
-        checked(algorithm, parameters)
-        if runs_on(algorithm) == "host":
+        algorithm, devices = current(algorithm, devices)
+        place = place_of(algorithm, None if devices is None or are_several(devices) else devices)
+        checked(algorithm, parameters, place)
+        if place == CPU:
             raise QueryError(
                 f"{algorithm} runs on the CPU, and not on devices; choose another algorithm, or name no devices"
             )
@@ -137,17 +139,17 @@ class SolverPool(Resource):
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
         self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
-        self._dealings: weakref.WeakSet[Dealing] = weakref.WeakSet()
+        self._schedulers: weakref.WeakSet[RowScheduler] = weakref.WeakSet()
         super().__init__()
         try:
             # Derived data such as a reduction is kept: it is made for one device and serves all.
             wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
-            prepared, _ = prepared_for(graph, algorithm, order, wanted, False, keep=True)
-            self._weights = SharedWeights(prepared)
+            renumbered, _ = renumbered_for(graph, algorithm, order, wanted, False, keep=True)
+            self._weights = SharedWeights(renumbered)
             trouble: DeviceError | None = None
             for device in selected:
                 try:
-                    solver = Solver(prepared, algorithm, device, order=order, reduction=reduction, **parameters)
+                    solver = Solver(renumbered, algorithm, device, order=order, reduction=reduction, **parameters)
                 except DeviceError as error:
                     if are_meant:
                         raise
@@ -166,7 +168,7 @@ class SolverPool(Resource):
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self._weights.prepared.graph
+        return self._weights.renumbered.graph
 
     @property
     def devices(self) -> list[Device]:
@@ -207,7 +209,7 @@ class SolverPool(Resource):
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
-            groups = checked_groups(self._weights.prepared, seeds)
+            groups = checked_groups(self._weights.renumbered, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)
 
     def _blocks(
@@ -215,7 +217,7 @@ class SolverPool(Resource):
     ) -> Generator[RowBlock, None, None]:
         wanted = graph.num_nodes if whole else len(nodes)
 
-        def hand(member: _Member) -> Hand:
+        def worker(member: _Member) -> Worker:
             with member.solver.holding():
                 at_once = member.solver.session.rows_at_once(len(seeds), wanted)
                 maker = member.solver.session.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
@@ -225,13 +227,13 @@ class SolverPool(Resource):
                     yield from maker.rows(seeds.between(first, end))
 
             batch = at_once if at_once > 1 else _FEW_ROWS
-            return Hand(batch, make, lambda error: self._is_lost(member, error), maker.close)
+            return Worker(batch, make, lambda error: self._is_lost(member, error), maker.close)
 
         free = memory.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
-        dealing = Dealing(list(map(hand, self._left())), len(seeds), waiting // (4 * max(1, wanted)))
-        self._dealings.add(dealing)
-        yield from dealing.blocks(self._waiting)
+        scheduler = RowScheduler(list(map(worker, self._left())), len(seeds), waiting // (4 * max(1, wanted)))
+        self._schedulers.add(scheduler)
+        yield from scheduler.blocks(self._waiting)
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
@@ -321,15 +323,15 @@ class SolverPool(Resource):
         self._check_open()
         weights = self._weights
         with weights.lock.writing():
-            prepared, changed = weights.changed(change)
+            renumbered, changed = weights.changed(change)
             for member in self._left():
                 try:
-                    member.solver.session.copy_weights(prepared, changed)
+                    member.solver.session.copy_weights(renumbered, changed)
                 except DeviceError as error:
                     if not self._is_lost(member, error):
                         raise
             self._left()
-            weights.prepared = prepared
+            weights.renumbered = renumbered
 
     def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
         """Ask the device with the fewest queries under way, and another device if that one is lost."""
@@ -375,8 +377,8 @@ class SolverPool(Resource):
         with ExitStack() as stack:  # close everything, even if a part fails
             for member in self._members:
                 stack.callback(self._close, member)
-            for dealing in self._dealings:
-                stack.callback(dealing.stop)
+            for scheduler in self._schedulers:
+                stack.callback(scheduler.stop)
 
     def _close(self, member: _Member) -> None:
         with suppress(*[DeviceError] * (member in self._lost)):
@@ -384,7 +386,7 @@ class SolverPool(Resource):
 
 
 def solver_on(
-    graph: Graph | PreparedGraph, algorithm: str, device: Devices | None, **parameters: Any
+    graph: Graph | RenumberedGraph, algorithm: str, device: Devices | None, **parameters: Any
 ) -> Solver | SolverPool:
     """Return a solver, or a pool of solvers if several devices are named."""
     if are_several(device):

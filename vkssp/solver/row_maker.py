@@ -96,7 +96,7 @@ class RowMaker:
     def __init__(self, session: Session, graph: Graph, nodes: Uint32s, total: int, whole: bool, limit: int) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
         with session.holding():
-            self._node = session.prepared.node
+            self._node = session.renumbered.node
         self._checked = self._node[nodes]
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
@@ -207,7 +207,7 @@ class RowMaker:
                 if limit != UNREACHABLE:
                     found[row, found[row] > limit] = UNREACHABLE
                 elif outcome.overflow:
-                    beyond = session.prepared.beyond(session.algorithm().read())[self._checked]
+                    beyond = session.renumbered.overflowed(session.algorithm().read())[self._checked]
                     if beyond.any():
                         overflowed = (
                             np.zeros((len(groups), len(beyond)), np.bool_) if overflowed is None else overflowed

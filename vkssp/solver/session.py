@@ -8,12 +8,11 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, MAX_TERMINALS, Algorithm, Labels, Outcome, Terminal, Walker
+from vkssp.algorithm import AUTO, MAX_TERMINALS, Algorithm, Outcome, Terminal, Voronoi, Walker
 from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
@@ -21,19 +20,17 @@ from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch.rows import Batch, most_searches
 from vkssp.batch.sweeps import Sweeps, sweeps_at_once
 from vkssp.checks import flag
+from vkssp.cpu.device import CpuGraph
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim, ReentrantLock, claim
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, terminals
 from vkssp.resource import Resource
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
-
-if TYPE_CHECKING:
-    from vkssp.cpu import HostGraph
 
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
@@ -45,28 +42,28 @@ class Workspace:
 
     Attributes
     ----------
-    graph : DeviceGraph or HostGraph
+    graph : DeviceGraph or CpuGraph
         The copy of the graph that the algorithm searches.
     algorithm : Algorithm
         The algorithm with its buffers.
     walker : Walker or None
         Reads paths off the distances; made for the first path.
-    labels : Labels or None
+    voronoi : Voronoi or None
         Finds the nearest of many seeds; made on first use.
     process : int
         The process that made the workspace. In a fork of it, a search of another thread may have been interrupted.
     """
 
-    graph: DeviceGraph | HostGraph
+    graph: DeviceGraph | CpuGraph
     algorithm: Algorithm
     walker: Walker | None = None
-    labels: Labels | None = None
+    voronoi: Voronoi | None = None
     process: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
         """Close the labels, the walker and then the algorithm, even if one of them fails."""
         with contextlib.ExitStack() as stack:
-            for part in (self.algorithm, self.walker, self.labels):
+            for part in (self.algorithm, self.walker, self.voronoi):
                 if part is not None:
                     stack.callback(part.close)
 
@@ -119,8 +116,8 @@ class Session(Resource):
                 # Chosen for the whole graph: its core has the same numbering, but other degrees.
                 self.name = name
                 if name == AUTO:
-                    self.name = Phast.NAME if shared.sweeps else choose(self.prepared, shared.largest_buffer)
-                self.parameters = parameters or checked(self.name, {})
+                    self.name = Phast.NAME if shared.sweeps else choose(self.renumbered, shared.largest_buffer)
+                self.parameters = parameters or checked(self.name, {}, shared.place)
                 self.algorithm()
         except BaseException:
             self.close()
@@ -129,12 +126,12 @@ class Session(Resource):
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self.prepared.graph
+        return self.renumbered.graph
 
     @property
-    def prepared(self) -> PreparedGraph:
+    def renumbered(self) -> RenumberedGraph:
         """The prepared graph, with the current weights."""
-        return self.shared.prepared
+        return self.shared.renumbered
 
     @property
     def weights(self) -> SharedWeights:
@@ -155,7 +152,7 @@ class Session(Resource):
         self.shared.weights.lock.read(held)
         self._lock.hold(held)
         self.check_open()
-        self.shared.mend()
+        self.shared.rebuild()
         return True
 
     def change_weights(self, change: WeightsChange) -> None:
@@ -174,9 +171,9 @@ class Session(Resource):
         finally:
             shared.release(hold)  # an interrupt skips at most one of the two calls
 
-    def copy_weights(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
+    def copy_weights(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Write the weights that will be current, while no search runs; see `SharedGraph.put`."""
-        self.shared.put(prepared, changed)
+        self.shared.put(renumbered, changed)
 
     def algorithm(self) -> Algorithm:
         """Return the algorithm with its buffers; make it if there is none, or none that suits the weights."""
@@ -189,7 +186,7 @@ class Session(Resource):
             self.discard()
             self.last = work = None  # its trace is gone
         if work is None:
-            algorithm = self.shared.algorithm(ALGORITHMS[self.name], self.counting, self.parameters)
+            algorithm = self.shared.algorithm(ALGORITHMS[self.name][self.shared.place], self.counting, self.parameters)
             work = self._workspace = Workspace(graph, algorithm)
         return work
 
@@ -218,14 +215,14 @@ class Session(Resource):
             work.walker = work.algorithm.walker()
         return work.walker
 
-    def labels(self, num_seeds: int) -> Labels:
+    def voronoi(self, num_seeds: int) -> Voronoi:
         """Return the labels of the algorithm; make them if there are none, or none for so many seeds."""
         work = self.work()
-        if work.labels is not None and work.labels.most_seeds < num_seeds:
-            work.labels.close()
-        if work.labels is None or work.labels.closed:
-            work.labels = work.algorithm.cells(1 << (num_seeds - 1).bit_length())
-        return work.labels
+        if work.voronoi is not None and work.voronoi.most_seeds < num_seeds:
+            work.voronoi.close()
+        if work.voronoi is None or work.voronoi.closed:
+            work.voronoi = work.algorithm.voronoi(1 << (num_seeds - 1).bit_length())
+        return work.voronoi
 
     def close(self) -> None:
         """Release the resources of this session, once no other thread uses it; later calls do nothing."""
@@ -234,7 +231,7 @@ class Session(Resource):
                 super().close()
 
     @property
-    def copy(self) -> DeviceGraph | HostGraph:
+    def copy(self) -> DeviceGraph | CpuGraph:
         """Copy of the graph that is searched; a new one after a rebuild."""
         return self.shared.graph
 
@@ -251,7 +248,7 @@ class Session(Resource):
         nodes, limit = checked_columns(graph, nodes, limit)
         whole = flag(whole, "whole")
         with self.holding():
-            groups = checked_groups(self.prepared, seeds)
+            groups = checked_groups(self.renumbered, seeds)
         return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
 
     def row_maker(
@@ -295,7 +292,7 @@ class Session(Resource):
     def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.distances_between`."""
         with self.holding():
-            algorithm, node = self.algorithm(), self.prepared.node
+            algorithm, node = self.algorithm(), self.renumbered.node
             if not isinstance(algorithm, Phast):
                 return None
             try:
@@ -318,7 +315,7 @@ class Session(Resource):
         outcome = self.run(seeds, targets)
         if outcome.best == UNREACHABLE and outcome.overflow:
             found = self.algorithm().read()
-            beyond = self.prepared.beyond(found)
+            beyond = self.renumbered.overflowed(found)
             if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
                 raise DistanceOverflowError(OVERFLOW)
         return outcome.best
@@ -336,8 +333,8 @@ class Session(Resource):
     def ends(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[list[Terminal], list[Terminal]]:
         """Return checked seeds and targets, by the node numbers of the prepared graph."""
         # A search without targets may have any number of seeds.
-        ends = terminals(self.prepared, targets, "target")
-        return terminals(self.prepared, seeds, "source", MAX_TERMINALS if ends else None), ends
+        ends = terminals(self.renumbered, targets, "target")
+        return terminals(self.renumbered, seeds, "source", MAX_TERMINALS if ends else None), ends
 
     def check_open(self) -> None:
         """Raise an error if the session or its device has been closed, or belongs to another process."""

@@ -1,18 +1,19 @@
-"""Graph on a device or on the host, shared by a solver and its clones; timings of a solver."""
+"""Graph on a device, shared by a solver and its clones; timings of a solver."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, Algorithm
+from vkssp.algorithm import AUTO, CPU, VULKAN, Algorithm
 from vkssp.algorithms.phast import Phast
 from vkssp.cch.customized import unfit
 from vkssp.checks import choice
+from vkssp.cpu.device import CpuDevice, CpuGraph
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph, ReducedSearch
 from vkssp.errors import QueryError
@@ -21,11 +22,8 @@ from vkssp.gpu.instance import require_no_fork
 from vkssp.graph import Graph, checked_graph
 from vkssp.locks import ReadersWriterLock, ReentrantLock
 from vkssp.prepared.reduction import REDUCTIONS, reduction_for
-from vkssp.prepared.renumbered import ORDERS, PreparedGraph
+from vkssp.prepared.renumbered import ORDERS, RenumberedGraph
 from vkssp.resource import Resource
-
-if TYPE_CHECKING:
-    from vkssp.cpu import Host, HostGraph
 
 #: Function that takes the current graph and returns a graph with other weights, and the ids of the arcs whose weights
 #: differ, or None for all arcs.
@@ -59,32 +57,32 @@ class SharedWeights:
 
     Attributes
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph with the current weights. Assigning this attribute changes the weights. Before the assignment, or
         after an interrupt, a copy on a device may have other weights; it is updated before the next search.
     lock : ReadersWriterLock
         Searches read, changes write.
     """
 
-    def __init__(self, prepared: PreparedGraph) -> None:
-        self.prepared, self.lock = prepared, ReadersWriterLock()
+    def __init__(self, renumbered: RenumberedGraph) -> None:
+        self.renumbered, self.lock = renumbered, ReadersWriterLock()
 
-    def changed(self, change: WeightsChange) -> tuple[PreparedGraph, npt.NDArray[np.int64] | None]:
+    def changed(self, change: WeightsChange) -> tuple[RenumberedGraph, npt.NDArray[np.int64] | None]:
         """Apply a change, and return the changed graph and the ids of the arcs whose weights differ."""
-        graph, arcs = change(self.prepared.graph)
-        return self.prepared.reweighted(graph, arcs), arcs
+        graph, arcs = change(self.renumbered.graph)
+        return self.renumbered.reweighted(graph, arcs), arcs
 
 
 class SharedGraph:
     """Graph on a device, closed when the last solver releases it, together with the device if it owns the device.
 
-    Weights may change while no search runs. A search holds `SharedWeights.lock`, and calls `mend` first.
+    Weights may change while no search runs. A search holds `SharedWeights.lock`, and calls `rebuild` first.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph on the host.
-    device : Device or Host
+    device : Device or CpuDevice
         The device that the graph is uploaded to.
     is_owner : bool
         Whether the device is closed after the graph.
@@ -95,7 +93,7 @@ class SharedGraph:
 
     Attributes
     ----------
-    graph : DeviceGraph or HostGraph
+    graph : DeviceGraph or CpuGraph
         The graph; replaced if a change of weights cannot be made in place.
     weights : SharedWeights
         The current weights. Copies that change together share one object, assigned before their first use.
@@ -103,29 +101,29 @@ class SharedGraph:
 
     def __init__(
         self,
-        prepared: PreparedGraph,
-        device: Device | Host,
+        renumbered: RenumberedGraph,
+        device: Device | CpuDevice,
         is_owner: bool,
-        make: Callable[[PreparedGraph, Resource], DeviceGraph | HostGraph],
+        make: Callable[[RenumberedGraph, Resource], DeviceGraph | CpuGraph],
         sweeps: bool = False,
     ) -> None:
         self.sweeps = sweeps
-        self.weights, self.device, self._is_owner, self._make = SharedWeights(prepared), device, is_owner, make
+        self.weights, self.device, self._is_owner, self._make = SharedWeights(renumbered), device, is_owner, make
         # Owns the graph; during a change, or after an interrupted one, also the graph before or after the change.
         self._copies = Resource(device)
         try:
-            self.graph = make(prepared, self._copies)
+            self.graph = make(renumbered, self._copies)
         except BaseException:
             self._copies.close()
             raise
-        # Reentrant: garbage collection inside `mend` may release a forgotten clone, which takes the lock again.
+        # Reentrant: garbage collection inside `rebuild` may release a forgotten clone, which takes the lock again.
         self._lock = ReentrantLock()
         self._holders: set[object] = set()
 
     @property
-    def prepared(self) -> PreparedGraph:
+    def renumbered(self) -> RenumberedGraph:
         """The graph on the host, with the current weights."""
-        return self.weights.prepared
+        return self.weights.renumbered
 
     def set_weights(self, change: WeightsChange) -> None:
         """Change weights as soon as no search runs, all at once or, after an error, not at all.
@@ -142,30 +140,30 @@ class SharedGraph:
             If this thread holds the weights.
         """
         with self.weights.lock.writing():
-            prepared, changed = self.weights.changed(change)
-            self.put(prepared, changed)
-            self.weights.prepared = prepared
+            renumbered, changed = self.weights.changed(change)
+            self.put(renumbered, changed)
+            self.weights.renumbered = renumbered
             self.close_others()
 
-    def put(self, prepared: PreparedGraph, changed: npt.NDArray[np.int64] | None) -> None:
+    def put(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Update this copy to other weights, in place if possible; they are current once `weights` has them."""
         graph = self.graph
-        if graph.has_weights_of is not self.weights.prepared:
+        if graph.has_weights_of is not self.weights.renumbered:
             changed = None  # the changes since then are not known
-        if isinstance(graph, DeviceGraph) and graph.reweight(prepared, changed):
+        if isinstance(graph, DeviceGraph) and graph.reweight(renumbered, changed):
             return
         if graph.has_weights_of is None:
             graph.close()  # it cannot be searched any more
         # Made beside the old graph, which is searched again if the change fails here.
-        self.graph = self._make(prepared, self._copies)
+        self.graph = self._make(renumbered, self._copies)
 
-    def mend(self) -> None:
+    def rebuild(self) -> None:
         """Update this copy to the current weights if an interrupted change left others; called before each search."""
-        if self.graph.has_weights_of is self.weights.prepared and len(self._copies.owned) == 1:
+        if self.graph.has_weights_of is self.weights.renumbered and len(self._copies.owned) == 1:
             return
         with self._lock.held():
-            if self.graph.has_weights_of is not self.weights.prepared:
-                self.put(self.weights.prepared, None)
+            if self.graph.has_weights_of is not self.weights.renumbered:
+                self.put(self.weights.renumbered, None)
             self.close_others()
 
     def close_others(self) -> None:
@@ -178,6 +176,11 @@ class SharedGraph:
     def core_nodes(self) -> int | None:
         """Number of nodes of the core if the graph is reduced, else None."""
         return self.graph.core.num_nodes if isinstance(self.graph, ReducedGraph) else None
+
+    @property
+    def place(self) -> str:
+        """Place where searches run, `vkssp.algorithm.VULKAN` or `vkssp.algorithm.CPU`."""
+        return VULKAN if isinstance(self.device, Device) else CPU
 
     @property
     def largest_buffer(self) -> int:
@@ -207,35 +210,33 @@ class SharedGraph:
 
 
 def share(
-    graph: Graph | PreparedGraph,
+    graph: Graph | RenumberedGraph,
     algorithm: str,
     order: str,
-    runs_on: str,
-    device: Device | int | str | None,
+    place: str,
+    device: Device | CpuDevice | int | str | None,
     reduction: str,
     is_traced: bool,
 ) -> SharedGraph:
-    """Return a graph, prepared and perhaps reduced, on the device or host where the algorithm runs."""
+    """Return a graph, renumbered and perhaps reduced, on the device where the algorithm runs."""
     choice(reduction, "reduction", REDUCTIONS)
-    if runs_on == "device" and not isinstance(device, Device):
+    if place == VULKAN and not isinstance(device, Device):
         require_no_fork()  # before time is spent on the graph
-    prepared, sweeps = prepared_for(graph, algorithm, order, reduction, is_traced)
-    if runs_on == "host":
+    renumbered, sweeps = renumbered_for(graph, algorithm, order, reduction, is_traced)
+    if place == CPU:
         if reduction == "full":
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
-        # Imported late: only searches on the CPU pay for importing the compiler.
-        from vkssp.cpu import Host, HostGraph
-
-        host = Host()
-        return SharedGraph(prepared, host, True, lambda graph, owner: HostGraph(graph, host, owner))
+        cpu = device if isinstance(device, CpuDevice) else CpuDevice()
+        return SharedGraph(renumbered, cpu, cpu is not device, lambda graph, owner: CpuGraph(graph, cpu, owner))
+    assert not isinstance(device, CpuDevice)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
-    if sweeps and algorithm == AUTO and prepared.hierarchy is not None and unfit(opened, prepared.hierarchy):
+    if sweeps and algorithm == AUTO and renumbered.hierarchy is not None and unfit(opened, renumbered.hierarchy):
         sweeps = False
         if isinstance(graph, Graph):
-            prepared = PreparedGraph(graph, order)
+            renumbered = RenumberedGraph(graph, order)
 
-    def make(graph: PreparedGraph, owner: Resource) -> DeviceGraph:
+    def make(graph: RenumberedGraph, owner: Resource) -> DeviceGraph:
         if sweeps:
             return DeviceGraph(opened, graph, owner)
         # Traces name nodes, and the nodes of a core are not the caller's: a traced search is reduced only on request.
@@ -246,19 +247,19 @@ def share(
         return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
 
     try:
-        return SharedGraph(prepared, opened, opened is not device, make, sweeps)
+        return SharedGraph(renumbered, opened, opened is not device, make, sweeps)
     except BaseException:
         if opened is not device:
             opened.close()
         raise
 
 
-def prepared_for(
-    graph: Graph | PreparedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
-) -> tuple[PreparedGraph, bool]:
+def renumbered_for(
+    graph: Graph | RenumberedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
+) -> tuple[RenumberedGraph, bool]:
     """Return a graph prepared in an order, and whether it is for sweeps, which need the order of the hierarchy."""
     choice(order, "order", ORDERS)
-    if not isinstance(graph, PreparedGraph):
+    if not isinstance(graph, RenumberedGraph):
         checked_graph(graph, QueryError)
     # The graph has a hierarchy, and the caller asks for nothing that sweeps lack.
     whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
@@ -267,11 +268,11 @@ def prepared_for(
     if sweeps and reduction == "full":
         raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")
     if isinstance(graph, Graph):
-        return PreparedGraph(graph, "hierarchy" if sweeps else order, keep=keep), sweeps
+        return RenumberedGraph(graph, "hierarchy" if sweeps else order, keep=keep), sweeps
     if not sweeps and order not in ("auto", graph.order):
         raise QueryError(f"order is {order!r}, but the graph was prepared with {graph.order!r}; leave it out")
     if sweeps and graph.hierarchy is None:
         keeps = graph.keeps
-        other: PreparedGraph = graph.derived("for sweeps", lambda: PreparedGraph(whole, "hierarchy", keep=keeps))
+        other: RenumberedGraph = graph.derived("for sweeps", lambda: RenumberedGraph(whole, "hierarchy", keep=keeps))
         return other, sweeps
     return graph, sweeps

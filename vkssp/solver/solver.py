@@ -11,15 +11,17 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, runs_on
+from vkssp.algorithm import AUTO, COUNTING, CPU, Outcome, Terminal
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import choice, is_many
+from vkssp.cpu.device import CpuDevice
+from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, pairs_of, terminals
 from vkssp.resource import Resource
@@ -42,15 +44,17 @@ class Solver(Resource):
 
     Parameters
     ----------
-    graph : Graph or PreparedGraph
-        The graph; it is uploaded once. A `PreparedGraph` saves the time of preparation for each further solver, and
+    graph : Graph or RenumberedGraph
+        The graph; it is uploaded once. A `RenumberedGraph` saves the time of preparation for each further solver, and
         already has an order.
     algorithm : str
         Name of an algorithm, see `vkssp.ALGORITHMS`, or ``"auto"``: the algorithm that should be fastest for all
         distances in this graph, chosen by its degrees and its numbering. ``"auto"`` takes no parameters.
-    device : Device, int or str, optional
-        An open device, or the index or a part of the name of a device to open. The default is the environment variable
-        VKSSP_DEVICE, or else the first discrete, integrated, virtual or CPU device.
+    device : Device, CpuDevice, int or str, optional
+        An open device, the index or a part of the name of a Vulkan device to open, or ``"cpu"`` for compiled code on
+        the CPU. The default is the environment variable VKSSP_DEVICE, or else the first discrete, integrated, virtual
+        or software Vulkan device; for an algorithm that runs only on the CPU, it is the CPU. On the CPU ``"auto"`` is
+        ``dijkstra``.
     order : str
         Numbering of nodes on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by hops
         from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes ``"z"``
@@ -72,8 +76,8 @@ class Solver(Resource):
     ----------
     graph : Graph
         The graph, with its current weights.
-    device : Device or Host
-        The device; a `Host` if the algorithm runs on the CPU.
+    device : Device or CpuDevice
+        The device.
     algorithm : str
         Name of the algorithm, also if it was chosen.
     core_nodes : int or None
@@ -99,26 +103,28 @@ class Solver(Resource):
 
     def __init__(
         self,
-        graph: Graph | PreparedGraph | SharedGraph,
+        graph: Graph | RenumberedGraph | SharedGraph,
         algorithm: str = DEFAULT_ALGORITHM,
-        device: Device | int | str | None = None,
+        device: Device | CpuDevice | int | str | None = None,
         *,
         order: str = "auto",
         reduction: str | None = None,
         counters: str = "iterations",
         **parameters: Any,
     ) -> None:
-        values, where = checked(algorithm, parameters), runs_on(algorithm)
+        algorithm, device = current(algorithm, device)
+        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device)
+        if algorithm == AUTO and place == CPU:
+            algorithm = Dijkstra.NAME
+        values = checked(algorithm, parameters, place)
         choice(counters, "counters", COUNTING)
-        if where == "host" and device is not None:
-            raise QueryError(f"{algorithm} runs on the CPU; leave device out, or choose another algorithm")
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
         if isinstance(graph, SharedGraph):
             shared, uploaded_s = graph, graph.device.upload_s
         else:
             if reduction is None:
                 reduction = "auto" if algorithm == AUTO else "none"
-            shared = share(graph, algorithm, order, where, device, reduction, counters == "trace")
+            shared = share(graph, algorithm, order, place, device, reduction, counters == "trace")
         super().__init__()
         self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
         self.device = shared.device
@@ -359,14 +365,14 @@ class Solver(Resource):
         """
         most = checked_limit(limit)
         with self._session.holding():
-            prepared = self._session.prepared
-            outcome = self._session.run(terminals(prepared, seeds, "source", None), [])
+            renumbered = self._session.renumbered
+            outcome = self._session.run(terminals(renumbered, seeds, "source", None), [])
             found = self._session.read()
         if limit is not None:
             found[found > most] = UNREACHABLE
-        elif outcome.overflow and prepared.beyond(found).any():
+        elif outcome.overflow and renumbered.overflowed(found).any():
             raise DistanceOverflowError(OVERFLOW)
-        return found if prepared.is_identity else found[prepared.node]
+        return found if renumbered.is_identity else found[renumbered.node]
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
@@ -585,4 +591,4 @@ class Solver(Resource):
             except BaseException:
                 self._session.discard()
                 raise
-            return best, seed, target, self._session.prepared.complete(arcs, seeds[seed][0], targets[target][0])
+            return best, seed, target, self._session.renumbered.complete(arcs, seeds[seed][0], targets[target][0])

@@ -28,7 +28,7 @@ from vkssp.solver.tables import RowSource, rows
 #: Distance larger than any sum of weights, and distance that stands for a weight that does not fit into 32 bits.
 NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
 #: Connections to targets that are evaluated together.
-WAYS = 1 << 21
+CONNECTIONS = 1 << 21
 
 #: Weights by rows, and sums by figures and rows.
 Found = tuple[npt.NDArray[np.uint64], Floats]
@@ -216,7 +216,7 @@ def table_of_nodes(
     wanted = nodes_for(maker.graph, [goals])
 
     def blocks() -> Iterator[Block]:
-        for found in maker.found(starts, wanted, max(1, WAYS // len(goals)), most):
+        for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most):
             yield maker.block(*goals.best(found))
 
     return Table(shape, maker.metrics, blocks)

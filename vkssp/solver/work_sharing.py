@@ -1,8 +1,8 @@
-"""Distribution of rows over several hands, each a worker with its own thread; rows are handed over in order.
+"""Distribution of rows over several workers with a thread each; rows are handed over in order.
 
-A hand takes a share of all rows that are not made yet, in proportion to its measured speed. It takes half of its share
-while the share is more than a full batch, so that a wrong estimate does little harm, and all of it at the end, so that
-all hands finish at about the same time (weighted factoring: S. F. Hummel, J. Schmidt, R. N. Uma, J. Wein,
+A worker takes a share of all rows that are not made yet, in proportion to its measured speed. It takes half of its
+share while the share is more than a full batch, so that a wrong estimate does little harm, and all of it at the end,
+so that all workers finish at about the same time (weighted factoring: S. F. Hummel, J. Schmidt, R. N. Uma, J. Wein,
 Load-sharing in heterogeneous systems via weighted factoring, SPAA 1996). Rows are taken in order. A window limits how
 far a row may be ahead of the next row to hand over; finished rows that wait fit into the window.
 """
@@ -22,27 +22,27 @@ from vkssp.errors import DeviceError, QueryError
 from vkssp.locks import ReentrantLock, Sleepers
 from vkssp.solver.row_maker import RowBlock
 
-#: Most full batches that a hand takes at a time; the device runs empty once each time.
+#: Most full batches that a worker takes at a time; the device runs empty once each time.
 MOST_BATCHES = 8
-#: Size of the window, in the most rows that each hand takes at a time: one part being made, and one waiting.
+#: Size of the window, in the most rows that each worker takes at a time: one part being made, and one waiting.
 _IN_WINDOW = 2
-# Seconds that the end of the interpreter waits for hands.
+# Seconds that the end of the interpreter waits for workers.
 _AT_EXIT_S = 10.0
-_running: weakref.WeakSet[Dealing] = weakref.WeakSet()
+_running: weakref.WeakSet[RowScheduler] = weakref.WeakSet()
 
 
 @dataclass(frozen=True, eq=False)
-class Hand:
+class Worker:
     """Worker that makes rows.
 
     Attributes
     ----------
     batch : int
-        Number of rows that the hand makes at once.
+        Number of rows that the worker makes at once.
     make : callable
         Makes the rows from a first number up to an end, in blocks.
     is_lost : callable
-        Tells whether an error means that the hand can make no more rows.
+        Tells whether an error means that the worker can make no more rows.
     end : callable
         Called after the last row, in the thread that made the rows.
     """
@@ -53,39 +53,39 @@ class Hand:
     end: Callable[[], None] = lambda: None
 
 
-class Dealing:
-    """Scheduler of rows that several hands make.
+class RowScheduler:
+    """Scheduler of rows that several workers make.
 
     Parameters
     ----------
-    hands : list of Hand
+    workers : list of Worker
         The workers.
     total : int
         Number of rows.
     most_waiting : int
-        Most rows that may be finished or under way ahead of the next row to hand over; at least one for each hand.
+        Most rows that may be finished or under way ahead of the next row to hand over; at least one for each worker.
     """
 
-    def __init__(self, hands: list[Hand], total: int, most_waiting: int) -> None:
+    def __init__(self, workers: list[Worker], total: int, most_waiting: int) -> None:
         self._total = self._end = total  # the end falls if a row fails: rows beyond it are not wanted
-        most = {hand: MOST_BATCHES * hand.batch for hand in hands}
-        self._window = max(len(hands), min(_IN_WINDOW * sum(most.values()), most_waiting))
-        share = max(1, self._window // (_IN_WINDOW * len(hands)))
-        self._most = {hand: min(rows, share) for hand, rows in most.items()}
+        most = {worker: MOST_BATCHES * worker.batch for worker in workers}
+        self._window = max(len(workers), min(_IN_WINDOW * sum(most.values()), most_waiting))
+        share = max(1, self._window // (_IN_WINDOW * len(workers)))
+        self._most = {worker: min(rows, share) for worker, rows in most.items()}
         self._lock, self._sleepers = ReentrantLock(), Sleepers()
         self._todo = [(0, total)]
         self._handed = 0
         self._ready: dict[int, RowBlock] = {}  # blocks, by their first rows
-        self._under_way = dict.fromkeys(hands, 0)
-        self._made = {hand: (0, 0.0) for hand in hands}  # rows, and the seconds that they took
+        self._under_way = dict.fromkeys(workers, 0)
+        self._made = {worker: (0, 0.0) for worker in workers}  # rows, and the seconds that they took
         self._error: BaseException | None = None
         self._lost: DeviceError | None = None
         self._is_stopped = False
         self._process = os.getpid()
-        names = (f"vkssp-hand-{number}" for number in range(len(hands)))
+        names = (f"vkssp-worker-{number}" for number in range(len(workers)))
         self._threads = [
-            threading.Thread(target=self._work, args=(hand,), name=name, daemon=True)
-            for hand, name in zip(hands, names, strict=True)
+            threading.Thread(target=self._work, args=(worker,), name=name, daemon=True)
+            for worker, name in zip(workers, names, strict=True)
         ]
 
     def blocks(self, waiting: Callable[[], AbstractContextManager[None]]) -> Generator[RowBlock, None, None]:
@@ -94,12 +94,12 @@ class Dealing:
         Parameters
         ----------
         waiting : callable
-            Returns a context that is held while the caller waits for hands.
+            Returns a context that is held while the caller waits for workers.
 
         Raises
         ------
         DeviceError
-            If all hands are lost.
+            If all workers are lost.
         """
         _running.add(self)
         try:
@@ -141,7 +141,7 @@ class Dealing:
         return error
 
     def stop(self) -> None:
-        """Stop once the hands have finished their current blocks; drop the blocks that wait."""
+        """Stop once the workers have finished their current blocks; drop the blocks that wait."""
         if not self._threads or os.getpid() != self._process:
             return  # the program has ended, or this process is a fork, which has none of the threads
         self._tell_to_stop()
@@ -165,29 +165,29 @@ class Dealing:
                 thread.join(max(0.0, deadline - time.monotonic()))
         self._threads = []
 
-    def _work(self, hand: Hand) -> None:
+    def _work(self, worker: Worker) -> None:
         try:
-            self._make(hand)
+            self._make(worker)
         finally:
             with suppress(DeviceError):  # the device may be lost
-                hand.end()
+                worker.end()
 
-    def _make(self, hand: Hand) -> None:
-        while (rows := self._take(hand)) is not None:
+    def _make(self, worker: Worker) -> None:
+        while (rows := self._take(worker)) is not None:
             first, end = rows
             began = time.perf_counter()
-            made = hand.make(first, end)
+            made = worker.make(first, end)
             try:
                 for block in made:
-                    if not self._put(hand, first, block):
+                    if not self._put(worker, first, block):
                         break
                     first += len(block)
                 with self._lock.held():
-                    count, seconds = self._made[hand]
-                    self._made[hand] = count + first - rows[0], seconds + time.perf_counter() - began
+                    count, seconds = self._made[worker]
+                    self._made[worker] = count + first - rows[0], seconds + time.perf_counter() - began
             except DeviceError as error:
-                if hand.is_lost(error):
-                    self._lose(hand, first, end, error)
+                if worker.is_lost(error):
+                    self._lose(worker, first, end, error)
                     return
                 self._fail(first, end, error)
             except BaseException as error:
@@ -196,17 +196,17 @@ class Dealing:
                 with suppress(DeviceError):  # the device may be lost
                     made.close()
                 with self._lock.held():
-                    if hand in self._under_way:
-                        self._under_way[hand] = 0
+                    if worker in self._under_way:
+                        self._under_way[worker] = 0
                 self._sleepers.wake()
 
-    def _take(self, hand: Hand) -> tuple[int, int] | None:
-        """Wait for room, and return the rows that a hand makes next; None if no rows are left."""
-        first, end = self._sleepers.wait_for(lambda: self._room_or_not(hand))
+    def _take(self, worker: Worker) -> tuple[int, int] | None:
+        """Wait for room, and return the rows that a worker makes next; None if no rows are left."""
+        first, end = self._sleepers.wait_for(lambda: self._room_or_not(worker))
         return (first, end) if first < end else None
 
-    def _room_or_not(self, hand: Hand) -> tuple[int, int] | None:
-        """Return the rows that a hand makes next, an empty range if none are left; None while there is no room."""
+    def _room_or_not(self, worker: Worker) -> tuple[int, int] | None:
+        """Return the rows that a worker makes next, an empty range if none are left; None while there is no room."""
         none_left = self._total, self._total
         with self._lock.held():
             if self._is_stopped:
@@ -214,48 +214,48 @@ class Dealing:
             while self._todo and self._todo[0][0] >= self._end:
                 self._todo.pop(0)
             if not self._todo:
-                # A hand ends only after all others are done: a lost device leaves its rows to the rest.
+                # A worker ends only after all others are done: a lost device leaves its rows to the rest.
                 return None if any(self._under_way.values()) else none_left
             first, end = self._todo[0]
-            end = min(end, self._end, first + self._size(hand))
+            end = min(end, self._end, first + self._size(worker))
             if end > self._handed + self._window:
                 return None
             self._todo[0] = (end, self._todo[0][1])
             if end == self._todo[0][1]:
                 self._todo.pop(0)
-            self._under_way[hand] = end - first
+            self._under_way[worker] = end - first
             return first, end
 
-    def _size(self, hand: Hand) -> int:
-        """Return the number of rows that a hand takes next; see the top of this file."""
+    def _size(self, worker: Worker) -> int:
+        """Return the number of rows that a worker takes next; see the top of this file."""
         left = sum(min(end, self._end) - first for first, end in self._todo if first < self._end)
-        rows = (left + sum(self._under_way.values())) * self._speed(hand)
+        rows = (left + sum(self._under_way.values())) * self._speed(worker)
         rows /= sum(map(self._speed, self._under_way))
-        if rows > hand.batch:
-            rows = max(float(hand.batch), rows / 2)
-        return max(1, min(round(rows), self._most[hand]))
+        if rows > worker.batch:
+            rows = max(float(worker.batch), rows / 2)
+        return max(1, min(round(rows), self._most[worker]))
 
-    def _speed(self, hand: Hand) -> float:
-        """Return the rows per second of a hand; the average of the others if it has not been measured yet."""
+    def _speed(self, worker: Worker) -> float:
+        """Return the rows per second of a worker; the average of the others if it has not been measured yet."""
         speeds = {one: rows / seconds for one, (rows, seconds) in self._made.items() if rows and seconds}
-        if hand in speeds:
-            return speeds[hand]
+        if worker in speeds:
+            return speeds[worker]
         return sum(speeds.values()) / len(speeds) if speeds else 1.0
 
-    def _put(self, hand: Hand, first: int, block: RowBlock) -> bool:
+    def _put(self, worker: Worker, first: int, block: RowBlock) -> bool:
         """Take a block, and return whether more are wanted of these rows."""
         with self._lock.held():
             if self._is_stopped or first >= self._end:
                 return False
             self._ready[first] = block
-            self._under_way[hand] -= len(block)
+            self._under_way[worker] -= len(block)
         self._sleepers.wake()
         return True
 
-    def _lose(self, hand: Hand, first: int, end: int, error: DeviceError) -> None:
-        """Give a hand's rows to the others."""
+    def _lose(self, worker: Worker, first: int, end: int, error: DeviceError) -> None:
+        """Give a worker's rows to the others."""
         with self._lock.held():
-            del self._under_way[hand]
+            del self._under_way[worker]
             self._lost = error
             if first < end:
                 self._todo = sorted([*self._todo, (first, end)])
@@ -264,7 +264,7 @@ class Dealing:
         """Keep the error of a row until all rows before it have been handed over."""
         with self._lock.held():
             if row == end:
-                return  # all rows were made; the next row is another hand's, and may be ready
+                return  # all rows were made; the next row is another worker's, and may be ready
             if row < self._end or self._error is None:
                 self._end, self._error = row, error
 
@@ -272,5 +272,5 @@ class Dealing:
 @atexit.register
 def _stop_all() -> None:
     # Threads alive while the interpreter ends could be inside the driver, or wait for it for ever.
-    for dealing in list(_running):
-        dealing.stop_at_exit()
+    for scheduler in list(_running):
+        scheduler.stop_at_exit()

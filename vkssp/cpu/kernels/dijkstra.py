@@ -161,7 +161,7 @@ def search(
 
 
 @jit
-def settle_nearest(
+def advance_side(
     first: Uint32s,
     arcs: Uint32s,
     dist: Uint32s,
@@ -234,11 +234,11 @@ def meet(
             break
         settled += 1
         if size <= other_size:
-            size, count, best = settle_nearest(
+            size, count, best = advance_side(
                 first_out, arcs, dist_out, dist_in, place_out, heap_out, reached_out, size, count, best
             )
         else:
-            other_size, other_count, best = settle_nearest(
+            other_size, other_count, best = advance_side(
                 first_in, arcs_in, dist_in, dist_out, place_in, heap_in, reached_in, other_size, other_count, best
             )
     heap_out[:size] = EMPTY

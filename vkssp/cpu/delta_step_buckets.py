@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Parameter
-from vkssp.cpu.host import HostGraph, read_only
-from vkssp.cpu.search import HostSearch, Work
+from vkssp.cpu.device import CpuGraph, read_only
+from vkssp.cpu.search import CpuSearch, Work
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
 from vkssp.prepared import bucket_width as delta
@@ -35,12 +35,12 @@ def default_delta(weight: Uint32s, num_nodes: int) -> int:
     return delta.default_delta(float(weight.mean()), DELTA_TIMES_DEGREE * num_nodes / len(weight)) if len(weight) else 1
 
 
-class DeltaStepCpu(HostSearch):
+class DeltaStepBuckets(CpuSearch):
     """The buffers of one search at a time; an iteration relaxes the nodes of a bucket, once.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
     counting : int
         Index into `vkssp.algorithm.COUNTING`.
@@ -48,7 +48,7 @@ class DeltaStepCpu(HostSearch):
         Width of a bucket; by default chosen from the weights.
     """
 
-    NAME: ClassVar[str] = "delta_step_cpu"
+    NAME: ClassVar[str] = "delta_step_buckets"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="Nodes wait in buckets of width delta; the nearest bucket is emptied until it stays empty, by its light "
         "arcs, and then its nodes relax their heavy ones.",
@@ -62,9 +62,9 @@ class DeltaStepCpu(HostSearch):
     # The nearest node of a phase of light arcs is final, and a bucket that has one has one phase of heavy arcs.
     _ITERATIONS_PER_NODE: ClassVar[int] = 2
 
-    def __init__(self, graph: HostGraph, *, counting: int = 0, delta: int | None = None) -> None:
+    def __init__(self, graph: CpuGraph, *, counting: int = 0, delta: int | None = None) -> None:
         super().__init__(graph, counting)
-        self._kernels = kernels("vkssp.cpu.kernels.delta_step")
+        self._kernels = kernels("vkssp.cpu.kernels.delta_step_buckets")
         self.delta = default_delta(graph.arcs[:, 1], graph.num_nodes) if delta is None else delta
         heaviest = int(graph.arcs[:, 1].max()) if len(graph.arcs) else 0
         self._first_heavy, self._arcs = graph.first_out[1:], graph.arcs

@@ -17,10 +17,10 @@ from vkssp.gpu.recording import Recording
 from vkssp.references import DIJKSTRA, SONG_DU
 
 
-class DijkstraGpu(DeviceAlgorithm):
-    """The buffers, kernels and loop of one dijkstra_gpu search at a time on a graph; see `DeviceAlgorithm`."""
+class DijkstraScan(DeviceAlgorithm):
+    """The buffers, kernels and loop of one dijkstra_scan search at a time on a graph; see `DeviceAlgorithm`."""
 
-    NAME: ClassVar[str] = "dijkstra_gpu"
+    NAME: ClassVar[str] = "dijkstra_scan"
     DESCRIPTION: ClassVar[Description] = Description(
         idea="settles the nearest unsettled node, found by a reduction over all, and relaxes its arcs in parallel",
         source=f"{DIJKSTRA}; {SONG_DU}",
@@ -39,7 +39,7 @@ class DijkstraGpu(DeviceAlgorithm):
         self._settled = self._buffer("the settled nodes", 4 * -(-self._num_nodes // 32))
         candidates = self._buffer("the candidates", 8 * groups)
         kernel = self._kernel(
-            "dijkstra_gpu",
+            "dijkstra_scan",
             *(self.terminals, self.distances, graph.first_out, graph.arcs, self._settled, candidates),
             workgroup_size=size,
         )

@@ -5,7 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
 
-// The host's twin is STATE in vkssp/algorithms/dijkstra_gpu.py.
+// The host's twin is STATE in vkssp/algorithms/dijkstra_scan.py.
 struct State {
     uint nearest;  // distance of the node that was settled last
 };

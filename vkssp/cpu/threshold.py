@@ -21,8 +21,8 @@ from typing import ClassVar
 import numpy as np
 
 from vkssp.algorithm import Description, Parameter
-from vkssp.cpu.host import HostGraph
-from vkssp.cpu.search import HostSearch, Work
+from vkssp.cpu.device import CpuGraph
+from vkssp.cpu.search import CpuSearch, Work
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
 from vkssp.references import CRAUSER_AS_EVALUATED, MARTIN_AS_EVALUATED
@@ -35,12 +35,12 @@ _PUSH = "they relax their arcs."
 _PULL = "nodes that are not settled look for them at the other end of their incoming arcs."
 
 
-class _Steps(HostSearch):
+class _Steps(CpuSearch):
     """The buffers of one search at a time; an iteration is the three steps: minimum, update, relax.
 
     Parameters
     ----------
-    graph : HostGraph
+    graph : CpuGraph
         The graph.
     counting : int
         Index into `vkssp.algorithm.COUNTING`.
@@ -52,7 +52,7 @@ class _Steps(HostSearch):
     #: Whether the lightest arcs raise the threshold.
     _LIGHTEST_ARCS: ClassVar[bool]
 
-    def __init__(self, graph: HostGraph, *, counting: int = 0) -> None:
+    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
         super().__init__(graph, counting)
         self._kernels = kernels("vkssp.cpu.kernels.threshold")
         n = graph.num_nodes
@@ -84,7 +84,7 @@ class _Steps(HostSearch):
 class CrauserCpu(_Steps):
     """Crauser's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
 
-    NAME: ClassVar[str] = "crauser_cpu"
+    NAME: ClassVar[str] = "crauser"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_CRAUSER_IDEA + _PUSH,
         source=CRAUSER_AS_EVALUATED,
@@ -99,7 +99,7 @@ class CrauserCpu(_Steps):
 class CrauserPredecessorsCpu(_Steps):
     """Crauser's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
 
-    NAME: ClassVar[str] = "crauser_predecessors_cpu"
+    NAME: ClassVar[str] = "crauser_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_CRAUSER_IDEA + _PULL,
         source=CRAUSER_AS_EVALUATED,
@@ -114,7 +114,7 @@ class CrauserPredecessorsCpu(_Steps):
 class MartinCpu(_Steps):
     """Martin's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
 
-    NAME: ClassVar[str] = "martin_cpu"
+    NAME: ClassVar[str] = "martin"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_MARTIN_IDEA + _PUSH,
         source=MARTIN_AS_EVALUATED,
@@ -129,7 +129,7 @@ class MartinCpu(_Steps):
 class MartinPredecessorsCpu(_Steps):
     """Martin's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
 
-    NAME: ClassVar[str] = "martin_predecessors_cpu"
+    NAME: ClassVar[str] = "martin_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(
         idea=_MARTIN_IDEA + _PULL,
         source=MARTIN_AS_EVALUATED,

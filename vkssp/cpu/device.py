@@ -1,4 +1,4 @@
-"""Host: the CPU in place of a device, and a graph on it."""
+"""The CPU in place of a Vulkan device, and a graph on it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import require_numba
-from vkssp.prepared.renumbered import PreparedGraph
+from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 
 @dataclass(frozen=True)
-class HostInfo:
+class CpuInfo:
     """The CPU, described as devices are.
 
     Attributes
@@ -52,12 +52,12 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine() or "CPU"
 
 
-class Host(Resource):
-    """The CPU that algorithms of the kind ``"host"`` run on.
+class CpuDevice(Resource):
+    """CPU, on which compiled algorithms run.
 
     Attributes
     ----------
-    info : HostInfo
+    info : CpuInfo
         What it is.
     upload_s : float
         Seconds that uploads have taken: none.
@@ -72,7 +72,7 @@ class Host(Resource):
 
     def __init__(self) -> None:
         super().__init__()
-        self.info = HostInfo(cpu_model(), "cpu", f"numba {require_numba().__version__}", "")
+        self.info = CpuInfo(cpu_model(), "cpu", f"numba {require_numba().__version__}", "")
 
     @property
     def handle(self) -> None:
@@ -80,23 +80,23 @@ class Host(Resource):
         return None
 
 
-class HostGraph(Resource):
+class CpuGraph(Resource):
     """A graph's arrays as the compiled algorithms take them, shared by all searches there.
 
     Parameters
     ----------
-    prepared : PreparedGraph
+    renumbered : RenumberedGraph
         The graph.
-    device : Host, optional
+    device : CpuDevice, optional
         The CPU; one is made where none is given.
     owner : Resource, optional
         What closes it.
 
     Attributes
     ----------
-    device : Host
+    device : CpuDevice
         The CPU.
-    prepared, has_weights_of : PreparedGraph
+    renumbered, has_weights_of : RenumberedGraph
         The graph.
     first_out : numpy.ndarray
         Offset of each node's first arc, shape (num_nodes + 1,), uint32.
@@ -104,18 +104,20 @@ class HostGraph(Resource):
         Head and weight of each arc, shape (num_arcs, 2), uint32.
     """
 
-    def __init__(self, prepared: PreparedGraph, device: Host | None = None, owner: Resource | None = None) -> None:
+    def __init__(
+        self, renumbered: RenumberedGraph, device: CpuDevice | None = None, owner: Resource | None = None
+    ) -> None:
         super().__init__(owner)
-        self.device = Host() if device is None else device
-        self.prepared = self.has_weights_of = prepared
-        self.first_out, self.arcs = read_only(prepared.first_out), read_only(prepared.arcs)
+        self.device = CpuDevice() if device is None else device
+        self.renumbered = self.has_weights_of = renumbered
+        self.first_out, self.arcs = read_only(renumbered.first_out), read_only(renumbered.arcs)
         self._lock = threading.Lock()
         self._incoming: tuple[Uint32s, Uint32s, npt.NDArray[np.int64]] | None = None
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes, of which cycles of zero weight count as one."""
-        return self.prepared.num_nodes
+        return self.renumbered.num_nodes
 
     def _own_bytes(self) -> int:
         return array_bytes(self)
@@ -129,7 +131,7 @@ class HostGraph(Resource):
         """Return rows and (tail, weight) of the arcs by head, and their ids; made when first asked for."""
         with self._lock:
             if self._incoming is None:
-                first_in, arcs_in, arc_in = self.prepared.reverse()
+                first_in, arcs_in, arc_in = self.renumbered.reverse()
                 self._incoming = read_only(first_in), read_only(arcs_in), arc_in
             return self._incoming
 
