@@ -29,8 +29,8 @@ TUNED = tuple(
     for size in (64, 96, 128, 192, 256, 384, 512, 1024)
 )
 TUNED_GRAPHS = (*(f"random:98304,{degree}" for degree in DEGREES), "martin:1048576", KRONECKER_GRAPHS[-1])
-PLAIN = ("crauser", "martin", "crauser_predecessors", "martin_predecessors", "crauser_cpu")
-TWINS = ("martin_cpu", "crauser_predecessors_cpu", "martin_predecessors_cpu")
+PLAIN = ("crauser", "martin", "crauser_predecessors", "martin_predecessors", "crauser@cpu")
+TWINS = ("martin@cpu", "crauser_predecessors@cpu", "martin_predecessors@cpu")
 #: The paper's times of GPU Martin over GPU Crauser, and of CPU Crauser over it, on its Titan, by size and degree.
 PAPER = {
     (24576, 2): (21.62, 3.56),
@@ -106,7 +106,7 @@ def report(result: dict[str, Any]) -> list[str]:
                 *(number(found.get(name, np.nan)) for name in PLAIN),
                 number(ratio(found, "martin", "crauser")),
                 over_martin,
-                number(ratio(found, "crauser_cpu", "crauser")),
+                number(ratio(found, "crauser@cpu", "crauser")),
                 over_cpu,
                 number(float(np.median(graph["dijkstra_ms"])) / found.get("crauser", np.nan)),
             )
@@ -116,7 +116,7 @@ def report(result: dict[str, Any]) -> list[str]:
         ratio_of_rounds = martin / crauser if crauser else np.nan
         rounds.append((text, f"{crauser:,}", f"{martin:,}", number(ratio_of_rounds), f"{pushed:.1%}", f"{pulled:.1%}"))
         if any(name in found for name in TWINS):
-            twins.append((text, *(number(found.get(name, np.nan)) for name in ("crauser_cpu", *TWINS))))
+            twins.append((text, *(number(found.get(name, np.nan)) for name in ("crauser@cpu", *TWINS))))
         # Results of earlier versions do not say what memory was held.
         held = [run.get("memory_bytes") for run in graph["runs"] if label(run) == "crauser" and run["device_ms"]]
         if held and held[0]:
@@ -134,7 +134,7 @@ def report(result: dict[str, Any]) -> list[str]:
         *table(("", "rounds, crauser", "martin", "ratio", "idle, push", "idle, pull"), rounds),
         "the paper: 96% of the relax kernel's threads are idle in the push variant, 90% in the pull variant",
         "",
-        *table(("CPU, milliseconds", "crauser_cpu", *TWINS), twins),
+        *table(("CPU, milliseconds", "crauser@cpu", *TWINS), twins),
         "the paper: Crauser takes 4% less time than Martin's algorithm on the CPU when it pushes, 18% when it pulls",
         "",
         *table(("MiB", "crauser", "dijkstra, CPU", "ratio"), memory),

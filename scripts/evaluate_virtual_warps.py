@@ -37,7 +37,7 @@ PAIRS = {
     "Bellman-Ford": ("bellman_ford", "bellman_ford_subgroup,lanes=32,chunk=8"),
     "delta-stepping": ("delta_step_array,delta=5", "delta_step_subgroup,delta=5,lanes=32,chunk=8"),
 }
-OTHERS = ("dijkstra_gpu", "delta_step_cpu,delta=5", "bellman_ford_cpu")
+OTHERS = ("dijkstra_scan", "delta_step_buckets,delta=5", "bellman_ford@cpu")
 LANES, CHUNKS = (2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64)
 #: The document's geometric means of the speed-up, and its milliseconds with a thread per node and with virtual warps,
 #: those of the kernels where it has them apart.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.support.graphs import ON_DEVICE, ON_HOST, check_counters, grid, heap_dijkstra, make_solver, random_graphs
+from tests.support.graphs import (
+    EVERYWHERE,
+    ON_CPU,
+    ON_DEVICE,
+    check_counters,
+    class_of,
+    grid,
+    heap_dijkstra,
+    make_solver,
+    placed,
+    random_graphs,
+)
+from tests.support.paths import ROOT
 from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver
-from vkssp.algorithm import COUNTING, TOTALS
+from vkssp.algorithm import COUNTING, CPU, TOTALS, VULKAN
 from vkssp.algorithms.registry import ALGORITHMS
+from vkssp.cpu.device import CpuDevice
 from vkssp.engine import device_algorithm as device_module
 from vkssp.gpu.device import Device
 
-algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+algorithms = pytest.mark.parametrize("algorithm", EVERYWHERE)
 on_device = pytest.mark.parametrize("algorithm", ON_DEVICE)
-on_host = pytest.mark.parametrize("algorithm", ON_HOST)
 PARAMETERS = [
     pytest.param(name, parameter, id=f"{name}-{parameter.name}")
-    for name, kind in ALGORITHMS.items()
-    for parameter in kind.PARAMETERS
+    for name in EVERYWHERE
+    for parameter in class_of(name).PARAMETERS
 ]
-CRAUSER = ["crauser", "crauser_predecessors", "crauser_cpu", "crauser_predecessors_cpu"]
-MARTIN = ["martin", "martin_predecessors", "martin_cpu", "martin_predecessors_cpu"]
 #: Algorithms that settle a node once, by looking along its outgoing arcs.
-SETTLES = ["dijkstra", "dijkstra_gpu", "crauser", "crauser_cpu", "martin", "martin_cpu"]
+SETTLES = ["dijkstra", "dijkstra_scan", "crauser", "crauser@cpu", "martin", "martin@cpu"]
 TINY = Graph.from_edges([0], [1], [1])
 
 
@@ -44,9 +53,10 @@ def counted(solver: Solver, source: int = 0) -> dict[str, int]:
 
 
 def test_there_are_algorithms_for_both() -> None:
-    assert len(ON_DEVICE) >= 12 and len(ON_HOST) >= 7
-    for name, kind in ALGORITHMS.items():
-        assert kind.NAME == name
+    assert len(ON_DEVICE) >= 12 and len(ON_CPU) >= 7
+    for name in EVERYWHERE:
+        kind = class_of(name)
+        assert kind.NAME == name.partition("@")[0] and kind.RUNS_ON == (CPU if name in ON_CPU else VULKAN)
         description = kind.DESCRIPTION
         assert all((description.idea, description.source, description.complexity, description.use))
         names = [parameter.name for parameter in kind.PARAMETERS]
@@ -60,14 +70,82 @@ def test_an_unknown_name_lists_the_algorithms(device: Device) -> None:
     assert set(ALGORITHMS) <= set(re.findall(r"\w+", str(error.value)))
 
 
-@on_host
-def test_algorithms_on_the_cpu_take_no_device(device: Device, algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", [name for name in ON_CPU if "@" not in name])
+def test_algorithms_that_run_on_the_cpu_only(device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VKSSP_DEVICE", "llvm")
     for selected in (device, 0, "llvm"):
         with pytest.raises(QueryError, match=f"{algorithm} runs on the CPU; leave device out"):
             Solver(TINY, algorithm, selected)
-    with Solver(TINY, algorithm) as solver:
-        assert solver.distances(0).tolist() == [0, 1]
-        assert solver.device.info.kind == "cpu"
+    with CpuDevice() as cpu:
+        for on in (None, "cpu", "CPU", cpu):
+            with Solver(TINY, algorithm, on) as solver:
+                assert solver.distances(0).tolist() == [0, 1]
+                assert isinstance(solver.device, CpuDevice) and (on is not cpu or solver.device is cpu)
+        assert not cpu.closed, "a device that the caller opened stays open"
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if f"{name}@cpu" not in ON_CPU])
+def test_algorithms_that_run_on_vulkan_devices_only(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(QueryError, match=f"^{algorithm} runs on Vulkan devices only; leave device out"):
+        Solver(TINY, algorithm, "cpu")
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    with pytest.raises(QueryError, match=f"^{algorithm} runs on Vulkan devices only; unset VKSSP_DEVICE"):
+        Solver(TINY, algorithm)
+
+
+def test_the_place_of_an_algorithm_that_runs_in_two(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VKSSP_DEVICE", raising=False)
+    for algorithm, by_default in (("crauser", Device), ("dijkstra", CpuDevice), ("auto", Device)):
+        for variable, on, place in (("", None, by_default), ("cpu", None, CpuDevice), ("", "cpu", CpuDevice)):
+            monkeypatch.setenv("VKSSP_DEVICE", variable)
+            with Solver(TINY, algorithm, on) as solver:
+                assert isinstance(solver.device, place) and solver.distances(0).tolist() == [0, 1]
+                with solver.clone() as clone:
+                    assert clone.device is solver.device and clone.algorithm == solver.algorithm
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    with Solver(TINY, "crauser", device) as solver:
+        assert solver.device is device
+    with Solver(TINY) as solver:
+        assert solver.algorithm == "dijkstra"
+
+
+def test_former_names_are_aliases_with_a_warning(device: Device) -> None:
+    former = {f"{name.partition('@')[0]}_cpu": name for name in ON_CPU if "@" in name}
+    assert len(former) == 5
+    for old, new in (*former.items(), ("dijkstra_gpu", "dijkstra_scan"), ("delta_step_cpu", "delta_step_buckets")):
+        name = new.partition("@")[0]
+        with pytest.warns(DeprecationWarning, match=f"'{old}' is called '{name}' now") as caught:
+            solver = Solver(TINY, old, device if old == "dijkstra_gpu" else None)
+        with solver:
+            assert caught[0].filename == __file__
+            assert solver.algorithm == name and solver.device.info.kind == "cpu"
+            assert isinstance(solver.device, CpuDevice) == (new in ON_CPU)
+
+
+def test_shader_device_file_cpu_twin_and_test_share_a_stem() -> None:
+    """An algorithm's module gives its shaders, its twin on the CPU and its test their names."""
+    shaders = {path.stem for folder in ("algorithms", "cch") for path in (ROOT / "shaders" / folder).glob("*.comp")}
+    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests").glob("[ac][lp]*/test_*.py")}
+    registered = set()
+    for name, classes in ALGORITHMS.items():
+        modules = {place: kind.__module__.split(".") for place, kind in classes.items()}
+        assert {place: folder for place, (_, folder, _) in modules.items()}.items() <= {
+            VULKAN: "algorithms",
+            CPU: "cpu",
+        }.items()
+        (stem,) = {stem for _, _, stem in modules.values()}
+        registered.add(stem)
+        siblings = [
+            other for other, kinds in ALGORITHMS.items() if next(iter(kinds.values())).__module__.endswith(stem)
+        ]
+        assert name == stem or len(siblings) > 1, "a module is called as its algorithm, or has a family"
+        assert any(stem == test or stem.startswith(f"{test}_") for test in tests), stem
+        if VULKAN in classes:
+            assert any(shader == stem or shader.startswith(f"{stem}_") for shader in shaders), stem
+        if CPU in classes:
+            assert (ROOT / "vkssp" / "cpu" / "kernels" / f"{stem}.py").is_file()
+    others = {"__init__", "registry", "choice"}
+    assert {path.stem for path in (ROOT / "vkssp" / "algorithms").glob("*.py")} - others <= registered
 
 
 # Parameters
@@ -89,9 +167,10 @@ def test_values_out_of_range_are_refused(device: Device, algorithm: str, paramet
 
 @algorithms
 def test_unknown_parameters_are_refused_with_those_that_there_are(device: Device, algorithm: str) -> None:
-    names = ", ".join(parameter.name for parameter in ALGORITHMS[algorithm].PARAMETERS) or "none"
-    with pytest.raises(QueryError, match=f"^{algorithm} has no parameter 'gamma'; it takes {names}$"):
-        Solver(TINY, algorithm, device if algorithm in ON_DEVICE else None, gamma=1)
+    names = ", ".join(parameter.name for parameter in class_of(algorithm).PARAMETERS) or "none"
+    name, on = placed(algorithm, device)
+    with pytest.raises(QueryError, match=f"^{name} has no parameter 'gamma'; it takes {names}$"):
+        Solver(TINY, name, on, gamma=1)
 
 
 @pytest.mark.parametrize("algorithm", ["bellman_ford_subgroup", "delta_step_subgroup"])
@@ -198,33 +277,6 @@ def test_traces_fit_the_totals_and_what_was_reached(device: Device, algorithm: s
                 assert counters["iterations"] == reached.sum()
 
 
-@pytest.mark.parametrize("algorithm", ["bellman_ford", "bellman_ford_subgroup"])
-def test_bellman_ford_on_a_path_against_its_ids(device: Device, algorithm: str) -> None:
-    """One workgroup of one invocation, which meets the nodes in descending order of distance: an arc each iteration."""
-    n = 40
-    graph = Graph.from_edges(np.arange(n - 1, 0, -1), np.arange(n - 2, -1, -1), np.ones(n - 1, int))
-    options = {"workgroup_size": 1, "workgroups": 1, "lanes": 1, "chunk": 1}
-    with make_solver(graph, algorithm, device, counters="trace", **options) as solver:
-        counters = counted(solver, n - 1)
-        rows = check_counters(solver)
-    # The last iteration finds nothing to improve.
-    assert counters["iterations"] == n and counters["visited"] == n * n and counters["improved"] == n - 1
-    assert rows["improved"].tolist() == [1] * (n - 1) + [0]
-    assert rows["worked"].tolist() == [*range(1, n), n]
-    assert rows["relaxed"].tolist() == [*range(1, n), n - 1]
-    assert (rows["first_node"] == 0).all() and (rows["last_node"] == n - 1).all()
-
-
-def test_bellman_ford_by_edges_looks_at_every_edge_in_every_iteration(device: Device) -> None:
-    graph = grid(9)
-    with Solver(graph, "bellman_ford_edge", device, counters="trace") as solver:
-        counters = counted(solver)
-        rows = check_counters(solver)
-    assert (rows["visited"] == graph.num_arcs // 2).all()
-    assert rows[-1]["improved"] == 0 and (rows["improved"][:-1] > 0).all()
-    assert rows[-1]["relaxed"] == graph.num_arcs and counters["iterations"] == len(rows)
-
-
 @algorithms
 def test_the_trace_of_a_search_that_goes_nowhere(device: Device, algorithm: str) -> None:
     """Neither a node nor an edge that is not there is looked at."""
@@ -248,71 +300,7 @@ def test_a_star_has_counters_that_can_be_told_beforehand(device: Device, algorit
     assert rows["high"].max() > 7 and rows["low"].min() == 0
 
 
-def test_dijkstra_on_the_device_settles_nodes_in_the_order_of_their_distances(device: Device) -> None:
-    graph = grid(8, seed=2)
-    with Solver(graph, "dijkstra_gpu", device, order="natural", counters="trace") as solver:
-        found = solver.distances(9)
-        rows = check_counters(solver)
-    order = np.lexsort((np.arange(64), found))
-    assert rows["first_node"].tolist() == rows["last_node"].tolist() == order.tolist()
-    assert rows["low"].tolist() == found[order].tolist()
-    assert (rows["worked"] == 1).all() and (rows["visited"] == 64).all()
-    assert rows["relaxed"].tolist() == np.diff(graph.first_out.astype(np.int64))[order].tolist()
-
-
-def thresholds(graph: Graph, source: int) -> list[tuple[int, int, int]]:
-    """Return (least distance, threshold, nodes settled) of each round of Crauser's algorithm, node by node."""
-    first, head, weight = graph.first_out.tolist(), graph.head.tolist(), graph.weight.tolist()
-    lightest = [min(weight[a:b], default=2**64) for a, b in pairwise(first)]
-    distance, settled, rounds = {source: 0}, set[int](), []
-    while True:
-        unsettled = [node for node in distance if node not in settled]
-        if not unsettled:
-            return rounds
-        threshold = min(distance[node] + lightest[node] for node in unsettled)
-        frontier = [node for node in unsettled if distance[node] <= threshold]
-        rounds.append((min(distance[node] for node in unsettled), threshold, len(frontier)))
-        settled.update(frontier)
-        for node in frontier:
-            for arc in range(first[node], first[node + 1]):
-                through = distance[node] + weight[arc]
-                if through < distance.get(head[arc], 2**64):
-                    distance[head[arc]] = through
-
-
-@pytest.mark.parametrize("algorithm", CRAUSER)
-@settings(max_examples=max(3, EXAMPLES // 6))
-@given(graph=random_graphs(zeros=False), source=st.integers(0, 10**6))
-def test_crauser_settles_in_the_rounds_of_the_textbook(
-    device: Device, algorithm: str, graph: Graph, source: int
-) -> None:
-    source %= graph.num_nodes
-    expected = thresholds(graph, source)
-    with make_solver(graph, algorithm, device, counters="trace") as solver:
-        counted(solver, source)
-        rows = check_counters(solver)
-    assert rows["low"].tolist() == [low for low, _, _ in expected]
-    assert rows["high"].tolist() == [min(threshold + 1, UNREACHABLE) for _, threshold, _ in expected]
-    if "predecessors" not in algorithm:
-        assert rows["worked"].tolist() == [count for _, _, count in expected]
-
-
-@pytest.mark.parametrize("algorithm", MARTIN)
-def test_martin_has_a_round_for_each_distance(device: Device, algorithm: str) -> None:
-    graph = grid(15, seed=6, high=9)
-    with make_solver(graph, algorithm, device, counters="trace") as solver:
-        found = solver.distances(3)
-        rows = check_counters(solver)
-    distance, count = np.unique(found, return_counts=True)
-    assert rows["low"].tolist() == distance.tolist() and (rows["high"] == rows["low"] + 1).all()
-    if "predecessors" in algorithm:
-        forward = found[graph.tail] < found[graph.head]
-        assert rows["relaxed"].sum() == forward.sum(), "arcs to nodes that are settled already are left alone"
-    else:
-        assert rows["worked"].tolist() == count.tolist()
-
-
-@pytest.mark.parametrize("algorithm", ["dijkstra_gpu", "martin", "dijkstra", "martin_cpu"])
+@pytest.mark.parametrize("algorithm", ["dijkstra_scan", "martin", "dijkstra", "martin@cpu"])
 def test_the_trace_of_more_iterations_than_the_ring_has_rows_is_complete(device: Device, algorithm: str) -> None:
     n = 2 * device_module.TRACE_ROWS + 300
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 3))
@@ -323,22 +311,6 @@ def test_the_trace_of_more_iterations_than_the_ring_has_rows_is_complete(device:
             assert counters["iterations"] == n - source
             assert rows["low"].tolist() == list(range(0, 3 * (n - source), 3))
             assert (rows["worked"] == 1).all()
-
-
-def test_a_z_ordered_numbering_keeps_the_ranges_of_delta_step_short(device: Device) -> None:
-    ordered = grid(60)
-    name = np.random.default_rng(1).permutation(ordered.num_nodes)
-    lat, lon = np.empty((2, ordered.num_nodes))
-    assert ordered.lat is not None and ordered.lon is not None
-    lat[name], lon[name] = ordered.lat, ordered.lon
-    shuffled = Graph.from_edges(name[ordered.tail], name[ordered.head], ordered.weight, lat=lat, lon=lon)
-    mean = {}
-    for order in ("z", "natural"):
-        with Solver(shuffled, "delta_step", device, order=order, counters="trace", delta=100) as solver:
-            counted(solver, int(name[0]))
-            rows = check_counters(solver)
-        mean[order] = float((rows["last_node"].astype(np.int64) - rows["first_node"] + 1).mean())
-    assert mean["z"] < 0.75 * mean["natural"]
 
 
 @algorithms
@@ -353,7 +325,7 @@ def test_timings_have_all_parts(device: Device, algorithm: str) -> None:
         after = solver.timings
         assert after.download_ms is not None and after.download_ms > 0
         assert after.device_ms is not None and solver.last is not None and after.device_ms == solver.last.device_ms
-        if algorithm in ON_HOST or device.limits.timestamp_period:
+        if algorithm in ON_CPU or device.limits.timestamp_period:
             assert after.device_ms > 0
         if algorithm in ON_DEVICE:
             assert after.upload_ms > 0, "the graph was copied to the device"
@@ -371,7 +343,7 @@ def test_timings_have_all_parts(device: Device, algorithm: str) -> None:
 @algorithms
 def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str) -> None:
     graph = grid(50, low=50)
-    kind = ALGORITHMS[algorithm]
+    kind = class_of(algorithm)
     with make_solver(graph, algorithm, device, delta=100, rounds=1) as solver:
         whole = solver.distances(0)
         assert solver.last is not None
@@ -383,8 +355,8 @@ def test_the_search_ends_early_for_a_near_target(device: Device, algorithm: str)
         assert solver.distance(0, 2499) == whole[2499]
 
 
-@pytest.mark.parametrize("algorithm", [name for name, kind in ALGORITHMS.items() if not kind.DESCRIPTION.ends_early])
+@pytest.mark.parametrize("algorithm", [name for name in EVERYWHERE if not class_of(name).DESCRIPTION.ends_early])
 def test_algorithms_that_cannot_end_early_say_so(algorithm: str) -> None:
-    kind = ALGORITHMS[algorithm]
+    kind = class_of(algorithm)
     told = f"{sys.modules[kind.__module__].__doc__} {kind.__doc__} {kind.DESCRIPTION.use}"
     assert re.search(r"(cannot|does\s+not)\s+end\s+early", told)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.graphs import grid, make_solver, scipy_dijkstra
+from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver, scipy_dijkstra
 from vkssp import UNREACHABLE, Graph
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.generate import rmat, uniform_random
 from vkssp.gpu.device import Device
 
@@ -16,9 +15,9 @@ DENSE = uniform_random(200, 60, seed=5)
 
 
 # Some drivers count only the full ones.
-@pytest.mark.parametrize("algorithm", [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"])
+@pytest.mark.parametrize("algorithm", ON_DEVICE)
 def test_subgroups_that_are_partly_empty(device: Device, algorithm: str) -> None:
-    names = [parameter.name for parameter in ALGORITHMS[algorithm].PARAMETERS]
+    names = [parameter.name for parameter in class_of(algorithm).PARAMETERS]
     for size in (9, 13, 20):
         sizes = {name: size for name in names if name.endswith("workgroup_size")}
         with make_solver(DENSE, algorithm, device, **sizes) as solver:

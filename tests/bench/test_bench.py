@@ -31,7 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def result(path: str, device: Device) -> dict[str, Any]:
-    runs = [Run("near_far"), Run("bellman_ford_subgroup", {"lanes": 4}), Run("crauser_cpu")]
+    runs = [Run("near_far"), Run("bellman_ford_subgroup", {"lanes": 4}), Run("crauser@cpu")]
     return measure(Experiment([path], runs, **QUICK), device)
 
 
@@ -45,7 +45,7 @@ def test_a_result_says_what_was_measured_where_and_on_what(result: dict[str, Any
     assert [(run["algorithm"], run["parameters"]) for run in graph["runs"]] == [
         ("near_far", {}),
         ("bellman_ford_subgroup", {"lanes": 4}),
-        ("crauser_cpu", {}),
+        ("crauser@cpu", {}),
     ]
     for run in graph["runs"]:
         assert run["sources"] == graph["sources"] and run["verified"] and run["error"] is None
@@ -195,7 +195,7 @@ def test_results_are_compared_where_graph_and_run_are_the_same(result: dict[str,
     assert lines[1].startswith("2  Another")
     rows = {line.split()[1]: line.split()[2:] for line in lines[4:]}
     assert rows["near_far"][2] == "0.500" and rows["bellman_ford_subgroup,lanes=4"][2] == "1.00"
-    assert "crauser_cpu" not in rows
+    assert "crauser@cpu" not in rows
     graph["graph"] = "elsewhere/of-another-name"
     assert compare_lines([result, other])[4:] == lines[4:], "a graph is known by its digest"
     graph["sha256"] = "another graph of that name"
@@ -220,7 +220,7 @@ def test_files_that_are_no_results(tmp_path: Path, text: str) -> None:
 
 def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "r.json"), "--csv", str(tmp_path / "r.csv")]
-    query = ["bench", path, "--algorithms", "bellman_ford,crauser_cpu", "--run", "near_far,rounds=1", *files]
+    query = ["bench", path, "--algorithms", "bellman_ford,crauser@cpu", "--run", "near_far,rounds=1", *files]
     assert main([*query, "--sources", "2", "--repetitions", "1", "--seed", "5", "--limit", "0"]) == 0
     text = capsys.readouterr().out
     assert all(word in text for word in ("all distances verified", "near_far,rounds=1", "over Dijkstra", "r.csv"))

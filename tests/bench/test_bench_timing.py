@@ -84,10 +84,10 @@ def test_dijkstra_ends_at_the_limit_too(device: Device) -> None:
 
 
 def test_some_graphs_have_more_runs_and_results_say_what_memory_is_held(device: Device) -> None:
-    more = {"road:8": [Run("crauser_cpu")]}
+    more = {"road:8": [Run("crauser@cpu")]}
     experiment = Experiment(["road:8", "road:9"], [Run("crauser")], more=more, sources=1, warm_up_s=0)
     first, second = measure(experiment, device)["graphs"]
-    assert [run["algorithm"] for run in first["runs"]] == ["crauser", "crauser_cpu"]
+    assert [run["algorithm"] for run in first["runs"]] == ["crauser", "crauser@cpu"]
     assert [run["algorithm"] for run in second["runs"]] == ["crauser"]
     arcs_and_distances = 8 * first["arcs"] + 4 * first["nodes"]
     for held in (first["dijkstra_bytes"], *(run["memory_bytes"] for run in first["runs"])):

@@ -22,7 +22,7 @@ from vkssp.generate import road_grid, uniform_random
 from vkssp.gpu.device import Device
 
 QUICK: dict[str, Any] = {"sources": 2, "warm_up_s": 0.0, "repetitions": 2}
-RUNS = [Run("crauser_cpu")]
+RUNS = [Run("crauser@cpu")]
 NAMES = ["scipy", "networkit", "rustworkx", "igraph", "routingkit-cch"]
 LIMIT_S = 10.0
 
@@ -170,7 +170,7 @@ def _rows(graph: str, device: Device, peers: tuple[str, ...], **changes: Any) ->
 
 def test_rows_are_like_those_of_algorithms(kind: type[Peer], path: str, device: Device) -> None:
     ours, row = _rows(path, device, (kind.NAME,))
-    assert set(row) == set(ours) and (ours["runs_on"], row["runs_on"]) == ("host", "peer")
+    assert set(row) == set(ours) and (ours["runs_on"], row["runs_on"]) == ("cpu", "peer")
     assert (row["algorithm"], row["parameters"], row["version"]) == (kind.NAME, {}, kind.version())
     assert row["error"] is None and row["verified"] and row["sources"] == ours["sources"] and row["setup_ms"] > 0
     assert np.shape(row["device_ms"]) == (2, 2) and row["device_ms"] == row["call_ms"] and np.min(row["call_ms"]) > 0
@@ -203,7 +203,7 @@ def test_missing_peers_are_said_to_be_missing(
 ) -> None:
     for name in NAMES[1:]:
         monkeypatch.setitem(sys.modules, PEERS[name].MODULE, None)
-    assert main(["bench", path, "--algorithms", "crauser_cpu", "--peers", "all", "--sources", "1", "--limit", "0"]) == 0
+    assert main(["bench", path, "--algorithms", "crauser@cpu", "--peers", "all", "--sources", "1", "--limit", "0"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for name in NAMES[1:]:
         assert f"{name}: not installed (pip install 'vkssp[bench]')" in lines
@@ -236,12 +236,12 @@ def test_names() -> None:
 
 def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ["--json", str(tmp_path / "r.json"), "--csv", str(tmp_path / "r.csv")]
-    query = ["bench", path, "--algorithms", "crauser_cpu", "--peers", "scipy", *files]
+    query = ["bench", path, "--algorithms", "crauser@cpu", "--peers", "scipy", *files]
     assert main([*query, "--sources", "2", "--repetitions", "1", "--limit", "0"]) == 0
     text = capsys.readouterr().out
     assert "other libraries: milliseconds of the call" in text and f"\nscipy {Scipy.version()} " in text
     result = load_result(tmp_path / "r.json")
-    assert [run["algorithm"] for run in result["graphs"][0]["runs"]] == ["crauser_cpu", "scipy"]
+    assert [run["algorithm"] for run in result["graphs"][0]["runs"]] == ["crauser@cpu", "scipy"]
     with (tmp_path / "r.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == COLUMNS

@@ -30,7 +30,7 @@ from vkssp.bench.rank import (
     medians,
 )
 from vkssp.bench.result import save_result
-from vkssp.cpu import BidirectionalDijkstra
+from vkssp.cpu.bidirectional import BidirectionalDijkstra
 from vkssp.gpu.device import Device
 
 SCRIPT = ROOT / "scripts" / "dijkstra_rank.py"
@@ -110,7 +110,7 @@ def test_methods_are_timed_and_verified(
     methods = ["near_far", "delta_step,delta=50", "dijkstra", "bidirectional"]
     rows = rows_of(graph, queries, methods, device)
     assert [row["method"] for row in rows] == methods
-    assert [row["runs_on"] for row in rows] == ["device", "device", "host", "host"]
+    assert [row["runs_on"] for row in rows] == ["vulkan", "vulkan", "cpu", "cpu"]
     for row in rows:
         assert row["verified"] and row["error"] is None and row["setup_ms"] > 0
         assert len(row["query_ms"]) == 24 and min(row["query_ms"]) > 0

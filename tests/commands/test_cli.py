@@ -334,11 +334,12 @@ def test_a_reader_that_stops_early_is_no_error(plain_graph: str) -> None:
 
 def test_algorithms_are_listed_with_all_that_one_chooses_by(capsys: pytest.CaptureFixture[str]) -> None:
     listed = as_json(capsys, "algorithms")
-    assert [entry["name"] for entry in listed["algorithms"]] == list(ALGORITHMS)
+    places = [(name, place) for name, classes in ALGORITHMS.items() for place in classes]
+    assert [(entry["name"], entry["runs_on"]) for entry in listed["algorithms"]] == places
     assert listed["default"] == "auto"
     for entry in listed["algorithms"]:
         assert all(entry[key] for key in ("idea", "source", "complexity", "use")) and "ends_early" in entry
-        parameters = ALGORITHMS[entry["name"]].PARAMETERS
+        parameters = ALGORITHMS[entry["name"]][entry["runs_on"]].PARAMETERS
         assert [(p["name"], p["low"], p["high"], p["default"]) for p in entry["parameters"]] == [
             (p.name, p.low, p.high, p.default) for p in parameters
         ]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import Graph
-from vkssp.cpu import BidirectionalDijkstra, CpuGraph
+from vkssp.cpu.bidirectional import BidirectionalDijkstra
+from vkssp.cpu.device import CpuGraph
 from vkssp.prepared.renumbered import RenumberedGraph
 
 

@@ -14,26 +14,18 @@ from hypothesis import strategies as st
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
 from vkssp import jit
 from vkssp.algorithm import TOTALS, TRACE, Terminal, check_parameters
-from vkssp.cpu import (
-    BellmanFordCpu,
-    CpuDevice,
-    CpuGraph,
-    CrauserCpu,
-    CrauserPredecessorsCpu,
-    DeltaStepCpu,
-    Dijkstra,
-    MartinCpu,
-    MartinPredecessorsCpu,
-    settle_order,
-)
-from vkssp.cpu.delta_step import default_delta
+from vkssp.cpu.bellman_ford import BellmanFordCpu
+from vkssp.cpu.delta_step_buckets import DeltaStepBuckets
+from vkssp.cpu.device import CpuDevice, CpuGraph
+from vkssp.cpu.dijkstra import Dijkstra, settle_order
 from vkssp.cpu.search import CpuSearch
+from vkssp.cpu.threshold import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
 from vkssp.errors import QueryError, VksspError
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.prepared.renumbered import RenumberedGraph
 
 PULLING = (CrauserPredecessorsCpu, MartinPredecessorsCpu)
-ALGORITHMS = (Dijkstra, BellmanFordCpu, DeltaStepCpu, CrauserCpu, MartinCpu, *PULLING)
+ALGORITHMS = (Dijkstra, BellmanFordCpu, DeltaStepBuckets, CrauserCpu, MartinCpu, *PULLING)
 algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.NAME)
 LARGEST = UNREACHABLE - 1
 
@@ -49,7 +41,7 @@ class Raw:
 def searches(graph: CpuGraph, **options: int) -> list[CpuSearch]:
     """Return all algorithms on a graph, delta-stepping with several deltas."""
     made = [algorithm(graph, **options) for algorithm in ALGORITHMS]
-    return [*made, *(DeltaStepCpu(graph, delta=delta, **options) for delta in (1, 3, 1000, LARGEST))]
+    return [*made, *(DeltaStepBuckets(graph, delta=delta, **options) for delta in (1, 3, 1000, LARGEST))]
 
 
 def reference(graph: Graph, seeds: list[Terminal]) -> np.ndarray:
@@ -112,7 +104,7 @@ def test_random_graphs_seeds_and_targets(graph: Graph, data: st.DataObject) -> N
 def test_cycles_of_weight_zero_that_nobody_contracted(graph: Graph, source: int) -> None:
     source %= graph.num_nodes
     with CpuGraph(Raw(graph)) as host:  # type: ignore[arg-type]
-        deltas = (DeltaStepCpu(host, delta=delta) for delta in (1, 3, LARGEST))
+        deltas = (DeltaStepBuckets(host, delta=delta) for delta in (1, 3, LARGEST))
         for search in (Dijkstra(host), BellmanFordCpu(host), *deltas, CrauserCpu(host), MartinCpu(host)):
             search.search([(source, 0)])
             assert np.array_equal(search.read(), heap_dijkstra(graph, source))
@@ -140,7 +132,7 @@ def test_traces_sum_to_totals(graph: Graph, source: int) -> None:
                 assert counters["relaxed"] >= int((search.read() != UNREACHABLE) @ np.diff(renumbered.first_out))
             if isinstance(search, Dijkstra):
                 assert counters["iterations"] == counters["visited"] == counters["worked"] == reached
-            if isinstance(search, DeltaStepCpu):
+            if isinstance(search, DeltaStepBuckets):
                 assert counters["buckets"] == len(np.unique(rows["low"])) and set(rows["phase"]) <= {0, 1}
 
 
@@ -151,7 +143,7 @@ def test_what_is_counted_when(algorithm: Any) -> None:
             search = algorithm(host, counting=counting)
             assert len(search.trace()) == 0
             outcome = search.search([(0, 0)])
-            extra = {"buckets"} if algorithm is DeltaStepCpu and counting else set()
+            extra = {"buckets"} if algorithm is DeltaStepBuckets and counting else set()
             assert set(outcome.counters) == {"iterations"} | names | extra
             assert len(search.trace()) == (outcome.counters["iterations"] if counting == 2 else 0)
             assert outcome.device_ms > 0 and all(type(value) is int for value in outcome.counters.values())
@@ -183,19 +175,6 @@ def test_a_large_grid(algorithm: Any, large: RenumberedGraph) -> None:
                 assert part.counters["iterations"] < whole.counters["iterations"] / 2
             else:
                 assert part.counters == whole.counters
-
-
-def test_dijkstra_settles_only_nodes_that_are_nearer_than_the_target(large: RenumberedGraph) -> None:
-    with CpuGraph(large) as host:
-        search = Dijkstra(host)
-        search.search([(0, 0)])
-        far = search.read()
-        outcome = search.search([(0, 0)], [(777, 0)])
-        assert (far < far[777]).sum() <= outcome.counters["iterations"] <= (far <= far[777]).sum()
-        assert search.search([(0, 0)], [(0, 0)]).counters["iterations"] == 0
-        search.search([(0, 0)], [(777, 0)])
-        search.search([(0, 10**6)])
-        assert np.array_equal(search.read(), far + 10**6), "nothing of the last search, all nearer, is left in the heap"
 
 
 def test_crauser_takes_fewer_iterations_than_martin_and_martin_one_for_each_distance() -> None:
@@ -269,7 +248,7 @@ def test_walks_against_the_numbering_past_loops_of_weight_zero(algorithm: Any) -
 def test_of_targets_that_tie_the_first_is_taken_even_behind_an_arc_of_weight_zero() -> None:
     graph = Graph.from_edges([0, 1, 2, 0, 3], [1, 2, 3, 4, 4], [5, 0, 0, 5, 9])
     with CpuGraph(RenumberedGraph(graph)) as host:
-        for search in (*searches(host), DeltaStepCpu(host, delta=5)):
+        for search in (*searches(host), DeltaStepBuckets(host, delta=5)):
             assert search.search([(0, 0)], [(3, 0), (4, 0), (2, 0), (1, 0)]).best == 5
             seed, target, arcs = search.walker().walk(1, 4)
             assert (seed, target, arcs.tolist()) == (0, 0, [0, 2, 3]), search
@@ -297,64 +276,10 @@ def test_a_walk_that_cannot_end_is_an_error() -> None:
         walk(search, "no target is reached")
 
 
-@given(graph=random_graphs(), source=st.integers(0, 10**6))
-def test_settle_order(graph: Graph, source: int) -> None:
-    source %= graph.num_nodes
-    order, far = settle_order(graph, source), heap_dijkstra(graph, source)
-    assert order.dtype == np.uint32 and order[0] == source
-    assert sorted(order.tolist()) == np.flatnonzero(far != UNREACHABLE).tolist()
-    assert (np.diff(far[order].astype(np.int64)) >= 0).all()
-
-
-def test_settle_order_of_what_is_no_node() -> None:
-    graph = Graph.from_edges([0], [1], [1])
-    for source, words in ((2, "source is 2"), (-1, "source is -1"), ("a", "give a node id")):
-        with pytest.raises(QueryError, match=words):
-            settle_order(graph, source)  # type: ignore[arg-type]
-
-
-@given(delta=st.integers(1, LARGEST), source=st.integers(0, 24), high=st.sampled_from([2, 1000, 10**7, 10**8]))
-def test_any_delta(delta: int, source: int, high: int) -> None:
-    graph = grid(5, seed=high, low=0, high=high)
-    renumbered = RenumberedGraph(graph, "natural")
-    with CpuGraph(renumbered) as host:
-        search = DeltaStepCpu(host, delta=delta)
-        search.search([(int(renumbered.node[source]), 0)])
-        assert np.array_equal(search.read()[renumbered.node], heap_dijkstra(graph, source))
-
-
-def test_buckets_of_delta_stepping() -> None:
-    """Arcs of weight delta are light, and a bucket's heavy arcs are relaxed once for each of its nodes."""
-    graph = Graph.from_edges([0, 1, 0, 2, 0], [1, 2, 2, 3, 3], [5, 5, 11, 6, 25])
-    with CpuGraph(RenumberedGraph(graph)) as host:
-        search = DeltaStepCpu(host, delta=5, counting=2)
-        search.search([(0, 0)])
-        rows = search.trace()
-        assert rows["phase"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
-        assert rows["low"].tolist() == [0, 0, 5, 5, 10, 10, 15, 15]
-        assert rows["relaxed"].tolist() == [1, 2, 1, 0, 0, 1, 0, 0]
-        assert rows["improved"].tolist() == [1, 2, 1, 0, 0, 1, 0, 0]
-        assert rows["worked"].tolist() == [1] * 8
-        # Without heavy arcs there are no phases of them.
-        assert DeltaStepCpu(host, delta=25).search([(0, 0)]).counters["iterations"] == 4
-    # Node 1 is taken out of the bucket twice, and relaxes its heavy arc once.
-    graph = Graph.from_edges([0, 0, 2, 1], [1, 2, 1, 3], [4, 1, 1, 90])
-    with CpuGraph(RenumberedGraph(graph)) as host:
-        search = DeltaStepCpu(host, delta=5, counting=2)
-        search.search([(0, 0)])
-        rows = search.trace()
-        assert rows["worked"][:4].tolist() == [1, 2, 1, 3] and rows["phase"][:4].tolist() == [0, 0, 0, 1]
-        assert rows["relaxed"][3] == 1 and rows["improved"][2] == 0
-    assert default_delta(np.zeros(0, np.uint32), 5) == 1
-    assert default_delta(np.full(4, 10, np.uint32), 2) == 40
-    assert default_delta(np.full(1, LARGEST, np.uint32), 2) == LARGEST
-
-
 @algorithms
 def test_descriptions_and_parameters(algorithm: Any) -> None:
-    assert algorithm.RUNS_ON == "host" and algorithm.NAME.endswith("_cpu") == (algorithm is not Dijkstra)
     assert algorithm.DESCRIPTION.ends_early == (algorithm is not BellmanFordCpu)
-    assert check_parameters(algorithm, {}) == ({"delta": None} if algorithm is DeltaStepCpu else {})
+    assert check_parameters(algorithm, {}) == ({"delta": None} if algorithm is DeltaStepBuckets else {})
 
 
 def test_the_host_and_its_graph() -> None:
@@ -380,7 +305,10 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numba_is_not_imported_with_the_package() -> None:
-    code = "import vkssp.cpu, sys; assert 'numba' not in sys.modules; vkssp.cpu.Host(); assert 'numba' in sys.modules"
+    code = (
+        "import sys, vkssp.solver.solver; from vkssp.cpu.device import CpuDevice; assert 'numba' not in sys.modules; "
+        "CpuDevice(); assert 'numba' in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

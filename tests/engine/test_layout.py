@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.graphs import ON_DEVICE, grid, make_solver
+from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver
 from tests.support.paths import ROOT
 from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Solver
 from vkssp.algorithm import ROW
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.batch import block_resident_batch as many
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
@@ -39,9 +38,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     return result
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if issubclass(ALGORITHMS[name], DeviceAlgorithm)])
+@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if issubclass(class_of(name), DeviceAlgorithm)])
 def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, made: Made, algorithm: str) -> None:
-    state: Any = ALGORITHMS[algorithm].STATE  # type: ignore[attr-defined]
+    state: Any = class_of(algorithm).STATE  # type: ignore[attr-defined]
     make_solver(grid(4), algorithm, device).close()
     shaders = {name for name, _ in made} - WITHOUT_STATE
     assert shaders

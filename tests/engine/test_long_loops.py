@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from tests.conftest import DATA
-from tests.support.graphs import grid, scipy_dijkstra
-from vkssp import ALGORITHMS, DeviceError, Graph, Solver, generate, read_graph
+from tests.support.graphs import ON_DEVICE, class_of, grid, scipy_dijkstra
+from vkssp import DeviceError, Graph, Solver, generate, read_graph
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.gpu.device import Device
 
 # Without those that have no loop over iterations.
-ON_DEVICE = [
-    name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device" and issubclass(kind, DeviceAlgorithm)
-]
+LOOPING = [name for name in ON_DEVICE if issubclass(class_of(name), DeviceAlgorithm)]
 # Those that go over all nodes for each different distance or each node take too long on graphs of this size.
-QUICK = [name for name in ON_DEVICE if name != "dijkstra_gpu" and not name.startswith("martin")]
+QUICK = [name for name in LOOPING if name != "dijkstra_scan" and not name.startswith("martin")]
 
 
 @pytest.mark.parametrize("algorithm", QUICK)
@@ -43,7 +41,7 @@ def test_a_graph_of_half_a_million_arcs(device: Device, algorithm: str) -> None:
         assert np.array_equal(solver.distances(0), expected), "also with more workgroups from the beginning"
 
 
-@pytest.mark.parametrize("algorithm", ON_DEVICE)
+@pytest.mark.parametrize("algorithm", LOOPING)
 def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
     device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -371,7 +371,7 @@ def test_what_reductions_there_are(device: Device) -> None:
     for wrong in ("some", "", 1):
         with pytest.raises(QueryError, match=r"reduction is .*; choose one of auto, none, full"):
             Solver(grid(3), device=device, reduction=wrong)  # type: ignore[arg-type]
-    for name in ("dijkstra", "delta_step_cpu"):
+    for name in ("dijkstra", "delta_step_buckets"):
         with pytest.raises(QueryError, match=r"reduction is 'full'.*CPU"):
             Solver(grid(3), name, reduction="full")
         with pytest.raises(QueryError, match="choose one of"):

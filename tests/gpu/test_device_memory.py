@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.graphs import make_solver
+from tests.support.graphs import ON_DEVICE, make_solver
 from tests.support.memory_needs import record_needs
 from vkssp import DeviceError, Graph, Solver
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.generate import rmat, road_grid
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 
-ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"]
 GRAPHS = {"road": road_grid(300), "rmat": rmat(13)}
 # A hierarchy of the second one would have a thousand arcs for each node.
 SUITED = [(algorithm, name) for algorithm in ON_DEVICE for name in GRAPHS if algorithm != "phast" or name != "rmat"]

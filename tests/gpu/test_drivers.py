@@ -81,7 +81,7 @@ def validation() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser", "dijkstra_gpu"])
+@pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "crauser", "dijkstra_scan"])
 def test_the_layers_see_a_missing_barrier(validation: dict[str, str], algorithm: str) -> None:
     """Without this, a suite that prints nothing might only mean that nobody looks."""
     program = f"""

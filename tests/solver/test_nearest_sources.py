@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
 from tests.support.failures import fail_each_call
-from tests.support.graphs import ON_DEVICE, ON_HOST, grid, make_solver, random_graphs, scipy_dijkstra
+from tests.support.graphs import ON_CPU, ON_DEVICE, grid, make_solver, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NearestSources, QueryError, Solver
 from vkssp.engine.device_graph import PIECE
 from vkssp.generate import road_grid
@@ -50,7 +50,7 @@ def patchwork() -> Graph:
     return Graph.from_edges(tail, head, weight, num_nodes=count + 30)
 
 
-@pytest.mark.parametrize("algorithm", [*ON_DEVICE, *ON_HOST])
+@pytest.mark.parametrize("algorithm", [*ON_DEVICE, *ON_CPU])
 def test_every_algorithm_gives_the_same(device: Device, algorithm: str) -> None:
     graph, rng = patchwork(), np.random.default_rng(5)
     sources, offsets = rng.integers(0, graph.num_nodes, 400), rng.integers(0, 5, 400)

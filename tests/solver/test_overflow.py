@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.graphs import ON_HOST
+from tests.support.graphs import EVERYWHERE, placed
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, Router, Solver, SolverPool, prepare
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
 
 LARGEST, NOWHERE = UNREACHABLE - 1, 2**63
-KINDS = [*((name, "none") for name in ("auto", *ALGORITHMS)), ("near_far", "full"), ("block_resident", "full")]
+KINDS = [*((name, "none") for name in ("auto", *EVERYWHERE)), ("near_far", "full"), ("block_resident", "full")]
 
 
 def heavy_graph(seed: int) -> Graph:
@@ -96,11 +95,11 @@ def check_all(asked: Solver | SolverPool, graph: Graph, rng: np.random.Generator
 
 @pytest.mark.parametrize(("algorithm", "reduction"), KINDS)
 def test_only_what_was_asked_for_has_to_fit(device: Device, algorithm: str, reduction: str) -> None:
-    on = None if algorithm in ON_HOST else device
+    name, on = placed(algorithm, device)
     errors = 0
     for seed in range(3):
         graph = heavy_graph(seed)
-        with Solver(prepare(graph) if algorithm == "phast" else graph, algorithm, on, reduction=reduction) as solver:
+        with Solver(prepare(graph) if algorithm == "phast" else graph, name, on, reduction=reduction) as solver:
             errors += check_all(solver, graph, np.random.default_rng(seed))
     assert 5 < errors < 60
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.support.graphs import check_counters, check_path, grid, heap_dijkstra, make_solver, random_graphs
+from tests.support.graphs import EVERYWHERE, check_counters, check_path, grid, heap_dijkstra, make_solver, random_graphs
 from vkssp import (
     UNREACHABLE,
     DeviceError,
@@ -23,14 +23,13 @@ from vkssp import (
     Solver,
     read_graph,
 )
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.engine import reweigh
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.solver import shared_graph as shared
 
-algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+algorithms = pytest.mark.parametrize("algorithm", EVERYWHERE)
 LARGEST = 2**32 - 2
 
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import DATA, EXAMPLES, shared_data
 from tests.support.graphs import (
+    EVERYWHERE,
+    ON_CPU,
     ON_DEVICE,
-    ON_HOST,
     check_counters,
     check_path,
+    class_of,
     grid,
     grid_side,
     heap_dijkstra,
@@ -26,10 +28,9 @@ from tests.support.graphs import (
     star_leaves,
 )
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Solver, generate, read_graph
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
 
-algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+algorithms = pytest.mark.parametrize("algorithm", EVERYWHERE)
 
 
 def check(graph: Graph, device: Device, algorithm: str, sources: list[int], **options: Any) -> None:
@@ -66,7 +67,7 @@ def draw_parameters(data: st.DataObject, algorithm: str) -> dict[str, int]:
     """Draw values for some of an algorithm's parameters, or all, from what they are declared to be."""
     highest = {"workgroups": 4, "chunk": 9, "rounds": 20, "segment": 50}
     values: dict[str, int] = {}
-    declared = ALGORITHMS[algorithm].PARAMETERS
+    declared = class_of(algorithm).PARAMETERS
     # Sizes first, since lanes depend on them.
     for parameter in sorted(declared, key=lambda parameter: not parameter.name.endswith("workgroup_size")):
         name = parameter.name
@@ -105,7 +106,7 @@ def test_random_graphs_and_parameters(device: Device, algorithm: str, graph: Gra
 def test_random_graphs_against_scipy(device: Device, graph: Graph, source: int, data: st.DataObject) -> None:
     source %= graph.num_nodes
     expected = scipy_dijkstra(graph, source)
-    for algorithm in (data.draw(st.sampled_from(ON_DEVICE)), *ON_HOST):
+    for algorithm in (data.draw(st.sampled_from(ON_DEVICE)), *ON_CPU):
         with make_solver(graph, algorithm, device) as solver:
             assert np.array_equal(solver.distances(source), expected)
 
@@ -119,7 +120,7 @@ def test_all_algorithms_return_the_same_path_where_arcs_weigh_nothing(device: De
         expected = heap_dijkstra(graph, 1)
         targets = [int(node) for node in np.flatnonzero(expected != UNREACHABLE)][:6]
         paths = {}
-        for algorithm in ALGORITHMS:
+        for algorithm in EVERYWHERE:
             with make_solver(graph, algorithm, device) as solver:
                 paths[algorithm] = [solver.route(1, target).arcs.tolist() for target in targets]
         assert all(found == paths["dijkstra"] for found in paths.values()), paths
@@ -128,7 +129,7 @@ def test_all_algorithms_return_the_same_path_where_arcs_weigh_nothing(device: De
 def test_all_algorithms_return_the_same_one_of_equal_paths(device: Device) -> None:
     graph = grid(20, high=2)
     expected: list[list[int]] = []
-    for algorithm in ALGORITHMS:
+    for algorithm in EVERYWHERE:
         with make_solver(graph, algorithm, device) as solver:
             found = [solver.route(0, target).arcs.tolist() for target in (399, 210, 19)]
         expected = expected or found
@@ -283,7 +284,7 @@ def test_a_real_extract(device: Device, algorithm: str) -> None:
 def test_real_extracts(device: Device, name: str) -> None:
     graph = read_graph(shared_data(f"osm/{name}.osm.pbf"))
     sources = np.random.default_rng(14).integers(0, graph.num_nodes, 2).tolist()
-    for algorithm in ("delta_step", "near_far", "dijkstra", "delta_step_cpu"):
+    for algorithm in ("delta_step", "near_far", "dijkstra", "delta_step_buckets"):
         check(graph, device, algorithm, sources)
         check(graph, device, algorithm, sources[:1], order="natural", delta=50, light_heavy=1)
 

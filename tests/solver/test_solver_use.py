@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.graphs import check_counters, grid, heap_dijkstra, make_solver, scipy_dijkstra
+from tests.support.graphs import EVERYWHERE, check_counters, grid, heap_dijkstra, make_solver, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
 from vkssp.algorithms.near_far import NearFar
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.loop import Loop
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
 
-algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS)
+algorithms = pytest.mark.parametrize("algorithm", EVERYWHERE)
 
 
 @algorithms

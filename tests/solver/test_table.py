@@ -11,10 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES, shared_data
-from tests.support.graphs import grid, make_solver, random_graphs, scipy_dijkstra
+from tests.support.graphs import EVERYWHERE, grid, make_solver, random_graphs, scipy_dijkstra
 from tests.support.table_places import places_of
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
-from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
 from vkssp.graph.metric import arc_lengths
 from vkssp.solver import row_maker
@@ -22,7 +21,7 @@ from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.table_maker import Goals, Maker, nodes_for, table_of_nodes
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", EVERYWHERE)
 @settings(max_examples=max(2, EXAMPLES // 20))
 @given(graph=random_graphs(max_nodes=30), seed=st.integers(0, 2**32 - 1))
 def test_rows_are_distances(device: Device, algorithm: str, graph: Graph, seed: int) -> None:

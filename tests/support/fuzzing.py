@@ -164,7 +164,7 @@ def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> 
     rng : random.Random
         What draws places, nodes and algorithms.
     """
-    solver = ["--algorithm", rng.choice(("dijkstra", "dijkstra", "delta_step_cpu", "auto"))]
+    solver = ["--algorithm", rng.choice(("dijkstra", "dijkstra", "delta_step_buckets", "auto"))]
     nodes, arcs, traffic = (folder / name for name in ("nodes.csv", "arcs.csv", "traffic.csv"))
     some = rng.choices(range(graph.num_nodes), k=4)
     nodes.write_text("node\n" + "".join(f"{node}\n" for node in some))

@@ -12,20 +12,21 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from vkssp import UNREACHABLE, Graph, Solver
-from vkssp.algorithm import TOTALS, TRACE
+from vkssp.algorithm import CPU, TOTALS, TRACE, VULKAN, Algorithm
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.gpu.device import Device
 from vkssp.graph.geo import METRES_PER_DEGREE
 
-#: Algorithms that need a device, and those that take none.
-ON_DEVICE = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "device"]
-ON_HOST = [name for name, kind in ALGORITHMS.items() if kind.RUNS_ON == "host"]
+#: Algorithms on Vulkan devices, and on the CPU; those in both places are marked there by "@cpu".
+ON_DEVICE = [name for name, classes in ALGORITHMS.items() if VULKAN in classes]
+ON_CPU = [f"{name}@cpu" if VULKAN in classes else name for name, classes in ALGORITHMS.items() if CPU in classes]
+EVERYWHERE = [*ON_DEVICE, *ON_CPU]
 #: Algorithms with an iteration for each node, or for each distance that there is, which looks at all nodes.
-_ITERATION_PER_NODE = {"martin", "martin_predecessors", "dijkstra_gpu", "martin_cpu", "martin_predecessors_cpu"}
+_ITERATION_PER_NODE = {"martin", "martin_predecessors", "dijkstra_scan", "martin@cpu", "martin_predecessors@cpu"}
 #: Algorithms that look at all nodes in each iteration, and go about one arc of a path in it.
 _ITERATION_PER_ARC = {
     *("bellman_ford", "bellman_ford_subgroup", "bellman_ford_edge", "delta_step_array", "delta_step_subgroup"),
-    *("crauser", "crauser_predecessors", "crauser_cpu", "crauser_predecessors_cpu"),
+    *("crauser", "crauser_predecessors", "crauser@cpu", "crauser_predecessors@cpu"),
 }
 
 
@@ -51,6 +52,16 @@ def grid_side(algorithm: str, side: int) -> int:
     return min(side, 70) if algorithm in _ITERATION_PER_ARC else side
 
 
+def class_of(algorithm: str) -> type[Algorithm]:
+    """Return the class of an algorithm of `EVERYWHERE`."""
+    return ALGORITHMS[algorithm.partition("@")[0]][CPU if algorithm in ON_CPU else VULKAN]
+
+
+def placed(algorithm: str, device: Device | None) -> tuple[str, Device | str | None]:
+    """Return the name of an algorithm of `EVERYWHERE` or "auto", and the device to run it on."""
+    return algorithm.partition("@")[0], "cpu" if algorithm in ON_CPU else device
+
+
 def make_solver(
     graph: Graph,
     algorithm: str,
@@ -64,12 +75,12 @@ def make_solver(
 
     A `workgroup_size` holds for all kernels of an algorithm that has a size for each of them.
     """
-    names = [parameter.name for parameter in ALGORITHMS[algorithm].PARAMETERS]
+    names = [parameter.name for parameter in class_of(algorithm).PARAMETERS]
     parameters = {name: wanted[name] for name in names if name in wanted}
     if "workgroup_size" in wanted:
         parameters |= {name: wanted["workgroup_size"] for name in names if name.endswith("workgroup_size")}
-    on = device if algorithm in ON_DEVICE else None
-    return Solver(graph, algorithm, on, order=order, counters=counters, **parameters)
+    name, on = placed(algorithm, device)
+    return Solver(graph, name, on, order=order, counters=counters, **parameters)
 
 
 def check_counters(solver: Solver) -> np.ndarray:
