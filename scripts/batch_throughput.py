@@ -122,7 +122,7 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
     hierarchy, rows = customized.hierarchy, customized.down()[0]
     some = np.sort(rng.choice(graph.num_arcs, min(graph.num_arcs, 10_000), replace=False))
     pairs = rng.integers(0, graph.num_nodes, (2, 10_000))
-    found = solver.distances_between(*pairs)
+    found = solver.pairs(*pairs)
     with Solver(RenumberedGraph(graph), "dijkstra") as reference:
         for source, target, distance in list(zip(*pairs.tolist(), found.tolist(), strict=True))[:CHECKED]:
             if reference.distance(source, target) != distance:
@@ -140,9 +140,9 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
         "customize_device_ms": customized.customize_ms,
         "all_weights_ms": median_ms(lambda: solver.set_weights(graph.weight)),
         "some_weights_ms": median_ms(lambda: solver.set_weights(graph.weight[some], some)),
-        "pairs_ms": median_ms(lambda: solver.distances_between(*pairs)),
+        "pairs_ms": median_ms(lambda: solver.pairs(*pairs)),
         "pair_ms": median_ms(lambda: solver.distance(*next(one)), 200),
-        "route_ms": median_ms(lambda: solver.route(*next(routes)), min(200, len(reached) - 1)),
+        "route_ms": median_ms(lambda: solver.path(*next(routes)), min(200, len(reached) - 1)),
         **customization(graph, rng.permutation(some)),
     }
 

@@ -202,7 +202,7 @@ def draw_film(args: argparse.Namespace, graph: Graph, source: int, delta: int, d
         streets = StreetMap(graph, window_of(graph, FILM_SHAPES, here), FILM_WIDTH, distances)
         ends = streets.inside(np.flatnonzero(distances != UNREACHABLE), margin=20)
         far = haversine(*here, graph.lat[ends], graph.lon[ends])
-        route = solver.route(source, int(ends[np.argmax(far)])) if len(ends) else None
+        route = solver.path(source, int(ends[np.argmax(far)])) if len(ends) else None
     film = Film(streets, replay(graph, source, trace), args.film_algorithm, route, credit)
     write_film(args.film, tqdm(film.frames(FRAMES), "frames", FRAMES, delay=1.0, disable=None, leave=False))
 

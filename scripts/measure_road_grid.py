@@ -62,7 +62,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         info = solver.device.info
         solver.distances(sources[0])
         solver.distance(sources[0], sources[0])
-        solver.route(sources[0], sources[0])
+        solver.path(sources[0], sources[0])
         for source in tqdm(sources, "sources", disable=None):
             expected = reference(matrix, source)
             # Not timed: while the reference was computed the device fell asleep, and memory went elsewhere.
@@ -90,7 +90,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             assert solver.last is not None
             times["far target, device"].append(solver.last.device_ms)
             began = time.perf_counter()
-            route = solver.route(source, target)
+            route = solver.path(source, target)
             times["far route, call"].append(1e3 * (time.perf_counter() - began))
             path_weight = int(graph.weight[route.arcs].sum(dtype=np.uint64))
             if not distance == route.weight == path_weight == expected[target]:

@@ -102,12 +102,12 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             solver.distance(*ends[0])
             rows["a pair"] = times(lambda pair: solver.distance(*pair), ends)
             for source, distances in expected.items():
-                found = solver.distances_between(np.full(MANY, source), many[1])
+                found = solver.pairs(np.full(MANY, source), many[1])
                 check(np.array_equal(found, distances[many[1]]), f"pairs from {source}")
-            rows[f"{MANY:,} pairs"] = times(lambda _: solver.distances_between(*many), range(9))
+            rows[f"{MANY:,} pairs"] = times(lambda _: solver.pairs(*many), range(9))
             title = f"table of {args.table:,} by {args.table:,}"
-            rows[f"{title}, the first"] = times(lambda _: list(solver.table(nodes, nodes)), range(1))
-            rows[title] = times(lambda _: list(solver.table(nodes, nodes)), range(9))
+            rows[f"{title}, the first"] = times(lambda _: list(solver.table(nodes, nodes, chunked=True)), range(1))
+            rows[title] = times(lambda _: list(solver.table(nodes, nodes, chunked=True)), range(9))
             rows["new weights"] = times(lambda _: solver.set_weights(graph.weight), range(5))
         found_by = {}
         for way in WAYS:

@@ -200,14 +200,15 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
     with make(graph, algorithm, *devices) as solver:
         before = heap_dijkstra(graph, 0).tolist()
         ids = {"sources": [0, 1], "targets": [1, 2]}
-        check_refused(solver.distances, {"source": 0, "limit": 5})
-        check_refused(solver.distances_from, {"seeds": [(0, 0)]})
+        check_refused(solver.distances, {"source": 0, "limit": 5, "chunked": False})
+        check_refused(solver.distances, {"source": [0, 1], "limit": 5, "chunked": False})
+        check_refused(solver.distances, {"source": [(0, 0)], "limit": 5, "chunked": False})
         check_refused(solver.distance, {"source": 0, "target": 1})
-        check_refused(solver.route, {"source": 0, "target": 1})
+        check_refused(solver.path, {"source": 0, "target": 1})
         check_refused(solver.search_path, {"seeds": [(0, 0)], "targets": [(1, 0)]})
-        check_refused(solver.nearest_sources, {"sources": [0, 1], "offsets": [0, 0], "limit": 5})
-        check_refused(solver.table, {**ids, "limit": 5})
-        check_refused(solver.distances_between, ids)
+        check_refused(solver.nearest, {"sources": [0, 1], "offsets": [0, 0], "limit": 5})
+        check_refused(solver.table, {**ids, "limit": 5, "chunked": True})
+        check_refused(solver.pairs, ids)
         check_refused(solver.write_table, {"path": tmp_path / "a.npy", **ids, "limit": 5})
         check_refused(solver.set_weights, {"weights": [1], "arcs": [0]})
         rows = {"graph": graph, "seeds": [[(0, 0)]], "nodes": [1], "whole": False, "limit": 5}
@@ -219,7 +220,7 @@ def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind
             check_refused(solver.search, {"seeds": [(0, 0)], "targets": [(1, 0)]})
         # Nothing has changed.
         assert solver.distances(0).tolist() == before
-        assert solver.distances_from(zip([0, 1], [9, 0], strict=True)).tolist() == [9, 0, 3]
+        assert solver.distances(zip([0, 1], [9, 0], strict=True)).tolist() == [9, 0, 3]
 
 
 def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         check_refused(router.nearest, {"place": HERE, "number": 1})
         check_refused(router.isochrones, {"origin": HERE, **around})
         check_refused(router.isochrones_of_each, {"origins": [HERE, THERE], **around})
-        check_refused(router.assign, {"sources": [HERE], "limit": 9.0})
+        check_refused(router.service_areas, {"sources": [HERE], "limit": 9.0})
         check_refused(router.table, {"sources": [HERE], "targets": [THERE], "metrics": ["weight"]})
         check_refused(router.set_weights, {"weights": [10], "arcs": [0]})
         check_refused(router.set_speeds, {"speeds": {100: 30.0}})
@@ -248,7 +249,7 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         near = {"leaving": False, "reached": False, "limit": 9.0}
         check_refused(index.nearest_of_each, {"places": [HERE], **near})
         check_refused(index.nearest_streets, {"lat": 0.0, "lon": 0.0, "number": 1, **near})
-        route, found, assigned = router.route(HERE, THERE), router.isochrones(HERE, [1.0]), router.assign([HERE])
+        route, found, assigned = router.route(HERE, THERE), router.isochrones(HERE, [1.0]), router.service_areas([HERE])
         path, places, page = (tmp_path / name for name in ("a.csv", "a.geojson", "a.html"))
         table = router.table([HERE], [THERE])
         check_refused(route.sum, {"values": streets.weight})
@@ -283,8 +284,8 @@ def test_masks_are_no_ids_and_no_weights(device: Device, graph: Graph) -> None:
         asked: list[tuple[Callable[[Any], Any], str]] = [
             (solver.table, "sources"),
             (solver.distances, "sources"),
-            (solver.nearest_sources, "sources"),
-            (lambda ids: solver.distances_between(ids, [0, 1, 2]), "sources"),
+            (solver.nearest, "sources"),
+            (lambda ids: solver.pairs(ids, [0, 1, 2]), "sources"),
             (lambda ids: solver.set_weights([1, 1, 1], ids), "arcs"),
             (lambda ids: Graph.from_edges(ids, [0, 1, 2], [1, 1, 1]), "tail"),
         ]
@@ -299,12 +300,12 @@ def test_masks_are_no_ids_and_no_weights(device: Device, graph: Graph) -> None:
         for source in (True, np.True_, np.ma.masked):
             with pytest.raises(QueryError, match="give a node id, an integer"):
                 solver.distance(source, 2)
-        assert np.concatenate(list(solver.table(shown, shown))).tolist() == [
+        assert solver.table(shown, shown).tolist() == [
             [0, 7, 4],
             [2**32 - 1, 0, 2**32 - 1],
             [2**32 - 1, 3, 0],
         ]
-        assert [row.tolist() for row in solver.table(shown[:1], np.flatnonzero(mask))] == [[[0, 7]]]
+        assert [row.tolist() for row in solver.table(shown[:1], np.flatnonzero(mask), chunked=True)] == [[[0, 7]]]
 
 
 def test_rows_that_are_none_do_not_reach_compiled_code() -> None:

@@ -4,6 +4,7 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vkssp.algorithms.registry import ALGORITHMS
+    from vkssp.cpu.device import CpuDevice
     from vkssp.errors import (
         DeviceError,
         DistanceOverflowError,
@@ -14,15 +15,19 @@ if TYPE_CHECKING:
         QueryError,
         VksspError,
     )
+    from vkssp.gpu.device import Device
+    from vkssp.gpu.instance import DeviceInfo, list_devices
     from vkssp.graph import UNREACHABLE, Graph
     from vkssp.graph.landmarks import landmark_order
     from vkssp.graph.order import Order, z_order
     from vkssp.graph.streets import Streets
     from vkssp.hierarchy.prepare import prepare
+    from vkssp.prepared.renumbered import RenumberedGraph
     from vkssp.reading import read_graph
     from vkssp.route import Leg, Place, Route, Step
-    from vkssp.routing.assignment import Assignment
+    from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.router import Router
+    from vkssp.routing.service_areas import ServiceAreas
     from vkssp.solver.nearest import NearestSources
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
@@ -33,12 +38,15 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
-    "Assignment",
+    "CpuDevice",
+    "Device",
     "DeviceError",
+    "DeviceInfo",
     "DistanceOverflowError",
     "FormatError",
     "Graph",
     "GraphError",
+    "Isochrone",
     "Leg",
     "MemoryShortageError",
     "NearestSources",
@@ -46,8 +54,10 @@ __all__ = [
     "Order",
     "Place",
     "QueryError",
+    "RenumberedGraph",
     "Route",
     "Router",
+    "ServiceAreas",
     "Solver",
     "SolverPool",
     "Step",
@@ -55,6 +65,7 @@ __all__ = [
     "Table",
     "VksspError",
     "landmark_order",
+    "list_devices",
     "prepare",
     "read_graph",
     "z_order",
@@ -64,12 +75,15 @@ __all__ = [
 _MODULES = {
     "ALGORITHMS": "vkssp.algorithms.registry",
     "UNREACHABLE": "vkssp.graph.graph",
-    "Assignment": "vkssp.routing.assignment",
+    "CpuDevice": "vkssp.cpu.device",
+    "Device": "vkssp.gpu.device",
     "DeviceError": "vkssp.errors",
+    "DeviceInfo": "vkssp.gpu.instance",
     "DistanceOverflowError": "vkssp.errors",
     "FormatError": "vkssp.errors",
     "Graph": "vkssp.graph.graph",
     "GraphError": "vkssp.errors",
+    "Isochrone": "vkssp.routing.isochrone",
     "Leg": "vkssp.route",
     "MemoryShortageError": "vkssp.errors",
     "NearestSources": "vkssp.solver.nearest",
@@ -77,8 +91,10 @@ _MODULES = {
     "Order": "vkssp.graph.order",
     "Place": "vkssp.route",
     "QueryError": "vkssp.errors",
+    "RenumberedGraph": "vkssp.prepared.renumbered",
     "Route": "vkssp.route",
     "Router": "vkssp.routing.router",
+    "ServiceAreas": "vkssp.routing.service_areas",
     "Solver": "vkssp.solver.solver",
     "SolverPool": "vkssp.solver.pool",
     "Step": "vkssp.route",
@@ -86,6 +102,7 @@ _MODULES = {
     "Table": "vkssp.solver.table",
     "VksspError": "vkssp.errors",
     "landmark_order": "vkssp.graph.landmarks",
+    "list_devices": "vkssp.gpu.instance",
     "prepare": "vkssp.hierarchy.prepare",
     "read_graph": "vkssp.reading",
     "z_order": "vkssp.graph.order",
@@ -98,6 +115,11 @@ if not TYPE_CHECKING:
         from importlib import import_module, util
 
         module = f"{__name__}.{name}"
+        if name == "Assignment":
+            from vkssp.former import warn_of
+
+            warn_of("vkssp.Assignment", "vkssp.ServiceAreas", 2)
+            return import_module(_MODULES["ServiceAreas"]).ServiceAreas  # not kept: each use warns
         if name in _MODULES:
             value = getattr(import_module(_MODULES[name]), name)
         elif name.startswith("_") or util.find_spec(module) is None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vkssp import __version__
-from vkssp.commands import COMMANDS
+from vkssp.commands import COMMANDS, FORMER
 from vkssp.errors import VksspError
 from vkssp.memory import shortage_named
 from vkssp.signals import CLOSED_PIPE, run
@@ -54,7 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         print_error("vkssp: standard output is closed; open it, or send it to /dev/null")
         return 2
-    args, unknown = _parser().parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    given = _joined(sys.argv[1:] if arguments is None else arguments)
+    if given and (name := FORMER.get(given[0])):
+        print_error(f"vkssp: '{given[0]}' is called '{name}' now; use this name")
+        given[0] = name
+    args, unknown = _parser().parse_known_args(given)
     if unknown:
         hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
         _Parser(prog=f"vkssp {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}{hint}")

@@ -80,7 +80,7 @@ def test_tiny_blocks(device: Device, graph: Graph, data: st.DataObject) -> None:
         check_search(solver, source, expected)
         assert solver.distance(source, target) == expected[target]
         if expected[target] != UNREACHABLE:
-            check_path(graph, solver.route(source, target), source, target, int(expected[target]))
+            check_path(graph, solver.path(source, target), source, target, int(expected[target]))
 
 
 @settings(max_examples=max(3, EXAMPLES // 3))
@@ -155,7 +155,7 @@ def test_a_long_path_through_many_blocks(device: Device, both_ways: bool) -> Non
     for options in ({"block": 16}, {"block": 64, "rounds": 5, "delta": 100}, {"block": 256, "workgroup_size": 16}):
         with solve(graph, device, counters="trace", **options) as solver:
             check_search(solver, 0, expected)
-            check_path(graph, solver.route(0, 3999), 0, 3999, int(expected[-1]))
+            check_path(graph, solver.path(0, 3999), 0, 3999, int(expected[-1]))
 
 
 @pytest.mark.parametrize("leaves", [RECORD, RECORD + 1, 40, 5000])

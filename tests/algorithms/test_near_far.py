@@ -82,7 +82,7 @@ def test_light_arcs_first(device: Device, delta: int) -> None:
                 assert solver.distance(source, 100) == expected[100]
                 seeds = [(source, 50), (9, 3), (9, 8)]
                 both = np.minimum(expected.astype(np.int64) + 50, scipy_dijkstra(graph, 9).astype(np.int64) + 3)
-                assert np.array_equal(solver.distances_from(seeds), np.minimum(both, UNREACHABLE))
+                assert np.array_equal(solver.distances(seeds), np.minimum(both, UNREACHABLE))
 
 
 @pytest.mark.parametrize("algorithm", ["near_far", "block_resident"])

@@ -66,14 +66,14 @@ def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, se
             now = solver.graph
             exact = exact_rows(now, sources)
             assert np.array_equal(solver.distances(int(sources[0])), exact[0])
-            assert np.array_equal(all_rows(solver.distances(sources)), exact)
-            assert np.array_equal(all_rows(solver.table(sources, targets)), exact[:, targets])
+            assert np.array_equal(solver.distances(sources), exact)
+            assert np.array_equal(solver.table(sources, targets), exact[:, targets])
             ends = np.resize(targets, len(sources))
-            assert np.array_equal(solver.distances_between(sources, ends), exact[np.arange(len(sources)), ends])
+            assert np.array_equal(solver.pairs(sources, ends), exact[np.arange(len(sources)), ends])
             for source, target, distance in zip(sources, ends, exact[np.arange(len(sources)), ends], strict=True):
                 assert solver.distance(int(source), int(target)) == distance
                 if distance != UNREACHABLE:
-                    route = solver.route(int(source), int(target))
+                    route = solver.path(int(source), int(target))
                     assert route.weight == distance == now.weight[route.arcs].sum(dtype=np.int64)
             if not graph.num_arcs:
                 break
@@ -90,7 +90,7 @@ def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.Monke
     exact = {int(source): scipy_dijkstra(graph, int(source)) for source in np.unique(sources)}
     with Solver(graph, device=device) as solver:
         for targets in (np.arange(graph.num_nodes), rng.integers(0, graph.num_nodes, 40)):
-            rows = all_rows(solver.table(sources, targets))
+            rows = solver.table(sources, targets)
             assert all(np.array_equal(row, exact[int(s)][targets]) for s, row in zip(sources, rows, strict=True))
 
 
@@ -118,13 +118,13 @@ def test_groups_of_seeds_and_limits(device: Device) -> None:
         for limit in (UNREACHABLE, 20_000):
             rows = all_rows(rows_of_source(solver, solver.graph, groups, nodes, limit=limit))
             for group, row in zip(groups, rows, strict=True):
-                exact = reference.distances_from(group)[nodes] if group else np.full(len(nodes), UNREACHABLE)
+                exact = reference.distances(group)[nodes] if group else np.full(len(nodes), UNREACHABLE)
                 assert np.array_equal(row, np.where(exact > limit, UNREACHABLE, exact))
         many = [(int(n), int(o)) for n, o in rng.integers(0, graph.num_nodes, (300, 2))]
-        assert np.array_equal(solver.distances_from(many), reference.distances_from(many))
+        assert np.array_equal(solver.distances(many), reference.distances(many))
         nearest, other = (
-            solver.nearest_sources(range(0, graph.num_nodes, 11)),
-            reference.nearest_sources(range(0, graph.num_nodes, 11)),
+            solver.nearest(range(0, graph.num_nodes, 11)),
+            reference.nearest(range(0, graph.num_nodes, 11)),
         )
         assert np.array_equal(nearest.source, other.source) and np.array_equal(nearest.distance, other.distance)
 
@@ -192,10 +192,10 @@ def test_tables_of_the_same_nodes_use_what_was_made(device: Device, monkeypatch:
     with Solver(graph, device=device) as solver:
         exact = exact_rows(graph, range(6))
         for targets in ([1, 9], [1, 9], [2, 9], [2, 9]):
-            assert np.array_equal(all_rows(solver.table(range(6), targets)), exact[:, targets])
+            assert np.array_equal(solver.table(range(6), targets), exact[:, targets])
         solver.set_weights(graph.weight * np.uint32(2))
-        assert np.array_equal(all_rows(solver.table(range(6), [2, 9])), 2 * exact[:, [2, 9]])
-        both = [solver.table(range(6), [2, 9]) for _ in range(2)]
+        assert np.array_equal(solver.table(range(6), [2, 9]), 2 * exact[:, [2, 9]])
+        both = [solver.table(range(6), [2, 9], chunked=True) for _ in range(2)]
         for first, second in zip(*both, strict=True):
             assert np.array_equal(first, second)
     assert len(made) == 3 and all(one.closed for one in made)
@@ -211,12 +211,12 @@ def test_sums_that_do_not_fit(device: Device) -> None:
         with pytest.raises(DistanceOverflowError):
             solver.distance(0, 2)
         assert solver.distance(0, 4) == 6
-        assert solver.distances_between([0, 1], [4, 2]).tolist() == [6, heavy]
+        assert solver.pairs([0, 1], [4, 2]).tolist() == [6, heavy]
         with pytest.raises(DistanceOverflowError):
-            solver.distances_between([1, 0], [2, 2])
-        assert all_rows(solver.table([0, 1], [1, 4])).tolist() == [[heavy, 6], [0, heavy + 2]]
+            solver.pairs([1, 0], [2, 2])
+        assert solver.table([0, 1], [1, 4]).tolist() == [[heavy, 6], [0, heavy + 2]]
         with pytest.raises(DistanceOverflowError):
-            all_rows(solver.table([0, 1], [2, 4]))
+            solver.table([0, 1], [2, 4])
 
 
 def test_pairs_by_any_algorithm_and_by_several_devices(device: Device) -> None:
@@ -226,15 +226,15 @@ def test_pairs_by_any_algorithm_and_by_several_devices(device: Device) -> None:
     expected = [exact[int(s)][t] for s, t in zip(sources, targets, strict=True)]
     for algorithm in ("phast", "dijkstra", "block_resident"):
         with Solver(graph, algorithm, None if algorithm == "dijkstra" else device) as solver:
-            assert solver.distances_between(sources, targets).tolist() == expected
+            assert solver.pairs(sources, targets).tolist() == expected
             with pytest.raises(QueryError, match="there are 2 sources and 1 targets"):
-                solver.distances_between([0, 1], [2])
+                solver.pairs([0, 1], [2])
             with pytest.raises(QueryError, match=r"targets\[0\] is 99999"):
-                solver.distances_between([0], [99_999])
+                solver.pairs([0], [99_999])
     with SolverPool(graph, devices=[device]) as pool:
         assert pool.algorithm == "phast"
-        assert pool.distances_between(sources, targets).tolist() == expected
-        assert np.array_equal(all_rows(pool.table(sources[:9], targets)), exact_rows(graph, sources[:9])[:, targets])
+        assert pool.pairs(sources, targets).tolist() == expected
+        assert np.array_equal(pool.table(sources[:9], targets), exact_rows(graph, sources[:9])[:, targets])
 
 
 def test_what_phast_does_not_have(device: Device) -> None:
@@ -307,7 +307,7 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
         with monkeypatch.context() as patch:
             patch.setattr(device, "limits", replace(before, storage_buffers=8))
             assert sweeps_at_once(shared, 100, len(nodes)) == 0, "the searches up need nine"
-            assert np.array_equal(np.concatenate(list(solver.distances(range(7)))), exact)
+            assert np.array_equal(solver.distances(range(7)), exact)
 
 
 def test_tiles_of_few_searches(device: Device) -> None:
@@ -315,8 +315,8 @@ def test_tiles_of_few_searches(device: Device) -> None:
     exact = np.stack([heap_dijkstra(graph, source) for source in range(33)])
     for searches in (2, 3, 4, 5, 8, 9, 16, 17, 33):
         with Solver(graph, device=device) as solver:
-            assert np.array_equal(np.concatenate(list(solver.distances(range(searches)))), exact[:searches])
-            assert np.array_equal(np.concatenate(list(solver.table(range(searches), [3]))), exact[:searches, [3]])
+            assert np.array_equal(solver.distances(range(searches)), exact[:searches])
+            assert np.array_equal(solver.table(range(searches), [3]), exact[:searches, [3]])
 
 
 def test_ways_too_long_for_shared_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,7 +349,7 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
 
 @pytest.mark.parametrize(
     ("question", "works_on"),
-    [("distances_between", "the pairs"), ("route", "the marks of unpacking"), ("set_weights", "reweigh")],
+    [("pairs", "the pairs"), ("route", "the marks of unpacking"), ("set_weights", "reweigh")],
 )
 def test_interrupted_while_the_device_is_at_work(
     device: Device, monkeypatch: pytest.MonkeyPatch, question: str, works_on: str
@@ -358,7 +358,7 @@ def test_interrupted_while_the_device_is_at_work(
     graph = prepare(grid(30))
     exact = heap_dijkstra(graph, 3)
     with Solver(graph, device=device) as solver:
-        solver.route(3, 50)  # puts the incoming arcs there, which have weights, too
+        solver.path(3, 50)  # puts the incoming arcs there, which have weights, too
         closed: list[Resource] = []
         wait, releases = Recording.wait, {kind: kind._release for kind in (Buffer, Bindings)}
 
@@ -375,7 +375,7 @@ def test_interrupted_while_the_device_is_at_work(
             releases[type(self)](self)
 
         shared: Any = solver.session.shared.graph
-        if question == "distances_between":
+        if question == "pairs":
             running = [solver.session.algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
         elif question == "route":
             running = [solver.session.work().walker._unpacker._recording]  # type: ignore[union-attr]
@@ -386,16 +386,16 @@ def test_interrupted_while_the_device_is_at_work(
         for kind in releases:
             monkeypatch.setattr(kind, "_release", checked_release)
         with pytest.raises(KeyboardInterrupt):
-            if question == "distances_between":
-                solver.distances_between([1, 2], [3, 4])
+            if question == "pairs":
+                solver.pairs([1, 2], [3, 4])
             elif question == "route":
-                solver.route(1, 40)
+                solver.path(1, 40)
             else:
                 solver.set_weights(2 * graph.weight)
         assert closed
         monkeypatch.undo()
-        assert solver.distances_between([3], [50]).tolist() == [exact[50]]
-        assert np.array_equal(solver.distances(3), exact) and solver.route(3, 50).weight == exact[50]
+        assert solver.pairs([3], [50]).tolist() == [exact[50]]
+        assert np.array_equal(solver.distances(3), exact) and solver.path(3, 50).weight == exact[50]
 
 
 def test_a_hand_that_fails_once_its_rows_are_made() -> None:

@@ -28,7 +28,7 @@ from vkssp.solver.tables import rows as rows_of_source
 
 
 def table(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    return np.concatenate(list(solver.table(sources, targets)))
+    return solver.table(sources, targets)
 
 
 @settings(max_examples=max(5, EXAMPLES // 3))
@@ -77,7 +77,7 @@ def test_slots_and_places_in_the_ring_are_used_again_and_again(
         for each in (1, 2):
             monkeypatch.setattr(batch_module, "ROWS_EACH", each)
             assert np.array_equal(table(solver, sources, targets), expected[:, targets])
-            blocks = list(solver.table(sources, np.arange(graph.num_nodes)))
+            blocks = list(solver.table(sources, np.arange(graph.num_nodes), chunked=True))
             assert np.array_equal(np.concatenate(blocks), expected) and max(map(len, blocks)) <= 3
     assert made == 2 * [(8, 8)] + 2 * [(8, 16)]
 
@@ -241,7 +241,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
 
     with Solver(graph, "block_resident", device, reduction="none") as solver:
         nodes = np.arange(400)
-        rows = solver.table(nodes, nodes)
+        rows = solver.table(nodes, nodes, chunked=True)
         monkeypatch.setattr(Download, "_take", slow)
         monkeypatch.setattr(Submissions, "finish", interrupted)
         monkeypatch.setattr(Future, "result", interrupt)
@@ -251,19 +251,19 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
         monkeypatch.undo()
         assert late and not any(late)
         assert not any(isinstance(part, Batch | ManySearches) for part in solver.session.shared.graph._owned.values())
-        assert np.array_equal(next(solver.table(nodes[:2], nodes)), expected_of(graph, nodes[:2]))
+        assert np.array_equal(next(solver.table(nodes[:2], nodes, chunked=True)), expected_of(graph, nodes[:2]))
 
 
 def test_weights_that_change_end_a_table(device: Device) -> None:
     graph = grid(20, seed=5)
     nodes = np.arange(400)
     with Solver(graph, "block_resident", device, reduction="none") as solver:
-        rows = solver.table(nodes, nodes)
+        rows = solver.table(nodes, nodes, chunked=True)
         first = next(rows)
         solver.set_weights(graph.weight * 2)
         with pytest.raises(QueryError, match="weights changed while a table was made; ask for it again"):
             list(rows)
-        assert np.array_equal(next(solver.table(nodes, nodes))[: len(first)], 2 * first)
+        assert np.array_equal(next(solver.table(nodes, nodes, chunked=True))[: len(first)], 2 * first)
         for _ in range(3):  # given up on the way
-            next(solver.table(nodes, nodes))
+            next(solver.table(nodes, nodes, chunked=True))
         assert np.array_equal(solver.distances(7), 2 * scipy_dijkstra(graph, 7))

@@ -37,10 +37,10 @@ def ask(solver: Solver, source: int = 5) -> None:
     exact = np.stack([heap_dijkstra(graph, node) for node in (source, source + 1)])
     targets = [0, graph.num_nodes - 1]
     assert np.array_equal(solver.distances(source), exact[0])
-    assert np.array_equal(np.concatenate(list(solver.distances([source, source + 1]))), exact)
-    assert np.array_equal(np.concatenate(list(solver.table([source, source + 1], targets))), exact[:, targets])
-    assert np.array_equal(solver.distances_between([source, source + 1], targets), exact[[0, 1], targets])
-    route = solver.route(source, targets[1])
+    assert np.array_equal(solver.distances([source, source + 1]), exact)
+    assert np.array_equal(solver.table([source, source + 1], targets), exact[:, targets])
+    assert np.array_equal(solver.pairs([source, source + 1], targets), exact[[0, 1], targets])
+    route = solver.path(source, targets[1])
     assert route.weight == exact[0, -1] == graph.weight[route.arcs].sum(dtype=np.int64)
 
 
@@ -235,7 +235,7 @@ def test_whatever_fails_while_another_metric_is_there(device: Device, monkeypatc
 
     def run() -> None:
         with Solver(second, device=device) as solver:
-            solver.route(0, 15)
+            solver.path(0, 15)
 
     with Solver(first, device=device) as there:
         ask(there)

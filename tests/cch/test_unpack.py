@@ -128,10 +128,10 @@ def test_nodes_that_many_arcs_enter(device: Device, monkeypatch: pytest.MonkeyPa
 def test_walks_along_distances_are_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpack, "MOST_ARCS", 3)
     with Solver(grid(9), "phast", device) as solver:
-        solver.route(0, 80)
+        solver.path(0, 80)
         before = solver.memory_bytes
         with solver.clone() as other:
-            other.route(0, 80)
+            other.path(0, 80)
             assert solver.memory_bytes > before
         assert solver.memory_bytes == before
 
@@ -142,7 +142,7 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
     monkeypatch.setattr(unpack, "MOST_ARCS", 3)
     wait, closings = Recording.wait, list[str]()
     with Solver(grid(9), "phast", device) as solver:
-        expected = solver.route(0, 80).weight
+        expected = solver.path(0, 80).weight
         search, walker = solver.session.algorithm(), solver.session.work().walker
         assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker._walker is not None
         recording, distances = walker._walker._recording, search.distances
@@ -160,10 +160,10 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
             monkeypatch.setattr(part, "_release", partial(noted, part, name, part._release))
         monkeypatch.setattr(Recording, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            solver.route(0, 79)
+            solver.path(0, 79)
         monkeypatch.setattr(Recording, "wait", wait)
         assert closings == ["recording", "distances"]
-        assert solver.route(0, 80).weight == expected
+        assert solver.path(0, 80).weight == expected
 
 
 def test_more_pairs_than_ways_are_kept_of(
@@ -178,10 +178,10 @@ def test_ways_of_another_question_are_not_unpacked(device: Device, unpacked: lis
     graph = prepare(grid(11))
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
         for target in (120, 60, 7):
-            solver.distances_between([5, 80], [99, 4])
-            assert solver.route(3, target).arcs.tolist() == reference.route(3, target).arcs.tolist()
+            solver.pairs([5, 80], [99, 4])
+            assert solver.path(3, target).arcs.tolist() == reference.path(3, target).arcs.tolist()
         solver.distances(100)
-        assert solver.route(3, 9).arcs.tolist() == reference.route(3, 9).arcs.tolist()
+        assert solver.path(3, 9).arcs.tolist() == reference.path(3, 9).arcs.tolist()
     assert unpacked and all(unpacked)
 
 
@@ -190,7 +190,7 @@ def test_weights_so_large_that_shortcuts_do_not_fit(device: Device, unpacked: li
     with Solver(grid(7), "dijkstra") as reference, Solver(grid(7), "phast", device) as solver:
         for either in (reference, solver):
             either.set_weights(weight)
-        assert solver.route(0, 48).arcs.tolist() == reference.route(0, 48).arcs.tolist()
+        assert solver.path(0, 48).arcs.tolist() == reference.path(0, 48).arcs.tolist()
     assert not unpacked
 
 
@@ -211,7 +211,7 @@ def test_what_lies_below() -> None:
 
 def test_ways_in_circles_are_an_error(device: Device) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
-        solver.route(0, 15)
+        solver.path(0, 15)
         unpacker: Any = solver.session.work().walker._unpacker  # type: ignore[union-attr]
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
@@ -220,12 +220,12 @@ def test_ways_in_circles_are_an_error(device: Device) -> None:
 
 def test_ways_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
-        expected = solver.route(0, 15).weight
+        expected = solver.path(0, 15).weight
         with monkeypatch.context() as patch:
             patch.setattr(unpack.Unpacker, "route", lambda *_: ((3, 5), np.empty(0, np.int64)))
             with pytest.raises(DeviceError, match="contradict"):
-                solver.route(0, 15)
-        assert solver.route(0, 15).weight == expected
+                solver.path(0, 15)
+        assert solver.path(0, 15).weight == expected
 
 
 def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
@@ -237,7 +237,7 @@ def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
     same_paths(grid(12), device, np.random.default_rng(6), rounds=20)
     with Solver(prepare(grid(12)), "phast", device) as solver:
         unpacked.clear()
-        assert solver.route(0, 1).arcs.tolist() and solver.route(0, 143).arcs.tolist()
+        assert solver.path(0, 1).arcs.tolist() and solver.path(0, 143).arcs.tolist()
     assert len(unpacked) == 1
 
 
@@ -246,12 +246,12 @@ def test_metrics_share_what_lies_below(device: Device) -> None:
     other = graph.with_weights(graph.weight * 2 + 1)
     with Solver(graph, "phast", device) as one, Solver(other, "phast", device) as two:
         alone = one.memory_bytes, two.memory_bytes
-        one.prepare_routes()
-        two.prepare_routes()
+        one.warm_up()
+        two.warm_up()
         below = below_of(graph.hierarchy).nbytes  # type: ignore[arg-type]
         assert one.memory_bytes - alone[0] == two.memory_bytes - alone[1] + below
         with Solver(other, "dijkstra") as reference:
-            assert two.route(3, 390).arcs.tolist() == reference.route(3, 390).arcs.tolist()
+            assert two.path(3, 390).arcs.tolist() == reference.path(3, 390).arcs.tolist()
 
 
 def test_routes_are_unpacked_where_there_is_no_room_for_walks(
@@ -269,4 +269,4 @@ def test_routes_are_unpacked_where_there_is_no_room_for_walks(
         Solver(prepare(grid(5)), "phast", device) as solver,
         pytest.raises(DeviceError, match="a route on this graph needs"),
     ):
-        solver.route(0, 24)
+        solver.path(0, 24)

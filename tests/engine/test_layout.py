@@ -56,7 +56,7 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, ma
 
 def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, made: Made) -> None:
     with Solver(grid(4), "block_resident", device) as solver:
-        next(solver.table([0, 1]))
+        next(solver.table([0, 1], chunked=True))
     for shader in {name for name, _ in made if name.startswith("block_resident_batch_")}:
         module = Module(shader)
         (_, _), (_, at_own) = module.struct("StateBuffer")
@@ -96,18 +96,18 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
     with monkeypatch.context() as patch:
         patch.setattr(path, "MOST_ARCS", 0)  # as where nodes have many
         with Solver(grid(4), "near_far", device) as solver:
-            solver.route(0, 15)
+            solver.path(0, 15)
     for algorithm in ON_DEVICE:
         with make_solver(grid(4), algorithm, device) as solver:
-            solver.route(0, 15)
+            solver.path(0, 15)
     with Solver(grid(4), "near_far", device, reduction="full") as solver:
-        next(solver.table([0]))
+        next(solver.table([0], chunked=True))
     for algorithm in ("block_resident", "phast"):
         with Solver(grid(4), algorithm, device) as solver:
-            next(solver.table([0, 1]))
+            next(solver.table([0, 1], chunked=True))
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)
-        solver.nearest_sources([0, 1])
+        solver.nearest([0, 1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:

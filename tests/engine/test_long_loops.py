@@ -72,7 +72,7 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
         assert not cut and search._more_groups == 64
         assert solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"]
         assert np.array_equal(solver.distances(source), expected)
-        route = solver.route(source, 143)
+        route = solver.path(source, 143)
         assert route.weight == expected[143]
         assert search._more_groups == 64
 

@@ -50,8 +50,8 @@ def test_long_walks_go_on_in_the_next_dispatch(
     graph = Graph.from_edges(nodes, nodes + 1, np.arange(199) % 3)  # some weigh nothing
     with Solver(graph, "near_far", device) as solver:
         for target in (0, 1, span, span + 1, 199):
-            assert solver.route(0, target).nodes.tolist() == list(range(target + 1))
+            assert solver.path(0, target).nodes.tolist() == list(range(target + 1))
     with Solver(grid(14), "near_far", device) as solver:
         exact = heap_dijkstra(grid(14), 3)
         for target in np.flatnonzero(exact != UNREACHABLE)[::29]:
-            assert solver.route(3, int(target)).weight == exact[target]
+            assert solver.path(3, int(target)).weight == exact[target]

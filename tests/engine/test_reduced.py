@@ -62,10 +62,10 @@ def test_all_answers_are_those_without_a_reduction(
                 assert one == other
                 if int(exact[target]) < UNREACHABLE:
                     assert other == exact[target]
-                    route = reduced.route(source, target)
+                    route = reduced.path(source, target)
                     check_path(graph, route, source, target, int(exact[target]))
                     if graph.weight.all():
-                        assert route.arcs.tolist() == whole.route(source, target).arcs.tolist()
+                        assert route.arcs.tolist() == whole.path(source, target).arcs.tolist()
                 else:
                     assert answer(reduced.route, source, target) == answer(whole.route, source, target)
 
@@ -111,7 +111,7 @@ def test_a_street_map_from_every_kind_of_node(device: Device, andorra_path: Path
             for target in range(source % 59, graph.num_nodes, 311):
                 assert solver.distance(source, target) == exact[target]
                 if exact[target] < UNREACHABLE:
-                    check_path(graph, solver.route(source, target), source, target, int(exact[target]))
+                    check_path(graph, solver.path(source, target), source, target, int(exact[target]))
 
 
 def test_a_router_finds_the_same_routes(device: Device, andorra_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_distances_that_do_not_fit_raise_the_same_error(device: Device) -> None:
         with pytest.raises(DistanceOverflowError):
             solver.distance(5, 4)
         with pytest.raises(DistanceOverflowError):
-            solver.route(2, 4)
+            solver.path(2, 4)
         assert solver.distance(5, 2) == 8
         with pytest.raises(DistanceOverflowError):
             solver.search_path([(0, 1)], [(4, 0)])
@@ -244,7 +244,7 @@ def test_a_seed_that_nothing_leads_away_from(device: Device) -> None:
                 assert len(check_counters(solver)) == 0
             assert solver.distances(5).tolist() == [UNREACHABLE] * 4 + [3, 0]
             assert solver.distance(5, 4) == 3 and solver.distance(4, 5) == UNREACHABLE
-            assert solver.route(5, 4).weight == 3
+            assert solver.path(5, 4).weight == 3
             assert solver.distances(1).tolist() == [3, 0, 3, 3, 6, UNREACHABLE]
 
 
@@ -256,7 +256,7 @@ def test_large_components_on_a_device(device: Device, count: int) -> None:
         for source in (0, count // 2, count - 2):
             assert solver.distances(source).tolist() == np.abs(np.arange(count) - source).tolist()
         assert solver.distance(1, count - 1) == count - 2
-        check_path(graph, solver.route(5, count - 5), 5, count - 5, count - 10)
+        check_path(graph, solver.path(5, count - 5), 5, count - 5, count - 10)
 
 
 def test_iterations_are_counted_and_traced(device: Device) -> None:
@@ -292,7 +292,7 @@ def test_the_whole_graph_is_uploaded_for_routes_only(device: Device) -> None:
         reduced.distances(0)
         assert reduced.memory_bytes < 0.8 * whole.memory_bytes
         without = reduced.memory_bytes
-        reduced.prepare_routes()
+        reduced.warm_up()
         assert reduced.memory_bytes >= without + 8 * graph.num_arcs
 
 
@@ -307,7 +307,7 @@ def test_a_failed_search_leaves_a_solver_that_works(device: Device, monkeypatch:
         with monkeypatch.context() as patch:
             patch.setattr(ReducedSearch, "begin", fail)
             with pytest.raises(KeyboardInterrupt):
-                solver.distances_from([(2, 0), (60, 9), (90, 4)])  # which begins in another way
+                solver.distances([(2, 0), (60, 9), (90, 4)])  # which begins in another way
         assert solver.last is None
         assert np.array_equal(solver.distances(1), expected)
 
@@ -337,7 +337,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
 
     def ask() -> int:
         with Solver(graph, algorithm, device, reduction="full") as solver:
-            return solver.route(0, graph.num_nodes - 1).weight
+            return solver.path(0, graph.num_nodes - 1).weight
 
     expected = ask()
 

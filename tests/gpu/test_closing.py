@@ -87,7 +87,7 @@ def test_an_interrupt_while_a_solver_is_closed_leaves_the_rest_to_be_closed(
     second = first.with_weights(first.weight + np.uint32(1))
     release = kind._release
     with Solver(first, device=own) as there:
-        there.route(0, 35)
+        there.path(0, 35)
         before, parts = own.memory_bytes, set(own._owned)
         for moment in range(1, 100):
             closed = [0]
@@ -99,8 +99,8 @@ def test_an_interrupt_while_a_solver_is_closed_leaves_the_rest_to_be_closed(
                     raise KeyboardInterrupt
 
             solver = Solver(second, device=own)
-            solver.route(0, 35)
-            np.concatenate(list(solver.table([0, 1], [2, 3])))
+            solver.path(0, 35)
+            solver.table([0, 1], [2, 3])
             with monkeypatch.context() as patch:
                 patch.setattr(kind, "_release", interrupted)
                 if _ends_well(solver):

@@ -34,7 +34,7 @@ def test_needs_are_what_is_taken(device: Device, monkeypatch: pytest.MonkeyPatch
             assert 0 <= solver.memory_bytes - taken - needs[1] < _SMALL
         if algorithm in ("near_far", "block_resident"):
             before = solver.memory_bytes
-            solver.prepare_routes()
+            solver.warm_up()
             assert solver.memory_bytes - before == pytest.approx(needs[2], abs=_SMALL)
 
 
@@ -76,7 +76,7 @@ def test_a_search_takes_at_most_twice_what_its_graph_does(
     with Solver(whole, algorithm, device, reduction=reduction) as solver:
         own = 4 * whole.num_nodes + 8 * whole.num_arcs
         assert solver.memory_bytes - _SMALL <= at_most * own
-        solver.prepare_routes()
+        solver.warm_up()
         assert solver.memory_bytes - _SMALL <= 3.25 * own, "with the graph once more, by heads, and the walk"
 
 

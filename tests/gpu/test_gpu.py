@@ -229,12 +229,12 @@ def test_what_is_forgotten_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whatever_follows_the_close_of_the_device_is_an_error(call: str) -> None:
     opened = Device()
     solver = Solver(grid(4), device=opened)
-    solver.route(0, 15)
+    solver.path(0, 15)
     opened.close()
     calls = {
         "distances": lambda: solver.distances(0),
         "distance": lambda: solver.distance(0, 15),
-        "route": lambda: solver.route(0, 15),
+        "route": lambda: solver.path(0, 15),
         "clone": solver.clone,
         "new": lambda: Solver(grid(4), device=opened),
     }
@@ -283,11 +283,11 @@ def test_an_interrupted_search_leaves_a_solver_that_works(
         for moment in range(1, 6):
             countdown[0] = moment
             with contextlib.suppress(KeyboardInterrupt):
-                solver.route(0, 1599)
+                solver.path(0, 1599)
                 solver.distances(5)
             countdown[0] = 0
             assert np.array_equal(solver.distances(0), expected)
-            assert solver.route(0, 1599).weight == expected[1599]
+            assert solver.path(0, 1599).weight == expected[1599]
 
 
 @pytest.mark.parametrize("algorithm", ON_DEVICE)
@@ -300,7 +300,7 @@ def test_whatever_fails_on_the_way_nothing_is_left_behind(
 
     def run() -> None:
         with Solver(grid(4), algorithm, device) as solver:
-            solver.route(0, 15)
+            solver.path(0, 15)
 
     assert fail_each_call(device, monkeypatch, run) > 40
 

@@ -46,7 +46,7 @@ def test_searches_through_pieces(device: Device, graph: Graph, limit: int, data:
             assert np.array_equal(found, expected) and len(found) == graph.num_nodes
             assert solver.distance(source, target) == expected[target]
             if expected[target] != UNREACHABLE:
-                check_path(graph, solver.route(source, target), source, target, int(expected[target]))
+                check_path(graph, solver.path(source, target), source, target, int(expected[target]))
 
 
 def test_a_large_node_is_cut_and_a_common_one_is_not(device: Device) -> None:

@@ -198,7 +198,7 @@ def test_turns_take_their_time_before_a_street_is_travelled(tmp_path: Path) -> N
     with Router(graph, "dijkstra") as router:
         start = router.index.nearest(0.0, -0.001)
         assert start is not None
-        distances = router.solver.distances_from([(end.node, end.weight) for end in find_starts(router.index, start)])
+        distances = router.solver.distances([(end.node, end.weight) for end in find_starts(router.index, start)])
         (found,) = isochrones(router.index, distances, [], [260])
     assert found.road_m == pytest.approx((3 * 10 - 7.3 - 2.1) * 25 / 3.6, abs=2)
 

@@ -200,7 +200,7 @@ def test_figures_are_summed_over_the_parts_that_are_travelled(device: Device) ->
         route = router.route(at(0, 2), at(5, 10), via=[at(0, 6)])
         assert route.sum(np.ones(graph.num_arcs)) == pytest.approx(0.8 + 0.5)
         assert route.sum(graph.weight) == pytest.approx(route.weight) and route.weight == 180
-        whole = router.solver.route(0, 2)
+        whole = router.solver.path(0, 2)
         assert whole.sum([7] * graph.num_arcs) == 14
         for values in ([1.0], [[1.0]], "x", ["a"], None):
             with pytest.raises(QueryError, match=r"values .*give"):

@@ -133,7 +133,10 @@ def test_an_interrupt_changes_all_weights_or_none(device: Device, algorithm: str
         def change() -> None:
             solver.set_weights(HEAVY if np.array_equal(solver.graph.weight, GRAPH.weight) else GRAPH.weight)
 
-        asks: list[Callable[[], object]] = [lambda: solver.distance(0, 9), lambda: list(solver.table([0, 1], [3, 4]))]
+        asks: list[Callable[[], object]] = [
+            lambda: solver.distance(0, 9),
+            lambda: list(solver.table([0, 1], [3, 4], chunked=True)),
+        ]
         check_interrupts(solver, [clone], [change, *asks[: 2 if algorithm == "dijkstra" else 1]], [GRAPH.weight, HEAVY])
     assert device.memory_bytes == memory
 
@@ -146,7 +149,9 @@ def test_an_interrupt_changes_all_weights_of_a_pool_or_none(device: Device) -> N
             pool.set_weights(HEAVY if np.array_equal(pool.graph.weight, GRAPH.weight) else GRAPH.weight)
 
         solvers = [member.solver for member in pool._members]
-        check_interrupts(pool, solvers, [change, lambda: list(pool.table([0, 1], [3, 4]))], [GRAPH.weight, HEAVY])
+        check_interrupts(
+            pool, solvers, [change, lambda: list(pool.table([0, 1], [3, 4], chunked=True))], [GRAPH.weight, HEAVY]
+        )
     assert device.memory_bytes == memory
 
 

@@ -58,15 +58,15 @@ def test_every_algorithm_gives_the_same(device: Device, algorithm: str) -> None:
         # Few; more than a search for targets may have; again with less room, and then with too little.
         for count in (3, 140, 90, 400, 1):
             expected = by_hand(graph, sources[:count], offsets[:count])
-            check(solver.nearest_sources(sources[:count], offsets[:count]), expected)
+            check(solver.nearest(sources[:count], offsets[:count]), expected)
         few = by_hand(graph, sources[:5])
-        check(solver.nearest_sources(sources[:5].tolist()), few)
-        check(solver.nearest_sources(sources[:5], limit=4), few, 4)
+        check(solver.nearest(sources[:5].tolist()), few)
+        check(solver.nearest(sources[:5], limit=4), few, 4)
         # A search with a few seeds, or for a target, is none the worse for it.
         assert np.array_equal(solver.distances(3), scipy_dijkstra(graph, 3))
-        assert solver.route(0, 5).weight == scipy_dijkstra(graph, 0)[5]
+        assert solver.path(0, 5).weight == scipy_dijkstra(graph, 0)[5]
         seeds = list(zip(sources.tolist(), offsets.tolist(), strict=True))
-        assert np.array_equal(solver.distances_from(seeds), by_hand(graph, sources, offsets).distance)
+        assert np.array_equal(solver.distances(seeds), by_hand(graph, sources, offsets).distance)
 
 
 @settings(max_examples=max(5, EXAMPLES // 2))
@@ -82,10 +82,10 @@ def test_generated_graphs(device: Device, graph: Graph, data: st.DataObject) -> 
     for algorithm, reduction in (("auto", "none"), ("near_far", "full"), ("delta_step", "none"), ("dijkstra", "none")):
         with Solver(graph, algorithm, None if algorithm == "dijkstra" else device, reduction=reduction) as solver:
             if fits or limit is not None:
-                check(solver.nearest_sources(sources, offsets, limit), expected, limit)
+                check(solver.nearest(sources, offsets, limit), expected, limit)
             else:
                 with pytest.raises(DistanceOverflowError):
-                    solver.nearest_sources(sources, offsets)
+                    solver.nearest(sources, offsets)
 
 
 def test_reduced_graphs(device: Device) -> None:
@@ -95,10 +95,10 @@ def test_reduced_graphs(device: Device) -> None:
         assert solver.core_nodes is not None and solver.core_nodes < graph.num_nodes / 3
         for count in (2, 70, 700):
             sources, offsets = rng.integers(0, graph.num_nodes, count), rng.integers(0, 300, count)
-            check(solver.nearest_sources(sources, offsets), by_hand(graph, sources, offsets))
+            check(solver.nearest(sources, offsets), by_hand(graph, sources, offsets))
         # Two shapes of one street, far from any junction; and every node of all.
-        check(solver.nearest_sources([graph.num_nodes - 1, graph.num_nodes - 2]), by_hand(graph, [-1, -2]))
-        every = solver.nearest_sources(np.arange(graph.num_nodes))
+        check(solver.nearest([graph.num_nodes - 1, graph.num_nodes - 2]), by_hand(graph, [-1, -2]))
+        every = solver.nearest(np.arange(graph.num_nodes))
         assert not every.distance.any() and np.array_equal(every.source, np.arange(graph.num_nodes))
 
 
@@ -117,13 +117,13 @@ def test_labels_cross_where_many_are_equally_near(device: Device, monkeypatch: p
     for corners in ([side - 1, side * (side - 1)], [side * (side - 1), side - 1]):
         expected = by_hand(graph, corners)
         with Solver(graph, "near_far", device, reduction="none") as solver:
-            solver.nearest_sources(corners)  # so that all is there
+            solver.nearest(corners)  # so that all is there
             solver.search([(corners[0], 0), (corners[1], 0)])
             voronoi: Any = solver.session.work().voronoi
             with monkeypatch.context() as patch:
                 patch.setattr(Recording, "submit", submit)
                 submitted.clear()
-                check(solver.nearest_sources(corners), expected)
+                check(solver.nearest(corners), expected)
             assert submitted.count(voronoi._first) == 1
             # Labels are handed down at once, but have to cross from one tree to the next.
             rounds.append(submitted.count(voronoi._again))
@@ -140,7 +140,7 @@ def test_nodes_with_thousands_of_arcs_and_with_none(device: Device, algorithm: s
     graph = Graph.from_edges(tail, head, np.arange(leaves + 1) % 3, num_nodes=leaves + 2000)
     sources, offsets = [1003, 700, 500, 40], [1, 0, 1, 0]
     with make_solver(graph, algorithm, device) as solver:
-        check(solver.nearest_sources(sources, offsets), by_hand(graph, sources, offsets))
+        check(solver.nearest(sources, offsets), by_hand(graph, sources, offsets))
 
 
 def test_long_ways(device: Device) -> None:
@@ -148,20 +148,20 @@ def test_long_ways(device: Device) -> None:
     graph = Graph.from_edges(np.arange(count - 1), np.arange(1, count), np.ones(count - 1), undirected=True)
     sources = [0, 4000, 4000, 1000]
     with Solver(graph, "near_far", device, order="natural", reduction="none") as solver:
-        check(solver.nearest_sources(sources), by_hand(graph, sources))
+        check(solver.nearest(sources), by_hand(graph, sources))
 
 
 def test_weights_that_change(device: Device) -> None:
     graph, sources = grid(9), [5, 40, 77]
     with Solver(graph, "near_far", device, reduction="none") as solver, solver.clone() as other:
         before = by_hand(graph, sources)
-        check(solver.nearest_sources(sources), before)
+        check(solver.nearest(sources), before)
         heavier = graph.weight[::-1] // 2  # zeros among them
         solver.set_weights(heavier)
         after = by_hand(graph.with_weights(heavier), sources)
         assert not np.array_equal(before.source, after.source)
         for one in (solver, other):
-            check(one.nearest_sources(sources), after)
+            check(one.nearest(sources), after)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_weights_that_change(device: Device) -> None:
 )
 def test_bad_questions(device: Device, arguments: tuple[Any, ...], message: str) -> None:
     with Solver(grid(3), device=device) as solver, pytest.raises(QueryError, match=message):
-        solver.nearest_sources(*arguments)
+        solver.nearest(*arguments)
 
 
 def test_memory_is_asked_for_before_it_is_taken(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,14 +192,14 @@ def test_memory_is_asked_for_before_it_is_taken(device: Device, monkeypatch: pyt
             patch.setattr(Device, "free_bytes", lambda device: 10 * graph.num_nodes)
             patch.setattr(Session, "run", lambda *_: searches.append(1))
             with pytest.raises(DeviceError, match=r"finding nearest sources in this graph needs .* GiB"):
-                solver.nearest_sources([1])
+                solver.nearest([1])
         assert not searches and solver.memory_bytes == before
         with monkeypatch.context() as patch:
             patch.setattr(Device, "require", lambda device, nbytes, what: needs.append(nbytes))
-            check(solver.nearest_sources([1, 8]), by_hand(graph, [1, 8]))
+            check(solver.nearest([1, 8]), by_hand(graph, [1, 8]))
         assert 0 <= solver.memory_bytes - before - needs[0] < 1000
         taken = solver.memory_bytes
-        check(solver.nearest_sources([2, 1]), by_hand(graph, [2, 1]))
+        check(solver.nearest([2, 1]), by_hand(graph, [2, 1]))
         assert solver.memory_bytes == taken
 
 
@@ -213,6 +213,6 @@ def test_a_driver_that_fails_leaves_nothing_behind(device: Device, monkeypatch: 
         def ask() -> None:
             # As each failure does, this takes the algorithm's buffers with it, so that all of them are made anew.
             solver.session.algorithm().close()
-            check(solver.nearest_sources(sources), expected)
+            check(solver.nearest(sources), expected)
 
         assert fail_each_call(device, monkeypatch, ask) > 50

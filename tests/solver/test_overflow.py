@@ -54,19 +54,19 @@ def check_all(asked: Solver | SolverPool, graph: Graph, rng: np.random.Generator
     """Ask for everything, and return how many of the answers were errors."""
 
     def weight(source: int, target: int) -> int:
-        return asked.route(source, target).weight
+        return asked.path(source, target).weight
 
     def each(sources: Any, limit: int | None) -> np.ndarray:
-        return np.vstack(list(asked.distances(sources, limit=limit)))
+        return asked.distances(sources, limit=limit)
 
     def table(sources: Any, targets: Any, limit: int | None) -> np.ndarray:
-        return np.vstack(list(asked.table(sources, targets, limit=limit)))
+        return asked.table(sources, targets, limit=limit)
 
     def of_seeds(seeds: Any, limit: int | None) -> np.ndarray:
-        return asked.distances_from(seeds, limit=limit)
+        return asked.distances(seeds, limit=limit)
 
     def nearest(sources: Any, offsets: Any, limit: int | None) -> np.ndarray:
-        return asked.nearest_sources(sources, offsets, limit).distance
+        return asked.nearest(sources, offsets, limit).distance
 
     rows = np.stack([exact(graph, [(node, 0)]) for node in range(graph.num_nodes)])
     errors = 0
@@ -79,7 +79,7 @@ def check_all(asked: Solver | SolverPool, graph: Graph, rng: np.random.Generator
     for size in (1, 2, 8):
         few = np.ix_(sources[:size], targets[:size])
         pairs = rows[sources, targets][:size]
-        errors += check(pairs, None, asked.distances_between, sources[:size], targets[:size])
+        errors += check(pairs, None, asked.pairs, sources[:size], targets[:size])
         errors += check(rows[few], None, table, sources[:size], targets[:size], None)
     offsets = [0, 5, LARGEST]
     seeds = list(zip(sources.tolist(), offsets, strict=False))
@@ -108,7 +108,7 @@ def test_only_what_was_asked_of_a_pool_has_to_fit(device: Device, second: Device
     graph = heavy_graph(1)
     with SolverPool(graph, "near_far", [device, second]) as pool:
         assert check_all(pool, graph, np.random.default_rng(1))
-        rows = pool.table([25, 25, 25, 0, 25], range(26))
+        rows = pool.table([25, 25, 25, 0, 25], range(26), chunked=True)
         assert (exact(graph, [(0, 0)]) > LARGEST).any() and len(next(rows)) >= 1
 
 
@@ -132,14 +132,14 @@ def test_places_are_reached_by_what_fits(device: Device, algorithm: str) -> None
             router.route(here, beyond)
         (found,) = router.isochrones(here, [50])
         assert found.limit == 50
-        assert router.assign([here], 50).nodes.distance.tolist() == [0, *[UNREACHABLE] * 3]
+        assert router.service_areas([here], 50).nodes.distance.tolist() == [0, *[UNREACHABLE] * 3]
         with pytest.raises(DistanceOverflowError):
-            router.assign([here])
+            router.service_areas([here])
 
 
 def test_what_no_path_leads_to_is_no_overflow(device: Device) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [LARGEST, LARGEST], num_nodes=4)
     with Solver(graph, "near_far", device) as solver:
-        assert solver.distances_between([0, 0], [1, 3]).tolist() == [LARGEST, UNREACHABLE]
+        assert solver.pairs([0, 0], [1, 3]).tolist() == [LARGEST, UNREACHABLE]
         with pytest.raises(NoRouteError):
-            solver.route(0, 3)
+            solver.path(0, 3)

@@ -42,14 +42,14 @@ def test_answers_are_those_of_one_solver(device: Device, second: Device, algorit
     with SolverPool(GRAPH, algorithm, [device, second], reduction=reduction) as pool:
         assert pool.devices == [device, second] and pool.device is device and pool.algorithm == algorithm
         assert pool.graph is GRAPH and (pool.core_nodes is None) == (reduction == "none")
-        assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
-        assert np.array_equal(all_rows(pool.table(SOURCES[:4])), WHOLE[:4, SOURCES[:4]])
+        assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
+        assert np.array_equal(pool.table(SOURCES[:4]), WHOLE[:4, SOURCES[:4]])
         near = np.where(WHOLE[:10] > 60, UNREACHABLE, WHOLE[:10])
-        assert np.array_equal(all_rows(pool.distances(SOURCES[:10].tolist(), limit=60)), near)
+        assert np.array_equal(pool.distances(SOURCES[:10].tolist(), limit=60), near)
         source = int(SOURCES[0])
         assert np.array_equal(pool.distances(source), WHOLE[0])
-        assert pool.distance(source, 5) == pool.route(source, 5).weight == WHOLE[0, 5]
-        assert np.array_equal(pool.distances_from([(source, 3)]), WHOLE[0] + 3)
+        assert pool.distance(source, 5) == pool.path(source, 5).weight == WHOLE[0, 5]
+        assert np.array_equal(pool.distances([(source, 3)]), WHOLE[0] + 3)
         groups = [[(7, 5), (300, 0)], [], [(0, 1)]]
         nodes = np.array([1, 2], np.uint32)
         with Solver(GRAPH, algorithm, device) as solver:
@@ -72,7 +72,7 @@ def test_a_graph_is_prepared_once_and_uploaded_to_each(
         reduced.ReducedGraph, "upload", lambda self, arrays: uploaded.append(self.device) or upload(self, arrays)
     )
     with SolverPool(GRAPH, "block_resident", [device, second], reduction="full") as pool:
-        assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
+        assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
     assert len(made) == 2 and uploaded == [device, second]
 
 
@@ -113,7 +113,7 @@ def test_weights_change_on_all_devices_or_on_none(
             for member in pool._members:
                 assert member.solver.graph is pool.graph
                 assert np.array_equal(member.solver.distances(int(SOURCES[0])), factor * WHOLE[0])
-            assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), factor * WHOLE[:, TARGETS])
+            assert np.array_equal(pool.table(SOURCES, TARGETS), factor * WHOLE[:, TARGETS])
 
         for trouble in (KeyboardInterrupt(), DeviceError("no memory")):
             with monkeypatch.context() as patch, pytest.raises(type(trouble)):
@@ -122,7 +122,7 @@ def test_weights_change_on_all_devices_or_on_none(
             check(1)
         pool.set_weights(twice)
         check(2)
-        rows = pool.table(SOURCES)
+        rows = pool.table(SOURCES, chunked=True)
         next(rows)
         pool.set_weights([1], [0])
         with pytest.raises(QueryError, match="weights changed"):
@@ -145,7 +145,7 @@ def test_whoever_holds_the_weights_gets_rows_while_others_wait_to_change_them(de
             changing.start()
             while not pool._weights.lock.has_writers:
                 changing.join(0.01)
-            assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
+            assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
             assert pool.distance(int(SOURCES[0]), 1) == WHOLE[0, 1]
         changing.join(60)
         assert not changing.is_alive() and pool.distance(int(SOURCES[0]), 1) == 2 * WHOLE[0, 1]
@@ -153,7 +153,7 @@ def test_whoever_holds_the_weights_gets_rows_while_others_wait_to_change_them(de
 
 def test_a_pool_that_is_closed_stops_what_it_makes(device: Device, second: Device) -> None:
     pool = SolverPool(GRAPH, "near_far", [device, second])
-    rows, unbegun = (pool.table(np.tile(SOURCES, 100), TARGETS) for _ in range(2))
+    rows, unbegun = (pool.table(np.tile(SOURCES, 100), TARGETS, chunked=True) for _ in range(2))
     next(rows)
     pool.close()
     pool.close()
@@ -161,7 +161,7 @@ def test_a_pool_that_is_closed_stops_what_it_makes(device: Device, second: Devic
     for ask in (
         lambda: next(rows),
         lambda: next(unbegun),
-        lambda: pool.table([0]),
+        lambda: pool.table([0], chunked=True),
         lambda: pool.devices,
     ):
         with pytest.raises(QueryError, match="closed"):
@@ -180,7 +180,7 @@ def test_finished_rows_that_wait_take_bounded_memory(
 
     monkeypatch.setattr(row_maker.RowMaker, "rows", counting)
     with SolverPool(GRAPH, "near_far", [device, second], waiting_bytes=10 * 4 * GRAPH.num_nodes) as pool:
-        blocks = pool.distances(SOURCES)
+        blocks = pool.distances(SOURCES, chunked=True)
         first = next(blocks)
         threading.Event().wait(0.1)
         assert sum(made) <= 10 + len(first)
@@ -201,7 +201,7 @@ def test_what_makes_many_rows_is_made_once_for_each_device(
     monkeypatch.setattr(row_maker, "Batch", Counted)
     with SolverPool(GRAPH, "block_resident", [device, second]) as pool:
         sources = np.tile(SOURCES, 20)
-        assert np.array_equal(np.concatenate(list(pool.distances(sources))), np.tile(WHOLE, (20, 1)))
+        assert np.array_equal(pool.distances(sources), np.tile(WHOLE, (20, 1)))
     assert 1 <= len(made) == len(set(made))
 
 
@@ -255,7 +255,7 @@ def test_what_is_no_pool(device: Device) -> None:
     with SolverPool(GRAPH, devices=device) as pool:
         ask: Callable[[], object]
         for ask, message in (
-            (lambda: pool.table([400]), r"sources\[0\] is 400"),
+            (lambda: pool.table([400], chunked=True), r"sources\[0\] is 400"),
             (lambda: pool.distances([]), "no sources"),
             (lambda: pool.distances(400), "source is 400"),
             (lambda: rows_of_source(pool, GRAPH, [[(0, -1)]], TARGETS), "the weight to a source is -1"),

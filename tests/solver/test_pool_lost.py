@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
+from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE
 from vkssp import DeviceError, SolverPool
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu import recording
@@ -92,7 +92,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
         with caplog.at_level(logging.WARNING):
             patch.setattr(row_maker.RowMaker, "rows", waiting)
             lose(second, patch, stage, after, happened)
-            assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
+            assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
             assert pool.devices == [device]
             assert [int(pool.distance(int(source), 0)) for source in SOURCES[:3]] == WHOLE[:3, 0].tolist()
         (message,) = caplog.messages
@@ -116,7 +116,7 @@ def test_rows_that_were_handed_over_are_good_when_all_are_lost(
     ):
         left = [lose(each, patch, "wait", 10**9) for each in (device, second)]
         with pytest.raises(DeviceError, match=r"no device is left.* rows were finished and handed over") as caught:
-            for block in pool.table(np.tile(SOURCES, 9), TARGETS):
+            for block in pool.table(np.tile(SOURCES, 9), TARGETS, chunked=True):
                 found.extend(block)
                 for each in left:
                     each[0] = 5
@@ -124,7 +124,7 @@ def test_rows_that_were_handed_over_are_good_when_all_are_lost(
         assert f"; {len(found)} of {9 * len(SOURCES)} rows" in str(caught.value)
         assert np.array_equal(found, np.tile(WHOLE, (9, 1))[: len(found), TARGETS])
         assert sum("is lost" in message for message in caplog.messages) == 2
-        for ask in (lambda: pool.distance(0, 1), lambda: pool.table([0]), lambda: pool.devices):
+        for ask in (lambda: pool.distance(0, 1), lambda: pool.table([0], chunked=True), lambda: pool.devices):
             with pytest.raises(DeviceError, match="all devices of this pool are lost"):
                 ask()
 
@@ -134,10 +134,10 @@ def test_a_lost_device_has_no_say_in_single_questions(
 ) -> None:
     with SolverPool(GRAPH, "near_far", [device, second]) as pool:
         lose(device, monkeypatch, "submit", 0)
-        pool.prepare_routes()
+        pool.warm_up()
         assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0]) and pool.devices == [second]
-        assert pool.route(int(SOURCES[0]), 9).weight == WHOLE[0, 9]
-        assert np.array_equal(pool.nearest_sources(SOURCES).distance, WHOLE.min(axis=0))
+        assert pool.path(int(SOURCES[0]), 9).weight == WHOLE[0, 9]
+        assert np.array_equal(pool.nearest(SOURCES).distance, WHOLE.min(axis=0))
 
 
 def test_a_device_that_does_not_answer_is_left_alone(
@@ -167,7 +167,7 @@ def test_a_device_that_does_not_answer_is_left_alone(
         with pytest.raises(DeviceError, match="has not answered for 0 s") as caught:
             pool._members[1].solver.distance(0, 1)
         assert caught.value.is_lost
-        assert np.array_equal(all_rows(pool.table(SOURCES, TARGETS)), WHOLE[:, TARGETS])
+        assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
     for _ in range(2):
         second.close()
     assert second.closed and second._handle is not None

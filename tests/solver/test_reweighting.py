@@ -48,7 +48,7 @@ def check(solver: Solver, weight: np.ndarray, source: int) -> None:
     assert np.array_equal(solver.distances(source), expected)
     reached = np.flatnonzero(expected != UNREACHABLE)
     target = int(reached[-1])
-    check_path(fresh, solver.route(source, target), source, target, int(expected[target]))
+    check_path(fresh, solver.path(source, target), source, target, int(expected[target]))
 
 
 def changes(rng: np.random.Generator, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

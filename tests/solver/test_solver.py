@@ -54,9 +54,9 @@ def check_target(solver: Solver, source: int, target: int, expected: int) -> Non
     assert solver.distance(source, target) == expected
     if expected == UNREACHABLE:
         with pytest.raises(NoRouteError, match=f"from node {source} to node {target}"):
-            solver.route(source, target)
+            solver.path(source, target)
     else:
-        check_path(solver.graph, solver.route(source, target), source, target, expected)
+        check_path(solver.graph, solver.path(source, target), source, target, expected)
 
 
 def power_of_two_dividing(data: st.DataObject, size: int) -> int:
@@ -122,7 +122,7 @@ def test_all_algorithms_return_the_same_path_where_arcs_weigh_nothing(device: De
         paths = {}
         for algorithm in EVERYWHERE:
             with make_solver(graph, algorithm, device) as solver:
-                paths[algorithm] = [solver.route(1, target).arcs.tolist() for target in targets]
+                paths[algorithm] = [solver.path(1, target).arcs.tolist() for target in targets]
         assert all(found == paths["dijkstra"] for found in paths.values()), paths
 
 
@@ -131,7 +131,7 @@ def test_all_algorithms_return_the_same_one_of_equal_paths(device: Device) -> No
     expected: list[list[int]] = []
     for algorithm in EVERYWHERE:
         with make_solver(graph, algorithm, device) as solver:
-            found = [solver.route(0, target).arcs.tolist() for target in (399, 210, 19)]
+            found = [solver.path(0, target).arcs.tolist() for target in (399, 210, 19)]
         expected = expected or found
         assert found == expected, algorithm
 
@@ -185,7 +185,7 @@ def test_loops_and_parallel_arcs(device: Device, algorithm: str) -> None:
     graph = Graph.from_edges([0, 0, 0, 0, 1, 1], [0, 1, 1, 1, 1, 2], [0, 9, 3, 3, 7, 1])
     check(graph, device, algorithm, [0, 1])
     with make_solver(graph, algorithm, device) as solver:
-        assert solver.route(0, 2).arcs.tolist() == [2, 5], "the first of equal arcs, on every device"
+        assert solver.path(0, 2).arcs.tolist() == [2, 5], "the first of equal arcs, on every device"
 
 
 @algorithms
@@ -214,7 +214,7 @@ def test_a_long_path(device: Device, algorithm: str) -> None:
     with make_solver(graph, algorithm, device) as solver:
         found = solver.distances(0)
         assert np.array_equal(found, np.concatenate([[0], np.cumsum(weight)]))
-        check_path(graph, solver.route(0, nodes[-1]), 0, nodes[-1], int(weight.sum()))
+        check_path(graph, solver.path(0, nodes[-1]), 0, nodes[-1], int(weight.sum()))
 
 
 @algorithms
@@ -241,7 +241,7 @@ def test_a_long_path_of_zero_weight_both_ways(device: Device, algorithm: str) ->
     graph = Graph.from_edges(nodes[:-1], nodes[1:], np.zeros(len(nodes) - 1, int), undirected=True)
     with make_solver(graph, algorithm, device) as solver:
         assert not solver.distances(123).any()
-        check_path(graph, solver.route(19_999, 0), 19_999, 0, 0)
+        check_path(graph, solver.path(19_999, 0), 19_999, 0, 0)
 
 
 @algorithms

@@ -1,4 +1,4 @@
-"""The solver suite, second part: seeds and targets, repeated and shared use, what is refused."""
+"""Solvers in use: seeds and targets, arrays and blocks, repeated and shared use, refused arguments, former names."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+import vkssp
 from tests.support.graphs import EVERYWHERE, check_counters, grid, heap_dijkstra, make_solver, scipy_dijkstra
-from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NoRouteError, QueryError, Solver
+from vkssp import (
+    UNREACHABLE,
+    DeviceError,
+    DistanceOverflowError,
+    Graph,
+    MemoryShortageError,
+    NoRouteError,
+    QueryError,
+    Solver,
+    SolverPool,
+    memory,
+)
 from vkssp.algorithms.near_far import NearFar
 from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.loop import Loop
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
+from vkssp.solver import row_maker
 
 algorithms = pytest.mark.parametrize("algorithm", EVERYWHERE)
 
@@ -26,7 +39,7 @@ def test_a_distance_that_does_not_fit_is_an_error(device: Device, algorithm: str
         with make_solver(Graph.from_edges([0, 1], [1, 2], weights), algorithm, device) as solver:
             with pytest.raises(DistanceOverflowError, match="divide the weights"):
                 solver.distances(0)
-            for query in (solver.distance, solver.route):
+            for query in (solver.distance, solver.path):
                 with pytest.raises(DistanceOverflowError, match="divide the weights"):
                     query(0, 2)
             assert solver.distance(0, 1) == weights[0]
@@ -86,7 +99,7 @@ def test_many_queries_give_the_same_as_the_first(
     graph = grid(40, seed=9)
     with make_solver(graph, algorithm, device) as solver:
         expected = {source: solver.distances(source) for source in range(0, 400, 90)}
-        solver.route(0, 399)
+        solver.path(0, 399)
 
         def refuse(*arguments: object) -> None:
             raise AssertionError(f"a query makes something: {arguments}")
@@ -95,7 +108,7 @@ def test_many_queries_give_the_same_as_the_first(
             monkeypatch.setattr(module, "create", refuse)
         for source, distances in list(expected.items()) * 2:
             assert solver.distance(source, 399) == distances[399]
-            assert solver.route(source, 399).weight == distances[399]
+            assert solver.path(source, 399).weight == distances[399]
             assert np.array_equal(solver.distances(source), distances)
 
 
@@ -179,7 +192,7 @@ def test_wrong_nodes(device: Device) -> None:
             with pytest.raises(QueryError, match=words):
                 solver.distances(node)  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="target is 7"):
-            solver.route(0, 7)
+            solver.path(0, 7)
         solver.close()
         with pytest.raises(QueryError, match="has been closed"):
             solver.distances(0)
@@ -243,9 +256,9 @@ def test_what_does_not_fit_matters_only_on_the_way_to_the_target(device: Device,
     with make_solver(Graph.from_edges([0, 1], [1, 2], [largest, 5], num_nodes=4), algorithm, device) as solver:
         assert solver.distance(0, 3) == UNREACHABLE
         with pytest.raises(NoRouteError):
-            solver.route(0, 3)
+            solver.path(0, 3)
         with pytest.raises(DistanceOverflowError):
-            solver.route(0, 2)
+            solver.path(0, 2)
     with make_solver(Graph.from_edges([0], [1], [10]), algorithm, device) as solver:
         for seeds, targets in (([(0, 0)], [(1, largest)]), ([(0, 10)], [(0, largest)]), ([(0, largest)], [(1, 0)])):
             with pytest.raises(DistanceOverflowError):
@@ -308,7 +321,7 @@ def test_a_search_whose_queue_is_too_short_is_repeated_with_a_longer_one(
         capacity = dict(search._capacity)
         repeats.clear()
         assert np.array_equal(solver.distances(0), expected)
-        assert solver.route(0, 77).weight == expected[77]
+        assert solver.path(0, 77).weight == expected[77]
         assert len(repeats) == 2 and search._capacity == capacity, "later searches need no repetition"
 
 
@@ -325,14 +338,76 @@ def test_a_queue_that_cannot_grow_is_an_error(
         assert solver.distances(1).tolist() == [UNREACHABLE, 0, *[UNREACHABLE] * 1999], "it works on"
 
 
-def test_distances_from_several_nodes(device: Device) -> None:
+def test_distances_from_seeds(device: Device) -> None:
     graph = grid(12, seed=3)
     seeds = [(0, 50), (143, 0), (70, 7)]
     alone = np.array([heap_dijkstra(graph, node) + np.uint64(offset) for node, offset in seeds])
     for options in ({}, {"algorithm": "near_far"}, {"algorithm": "block_resident", "reduction": "full"}):
         with Solver(graph, device=device, **options) as solver:  # type: ignore[arg-type]
-            assert np.array_equal(solver.distances_from(seeds), alone.min(axis=0))
-            with pytest.raises(QueryError, match="there are 0 places named source"):
-                solver.distances_from([])
+            assert np.array_equal(solver.distances(seeds), alone.min(axis=0))
+            assert np.array_equal(solver.distances(np.array(seeds)), alone.min(axis=0))
+            with pytest.raises(QueryError, match="there are no sources"):
+                solver.distances([])
+            with pytest.raises(QueryError, match=r"a source is .*; give a node id and a weight"):
+                solver.distances(np.ones((2, 3), int))
             with pytest.raises(QueryError, match="the weight to a source is -1"):
-                solver.distances_from([(0, -1)])
+                solver.distances([(0, -1)])
+
+
+def test_many_rows_are_an_array_or_blocks_of_one(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(9, seed=3)
+    whole = np.stack([heap_dijkstra(graph, node) for node in range(81)])
+    with Solver(graph, "near_far", device) as solver:
+        for rows_at_once in (1, 4, 100):
+            monkeypatch.setattr(row_maker, "_MOST_ROWS", rows_at_once)
+            for asked, expected in (
+                (lambda **options: solver.distances(range(9), **options), whole[:9]),
+                (lambda **options: solver.table(range(9), [3, 1, 3], **options), whole[:9][:, [3, 1, 3]]),
+            ):
+                found, blocks = asked(), list(asked(chunked=True))
+                assert found.shape == expected.shape and found.dtype == np.uint32 and np.array_equal(found, expected)
+                assert np.array_equal(np.concatenate(blocks), expected) and len(blocks) >= 9 / rows_at_once
+        for one in (3, [(3, 0)]):
+            with pytest.raises(QueryError, match="chunked is for many sources"):
+                solver.distances(one, chunked=True)  # type: ignore[call-overload]
+        monkeypatch.setattr(memory, "free_bytes", lambda: 4 * 81 * 10**4)
+        searched = solver.last
+        for ask in (lambda: solver.distances([0] * 10**6), lambda: solver.table([0] * 10**6, range(81))):
+            with pytest.raises(MemoryShortageError, match=r"^an array of 1,000,000 by 81 distances: .* chunked=True"):
+                ask()
+        assert solver.last is searched, "nothing was searched"
+        assert next(solver.distances([0] * 10**6, chunked=True)).shape[1] == 81
+
+
+def test_paths_between_seeds_and_targets(device: Device) -> None:
+    graph = Graph.from_edges([0, 1, 2, 4], [1, 2, 3, 3], [5, 5, 5, 2], num_nodes=6)
+    with Solver(graph, "near_far", device) as solver, SolverPool(graph, "near_far", device) as pool:
+        for one in (solver, pool):
+            found = one.path([(0, 0), (1, 3), (5, 0)], [(3, 4), (2, 9)])
+            assert (found.nodes.tolist(), found.arcs.tolist(), found.weight) == ([1, 2, 3], [1, 2], 17)
+            assert one.path(0, [(1, 0)]).nodes.tolist() == [0, 1]
+            for ends, words in (((5, 0), "from node 5 to node 0"), (([(5, 0), (3, 1)], 0), "from any seed to node 0")):
+                with pytest.raises(NoRouteError, match=f"no path leads {words}"):
+                    one.path(*ends)  # type: ignore[arg-type]
+
+
+def test_former_names_of_methods_give_a_warning(device: Device) -> None:
+    graph = grid(5)
+    with Solver(graph, "near_far", device) as solver, SolverPool(graph, "near_far", device) as pool:
+        for one in (solver, pool):
+            for former, name, arguments in (
+                ("distances_from", "distances", ([(3, 1)],)),
+                ("distances_between", "pairs", ([1, 2], [2, 1])),
+                ("nearest_sources", "nearest", ([1, 2],)),
+                ("route", "path", (3, 9)),
+                ("prepare_routes", "warm_up", ()),
+            ):
+                kind = type(one).__name__
+                with pytest.warns(
+                    DeprecationWarning, match=rf"^{kind}\.{former} is called {kind}\.{name} now"
+                ) as caught:
+                    found = getattr(one, former)(*arguments)
+                assert caught[0].filename == __file__
+                assert type(found) is type(getattr(one, name)(*arguments))
+    with pytest.warns(DeprecationWarning, match=r"^vkssp\.Assignment is called vkssp\.ServiceAreas now"):
+        assert vkssp.Assignment is vkssp.ServiceAreas  # type: ignore[attr-defined]

@@ -29,8 +29,8 @@ def test_rows_are_distances(device: Device, algorithm: str, graph: Graph, seed: 
     sources, targets = (rng.integers(0, graph.num_nodes, rng.integers(1, 8)) for _ in range(2))
     expected = np.stack([scipy_dijkstra(graph, int(source))[targets] for source in sources])
     with make_solver(graph, algorithm, device) as solver:
-        assert np.array_equal(np.concatenate(list(solver.table(sources, targets))), expected)
-        square = np.concatenate(list(solver.table(sources)))
+        assert np.array_equal(solver.table(sources, targets), expected)
+        square = solver.table(sources)
         assert np.array_equal(square[:, 0], [scipy_dijkstra(graph, int(s))[sources[0]] for s in sources])
 
 
@@ -42,7 +42,7 @@ def test_rows_of_a_reduced_graph_in_small_blocks(
     monkeypatch.setattr(row_maker, "_MOST_ROWS", 2)
     sources = np.random.default_rng(seed).integers(0, graph.num_nodes, 5)
     with Solver(graph, "near_far", device, reduction="full") as solver:
-        blocks = list(solver.table(sources, np.arange(graph.num_nodes)))
+        blocks = list(solver.table(sources, np.arange(graph.num_nodes), chunked=True))
     assert [len(block) for block in blocks] == [2, 2, 1]
     assert np.array_equal(np.concatenate(blocks), [scipy_dijkstra(graph, int(source)) for source in sources])
 
@@ -59,7 +59,7 @@ def test_what_is_no_table(device: Device) -> None:
             ([[1]], [1], "2 dimensions"),
         ):
             with pytest.raises(QueryError, match=message):
-                solver.table(sources, targets)
+                solver.table(sources, targets, chunked=True)
             with pytest.raises(QueryError, match=message):
                 table_of_nodes(solver, sources, targets)
         for metrics, message in (
@@ -71,7 +71,7 @@ def test_what_is_no_table(device: Device) -> None:
         ):
             with pytest.raises(QueryError, match=message):
                 table_of_nodes(solver, [0], [1], metrics)
-        rows = solver.table([0, 1])
+        rows = solver.table([0, 1], chunked=True)
     with pytest.raises(QueryError, match="closed"):
         next(rows)
     with Solver(Graph.from_edges([0], [1], [1]), "near_far", device) as solver:
@@ -93,7 +93,7 @@ def test_weights_that_change_end_a_table(device: Device, monkeypatch: pytest.Mon
     monkeypatch.setattr(row_maker, "_MOST_ROWS", 1)
     graph = grid(4)
     with Solver(graph, "near_far", device) as solver:
-        rows = solver.table([0, 1])
+        rows = solver.table([0, 1], chunked=True)
         next(rows)
         solver.set_weights(graph.weight)
         with pytest.raises(QueryError, match="weights changed while a table was made"):
@@ -103,9 +103,9 @@ def test_weights_that_change_end_a_table(device: Device, monkeypatch: pytest.Mon
 def test_only_targets_may_overflow(device: Device) -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [2**32 - 2, 5])
     with Solver(graph, "near_far", device) as solver:
-        assert next(solver.table([0, 2], [1])).tolist() == [[2**32 - 2], [UNREACHABLE]]
+        assert next(solver.table([0, 2], [1], chunked=True)).tolist() == [[2**32 - 2], [UNREACHABLE]]
         with pytest.raises(DistanceOverflowError):
-            next(solver.table([0], [2]))
+            next(solver.table([0], [2], chunked=True))
 
 
 def test_tables_beside_other_queries(device: Device) -> None:
@@ -113,7 +113,7 @@ def test_tables_beside_other_queries(device: Device) -> None:
     expected = [scipy_dijkstra(graph, node) for node in range(12)]
     with Solver(graph, "near_far", device) as solver:
         found: list[np.ndarray] = []
-        other = threading.Thread(target=lambda: found.extend(solver.table(range(12), range(400))))
+        other = threading.Thread(target=lambda: found.extend(solver.table(range(12), range(400), chunked=True)))
         other.start()
         for node in range(12):
             assert np.array_equal(solver.distances(node), expected[node])
@@ -177,7 +177,7 @@ def test_metres_between_nodes_are_those_of_the_route_also_where_ways_tie(device:
             for source in nodes:
                 for target in nodes:
                     try:
-                        expected = length[solver.route(source, target).arcs].sum()
+                        expected = length[solver.path(source, target).arcs].sum()
                     except NoRouteError:
                         expected = np.nan
                     assert found[source, target] == pytest.approx(expected, rel=1e-6, abs=1e-3, nan_ok=True)

@@ -173,7 +173,7 @@ def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> 
         ["info", str(path)],
         ["distances", str(path), "--source", str(some[0]), *solver, "--traffic", str(arcs)],
         ["table", str(path), "--sources", str(nodes), "--output", str(folder / "nodes.npy"), *solver],
-        ["assign", str(path), "--sources", str(nodes), "--output", str(folder / "nodes.csv.npy"), *solver],
+        ["service-areas", str(path), "--sources", str(nodes), "--output", str(folder / "nodes.csv.npy"), *solver],
     ]
     if graph.lat is None or graph.lon is None:
         return commands
@@ -194,7 +194,7 @@ def commands_for(graph: Graph, path: Path, folder: Path, rng: random.Random) -> 
         ["table", str(path), "--sources", str(listed), "--output", str(folder / "t.csv"), *metric, *solver],
         ["isochrone", str(path), "--from", places[3], *limits, "--output", str(folder / "i.geojson"), *solver],
         ["nearest", str(path), "--at", places[0], "--number", "3"],
-        ["assign", str(path), "--sources", str(listed), "--output", str(folder / "a.geojson"), *metric, *solver],
+        ["service-areas", str(path), "--sources", str(listed), "--output", str(folder / "a.geojson"), *metric, *solver],
     ]
     if graph.streets is not None:
         traffic.write_text(f"way,speed_kmh\n{graph.streets.way[0]},7\n")

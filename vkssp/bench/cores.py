@@ -59,7 +59,7 @@ def one_to_many(graph: Graph, target_sets: Sequence[npt.NDArray[np.integer[Any]]
     module = RoutingkitCch.load()
     metric, _ = RoutingkitCch.metric(module, graph, 120.0)
     pinned = [module.CCHOneToMany(metric, targets.tolist()) for targets in target_sets]
-    return lambda query: pinned[query[0]].distances_from(query[1])
+    return lambda query: pinned[query[0]].distances(query[1])
 
 
 def _terminate() -> None:

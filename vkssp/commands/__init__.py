@@ -7,7 +7,6 @@ from typing import Protocol
 
 from vkssp.commands import (
     algorithms,
-    assign,
     bench,
     devices,
     distances,
@@ -17,6 +16,7 @@ from vkssp.commands import (
     nearest,
     prepare,
     route,
+    service_areas,
     table,
 )
 from vkssp.commands.common import Result
@@ -42,9 +42,11 @@ COMMANDS: dict[str, Command] = {
     "prepare": prepare,
     "route": route,
     "table": table,
-    "assign": assign,
+    "service-areas": service_areas,
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,
     "bench": bench,
 }
+#: Former names of subcommands.
+FORMER = {"assign": "service-areas"}

@@ -160,7 +160,7 @@ def _distances(
         return
     # There are no seeds if areas to avoid shut the place in.
     (group,) = seeds
-    yield solver.distances_from(group, limit=limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+    yield solver.from_seeds(group, limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
 
 
 def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag, listed
 from vkssp.errors import NoRouteError, QueryError
+from vkssp.former import FormerName
 from vkssp.gpu.several import Devices
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.metric import measured_by, unit_of
@@ -20,11 +21,11 @@ from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
-from vkssp.routing.assignment import Assignment, assign
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.route_assembly import joined, leg_of
+from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver.pool import solver_on
@@ -99,7 +100,7 @@ class Router(Resource):
         self._timed = graph
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
-        self.solver.prepare_routes()
+        self.solver.warm_up()
         self.solver.search_path([(0, 0)], [(0, 0)])
 
     @property
@@ -268,8 +269,10 @@ class Router(Resource):
         with self.solver.holding():
             return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
 
-    def assign(self, sources: Sequence[LatLon], limit: float | None = None) -> Assignment:
-        """Return which of some places is the nearest to each node and each part of a street, all from one search.
+    def service_areas(self, sources: Sequence[LatLon], limit: float | None = None) -> ServiceAreas:
+        """Return the service areas of some places: the nodes and the parts of streets to which each is the nearest.
+
+        One search finds all of them.
 
         Places are snapped as for isochrones. Paths lead from the places. Of several equally near places the first is
         taken.
@@ -284,9 +287,9 @@ class Router(Resource):
 
         Returns
         -------
-        Assignment
-            The result by node in `Assignment.source` and `Assignment.values`; the streets as GeoJSON by its `geojson`;
-            files by its `write`.
+        ServiceAreas
+            The result by node in `ServiceAreas.source` and `ServiceAreas.values`; the streets as GeoJSON by its
+            `geojson`; files by its `write`.
 
         Raises
         ------
@@ -300,7 +303,9 @@ class Router(Resource):
             index = self.index
             unit = unit_of(index.graph, self.metric)
             most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
-            return assign(self.solver, index, unit, sources, most)
+            return find_service_areas(self.solver, index, unit, sources, most)
+
+    assign = FormerName("service_areas")
 
     def table(
         self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None

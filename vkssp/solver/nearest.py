@@ -38,7 +38,7 @@ class NearestSources:
 def nearest_sources(
     session: Session, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None
 ) -> NearestSources:
-    """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest_sources`."""
+    """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest`."""
     most = checked_limit(limit)
     with session.holding():
         renumbered = session.renumbered

@@ -9,16 +9,16 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from vkssp import memory
 from vkssp.algorithm import AUTO, CPU, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import flag, is_many, number_of, shown
+from vkssp.checks import flag, number_of, shown
 from vkssp.errors import DeviceError, QueryError
+from vkssp.former import FormerName
 from vkssp.gpu.device import Device
 from vkssp.gpu.several import Devices, are_several, chosen
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -34,7 +34,7 @@ from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances_between, table
+from vkssp.solver.tables import distances, pairs, table
 from vkssp.solver.work_sharing import RowScheduler, Worker
 from vkssp.terminal import printable
 
@@ -104,11 +104,10 @@ class SolverPool(Resource):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from vkssp import Graph, SolverPool
     >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
     >>> with SolverPool(graph) as pool:
-    ...     np.concatenate(list(pool.table([0, 1], [1, 2]))).tolist()
+    ...     pool.table([0, 1], [1, 2]).tolist()
     [[4, 7], [0, 3]]
     """
 
@@ -241,35 +240,62 @@ class SolverPool(Resource):
         with self._weights.lock.helped():
             yield
 
-    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some seeds to every node; see `Solver.distances_from`."""
-        return self._ask(lambda solver: solver.distances_from(seeds, limit=limit))
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+        """Return the distance from the best of some seeds to every node; see `Solver.distances`."""
+        return self._ask(lambda solver: solver.from_seeds(seeds, limit))
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, 2**32 - 1 if there is no path; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
     @overload
-    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
+    def distances(
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
+    ) -> Uint32s: ...
 
     @overload
-    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
+    def distances(
+        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
+    ) -> Iterator[Uint32s]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
-        """Return the distance from a node to every node, or from each of many nodes; see `Solver.distances`."""
-        if not is_many(source):
-            return self.distances_from([(source, 0)], limit=limit)
-        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
+    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+        """Return the distances to every node, from many nodes by all devices; see `Solver.distances`."""
+        return distances(self, source, limit, chunked)
+
+    @overload
+    def table(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: Literal[False] = False,
+    ) -> Uint32s: ...
+
+    @overload
+    def table(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: Literal[True],
+    ) -> Iterator[Uint32s]: ...
 
     def table(
-        self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None
-    ) -> Iterator[Uint32s]:
-        """Return the distances from each of some nodes to each of others, by all devices; see `Solver.table`."""
-        return table(self, sources, targets, limit)
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: bool = False,
+    ) -> Uint32s | Iterator[Uint32s]:
+        """Return the distances from each source to each target, by all devices; see `Solver.table`."""
+        return table(self, sources, targets, limit, chunked)
 
-    def distances_between(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
-        """Return the distances of many pairs of nodes, from one device; see `Solver.distances_between`."""
-        return distances_between(self, sources, targets)
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+        """Return the distances of many pairs of nodes, from one device; see `Solver.pairs`."""
+        return pairs(self, sources, targets)
 
     def write_table(
         self,
@@ -283,29 +309,29 @@ class SolverPool(Resource):
         """Write what `table` returns to a file, row by row; see `Solver.write_table`."""
         return write_weights(self, path, sources, targets, limit, progress)
 
-    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
-        return self._ask(lambda solver: solver.pairs(sources, targets))
+        return self._ask(lambda solver: solver.fast_pairs(sources, targets))
 
-    def route(self, source: int, target: int) -> Route:
-        """Return a shortest path from one node to another; see `Solver.route`."""
-        return self._ask(lambda solver: solver.route(source, target))
+    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
+        """Return a shortest path from one node to another; see `Solver.path`."""
+        return self._ask(lambda solver: solver.path(source, target))
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest path from any seed to any target; see `Solver.search_path`."""
         return self._ask(lambda solver: solver.search_path(seeds, targets))
 
-    def nearest_sources(
+    def nearest(
         self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
     ) -> NearestSources:
-        """Return the nearest of many sources to every node, from one device; see `Solver.nearest_sources`."""
-        return self._ask(lambda solver: solver.nearest_sources(sources, offsets, limit))
+        """Return the nearest of many sources to every node, from one device; see `Solver.nearest`."""
+        return self._ask(lambda solver: solver.nearest(sources, offsets, limit))
 
-    def prepare_routes(self) -> None:
-        """Upload the arcs that routes need to all devices; otherwise the first route on each device does it."""
+    def warm_up(self) -> None:
+        """Upload the arcs that paths need to all devices; otherwise the first path on each device does it."""
         for member in self._left():
             try:
-                member.solver.prepare_routes()
+                member.solver.warm_up()
             except DeviceError as error:
                 if not self._is_lost(member, error):
                     raise
@@ -332,6 +358,12 @@ class SolverPool(Resource):
                         raise
             self._left()
             weights.renumbered = renumbered
+
+    distances_from = FormerName("distances")
+    distances_between = FormerName("pairs")
+    route = FormerName("path")
+    nearest_sources = FormerName("nearest")
+    prepare_routes = FormerName("warm_up")
 
     def _ask(self, question: Callable[[Solver], _Answer]) -> _Answer:
         """Ask the device with the fewest queries under way, and another device if that one is lost."""

@@ -289,8 +289,8 @@ class Session(Resource):
             return 1
         return most_searches(graph, rows, wanted, self.parameters)
 
-    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.distances_between`."""
+    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.pairs`."""
         with self.holding():
             algorithm, node = self.algorithm(), self.renumbered.node
             if not isinstance(algorithm, Phast):

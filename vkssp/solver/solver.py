@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from vkssp.checks import choice, is_many
 from vkssp.cpu.device import CpuDevice
 from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
+from vkssp.former import FormerName
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
@@ -31,7 +32,7 @@ from vkssp.solver.row_maker import OVERFLOW, RowBlock
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances_between, table
+from vkssp.solver.tables import distances, pairs, table
 
 
 class Solver(Resource):
@@ -168,59 +169,93 @@ class Solver(Resource):
         return self._session.holding()
 
     @overload
-    def distances(self, source: int, *, limit: int | None = None) -> Uint32s: ...
+    def distances(
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
+    ) -> Uint32s: ...
 
     @overload
-    def distances(self, source: npt.ArrayLike, *, limit: int | None = None) -> Iterator[Uint32s]: ...
+    def distances(
+        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
+    ) -> Iterator[Uint32s]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None) -> Uint32s | Iterator[Uint32s]:
-        """Return the distance from a node to every node, or from each of many nodes.
+    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+        """Return the distances to every node: from one node, from each of many nodes, or from the best of some seeds.
 
-        With ``block_resident`` as many searches as fit into the memory of the device run at once and fill the device:
-        each takes a small part of the time that it takes alone. Rows are computed on demand and arrive in blocks, so
-        that they may exceed the memory; weights may not change meanwhile.
+        With ``block_resident`` and ``phast``, as many searches from many nodes as fit into the memory of the device run
+        at once and fill the device: each takes a small part of the time that it takes alone.
 
         Parameters
         ----------
-        source : int or array_like
-            Node id, or node ids, shape (s,).
+        source : int, array_like or sequence of (int, int)
+            A node id; node ids, shape (s,); or seeds: pairs of a node id and an offset, the weight between the node and
+            the place that is meant. Distances from seeds are those from the best seed, and include its offset.
         limit : int, optional
             Distance beyond which nodes count as unreachable. With ``block_resident``, searches from many nodes do not
             go beyond it.
+        chunked : bool
+            Whether to return blocks of rows, for many nodes. The rows are computed on demand, so that they may exceed
+            the memory. Weights may not change meanwhile.
 
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            For one node: shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches. For many nodes: blocks
-            of such rows in the order of the nodes, shape (rows, num_nodes), with s rows in all.
+            Distances, uint32; 2**32 - 1 for nodes that no path reaches. Shape (num_nodes,) for one node or seeds,
+            (s, num_nodes) for many nodes. If `chunked`, blocks of these rows, shape (rows, num_nodes).
 
         Raises
         ------
         QueryError
-            If there is no such node, or the limit is no distance.
+            If there is no such node, or no source, or the limit is no distance.
         DistanceOverflowError
-            If a shortest distance within the limit does not fit into 32 bits; for many nodes, when its row is computed.
+            If a shortest distance within the limit does not fit into 32 bits.
+        MemoryShortageError
+            If the distances do not fit into memory.
 
         Examples
         --------
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
-        ...     for rows in solver.distances([0, 1], limit=4):
-        ...         print(rows.tolist())
+        ...     solver.distances(0).tolist()
+        ...     solver.distances([0, 1], limit=4).tolist()
+        ...     solver.distances([(0, 10), (1, 2)]).tolist()
+        [0, 4, 7]
         [[0, 4, 4294967295], [4294967295, 0, 3]]
+        [10, 2, 5]
         """
-        if not is_many(source):
-            return self.distances_from([(source, 0)], limit=limit)
-        return self.table(source, np.arange(self.graph.num_nodes, dtype=np.uint32), limit=limit)
+        return distances(self, source, limit, chunked)
+
+    @overload
+    def table(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: Literal[False] = False,
+    ) -> Uint32s: ...
+
+    @overload
+    def table(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: Literal[True],
+    ) -> Iterator[Uint32s]: ...
 
     def table(
-        self, sources: npt.ArrayLike, targets: npt.ArrayLike | None = None, *, limit: int | None = None
-    ) -> Iterator[Uint32s]:
-        """Return the distances from each source to each target, some rows at a time.
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        chunked: bool = False,
+    ) -> Uint32s | Iterator[Uint32s]:
+        """Return the distances from each source to each target.
 
-        Rows are computed on demand, so that tables may be larger than memory. Weights may not change meanwhile. With
-        ``block_resident`` many searches share the device, and searches to few targets end when these are settled.
+        With ``block_resident`` many searches share the device, and searches to few targets end when these are settled.
 
         Parameters
         ----------
@@ -228,11 +263,15 @@ class Solver(Resource):
             Node ids, shape (s,) and (t,); by default targets are the sources.
         limit : int, optional
             Distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
+        chunked : bool
+            Whether to return blocks of rows. The rows are computed on demand, so that the table may exceed the memory.
+            Weights may not change meanwhile.
 
         Returns
         -------
-        iterator of numpy.ndarray
-            Blocks of rows, shape (rows, t), uint32, with s rows in all; 2**32 - 1 where no path leads.
+        numpy.ndarray or iterator of numpy.ndarray
+            Distances, shape (s, t), uint32; 2**32 - 1 where no path leads. If `chunked`, blocks of these rows, shape
+            (rows, t).
 
         Raises
         ------
@@ -240,20 +279,24 @@ class Solver(Resource):
             If there is no such node, no source or target, or the limit is no distance; while rows are made, if weights
             have changed.
         DistanceOverflowError
-            While rows are made, if a shortest distance does not fit into 32 bits.
+            If a shortest distance does not fit into 32 bits.
+        MemoryShortageError
+            If the table does not fit into memory.
 
         Examples
         --------
-        >>> import numpy as np
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
-        ...     np.concatenate(list(solver.table([0, 1], [1, 2]))).tolist()
+        ...     solver.table([0, 1], [1, 2]).tolist()
+        ...     for rows in solver.table([0, 1], [1, 2], chunked=True):
+        ...         print(rows.tolist())
+        [[4, 7], [0, 3]]
         [[4, 7], [0, 3]]
         """
-        return table(self, sources, targets, limit)
+        return table(self, sources, targets, limit, chunked)
 
-    def distances_between(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
         """Return the distances of many pairs of nodes.
 
         ``phast`` searches all pairs at once, each from both ends; 10 000 pairs take a millisecond on a large GPU. Other
@@ -267,7 +310,7 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray
-            Shape (k,), uint32; 2**32 - 1 where no path leads.
+            Distances, shape (k,), uint32; 2**32 - 1 where no path leads.
 
         Raises
         ------
@@ -281,10 +324,10 @@ class Solver(Resource):
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
-        ...     solver.distances_between([0, 1, 2], [2, 2, 0]).tolist()
+        ...     solver.pairs([0, 1, 2], [2, 2, 0]).tolist()
         [7, 3, 4294967295]
         """
-        return distances_between(self, sources, targets)
+        return pairs(self, sources, targets)
 
     def write_table(
         self,
@@ -332,37 +375,16 @@ class Solver(Resource):
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
         return self._session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
 
-    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
-        return self._session.pairs(sources, targets)
+        return self._session.fast_pairs(sources, targets)
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
         self._session.change_weights(change)
 
-    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some seeds to every node.
-
-        Parameters
-        ----------
-        seeds : sequence of (int, int)
-            Any number of nodes, each with its offset: the weight between the node and the place that is meant.
-            Distances include the offset. `nearest_sources` also returns which seed is the best.
-        limit : int, optional
-            Distance beyond which nodes count as unreachable.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (num_nodes,), uint32; 2**32 - 1 for nodes that no path reaches.
-
-        Raises
-        ------
-        QueryError
-            If there is no such node, or no seed, or the limit is no distance.
-        DistanceOverflowError
-            If a shortest distance does not fit into 32 bits, and there is no limit.
-        """
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+        """Return the distance from the best of some seeds to every node; see `distances`."""
         most = checked_limit(limit)
         with self._session.holding():
             renumbered = self._session.renumbered
@@ -387,10 +409,21 @@ class Solver(Resource):
         with self._session.holding():
             return self._session.best(*self._session.ends([(source, 0)], [(target, 0)]))
 
-    def route(self, source: int, target: int) -> Route:
+    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.
 
         If several paths are shortest, every device returns the same path.
+
+        Parameters
+        ----------
+        source, target : int or sequence of (int, int)
+            A node id; or seeds or targets: pairs of a node id and an offset, the weight between the node and the place
+            that is meant. The path joins the best seed and target, and its weight includes their offsets.
+
+        Returns
+        -------
+        Route
+            The nodes, shape (k + 1,), the arcs, shape (k,), and the weight of the path.
 
         Raises
         ------
@@ -402,11 +435,14 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         began = time.perf_counter()
-        found, graph = self.search_path([(source, 0)], [(target, 0)]), self.graph
+        seeds, targets = _ends(source, "source"), _ends(target, "target")
+        with self.holding():
+            found, graph = self.search_path(seeds, targets), self.graph
         if found is None:
-            raise NoRouteError(f"no path leads from node {source} to node {target}")
-        weight, _, _, arcs = found
-        nodes = np.concatenate([np.array([source], np.uint32), graph.head[arcs]])
+            ends = [f"node {some[0][0]}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
+            raise NoRouteError(f"no path leads from {ends[0]} to {ends[1].replace('seed', 'target')}")
+        weight, seed, _, arcs = found
+        nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
         streets = graph.streets
         return Route(
             nodes=nodes,
@@ -490,7 +526,7 @@ class Solver(Resource):
         """
         self._session.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
-    def nearest_sources(
+    def nearest(
         self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
     ) -> NearestSources:
         """Return the nearest of some sources to every node, and the distance from it.
@@ -529,11 +565,17 @@ class Solver(Resource):
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], [1, 1, 1, 1], undirected=True)
         >>> with Solver(graph) as solver:
-        ...     found = solver.nearest_sources([4, 0])
+        ...     found = solver.nearest([4, 0])
         >>> found.distance.tolist(), found.source.tolist()
         ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
         """
         return nearest_sources(self._session, sources, offsets, limit)
+
+    distances_from = FormerName("distances")
+    distances_between = FormerName("pairs")
+    route = FormerName("path")
+    nearest_sources = FormerName("nearest")
+    prepare_routes = FormerName("warm_up")
 
     @property
     def timings(self) -> Timings:
@@ -551,8 +593,8 @@ class Solver(Resource):
         self._session.check_open()
         return self._session.shared.graph.memory_bytes
 
-    def prepare_routes(self) -> None:
-        """Upload the arcs sorted by head, which routes need; otherwise the first route does it."""
+    def warm_up(self) -> None:
+        """Upload the arcs sorted by head, which paths need; otherwise the first path does it."""
         with self._session.holding():
             self._session.walker()
 
@@ -592,3 +634,8 @@ class Solver(Resource):
                 self._session.discard()
                 raise
             return best, seed, target, self._session.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+
+
+def _ends(end: Any, name: str) -> list[Terminal]:
+    """Return the seeds or targets that a caller gives as a node or as pairs."""
+    return pairs_of(end, name) if is_many(end) else [(end, 0)]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from itertools import chain
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
+from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.memory import require
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, fitting
@@ -69,11 +72,11 @@ class RowSource(Protocol):
             If there is no such node, or while blocks are made, if weights have changed meanwhile.
         """
 
-    def pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
 
-    def distances_from(self, seeds: Sequence[Terminal], *, limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some seeds to every node."""
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+        """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances`."""
 
 
 def rows(
@@ -101,24 +104,52 @@ def rows(
     return fitting(source.row_blocks(graph, seeds, nodes, limit=limit))
 
 
+def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Uint32s | Iterator[Uint32s]:
+    """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
+    source = list(source) if isinstance(source, Iterator) else source
+    if is_many(source) and not is_many(next(iter(source), None)):
+        return table(solver, source, np.arange(solver.graph.num_nodes, dtype=np.uint32), limit, chunked)
+    if flag(chunked, "chunked"):
+        raise QueryError("chunked is for many sources; leave it out, or give a list of node ids")
+    return solver.from_seeds(source if is_many(source) else [(source, 0)], limit)
+
+
 def table(
-    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: int | None
-) -> Iterator[Uint32s]:
-    """Return the distances from each of some nodes to each of others, in blocks of rows; see `vkssp.Solver.table`."""
-    graph, most = source.graph, checked_limit(limit)
+    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: int | None, chunked: bool
+) -> Uint32s | Iterator[Uint32s]:
+    """Return the distances from each of some nodes to each of others; see `vkssp.Solver.table`."""
+    graph, most, chunked = source.graph, checked_limit(limit), flag(chunked, "chunked")
     tails = nodes_of(graph, sources, "sources")
     heads = tails if targets is None else nodes_of(graph, targets, "targets")
-    return rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
+    shape = len(tails), len(heads)
+    if not chunked:
+        what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
+        require(4 * shape[0] * shape[1], what, "ask for blocks of rows by chunked=True, or for a file by write_table")
+    blocks = rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
+    return blocks if chunked else _gathered(blocks, shape)
 
 
-def distances_between(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
-    """Return the distances of many pairs of nodes; see `vkssp.Solver.distances_between`."""
+def _gathered(blocks: Iterator[Uint32s], shape: tuple[int, int]) -> Uint32s:
+    """Return blocks of rows as one array of a shape."""
+    first = next(blocks)
+    if len(first) == shape[0]:
+        return first
+    whole: Uint32s = np.empty(shape, np.uint32)
+    at = 0
+    for block in chain([first], blocks):
+        whole[at : at + len(block)] = block
+        at += len(block)
+    return whole
+
+
+def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    """Return the distances of many pairs of nodes; see `vkssp.Solver.pairs`."""
     graph = source.graph
     tails, heads = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
     if len(tails) != len(heads):
         raise QueryError(f"there are {len(tails)} sources and {len(heads)} targets; give one of each for a pair")
     with source.holding():
-        found = source.pairs(tails, heads)
+        found = source.fast_pairs(tails, heads)
         if found is not None:
             return found
         found = np.empty(len(tails), np.uint32)

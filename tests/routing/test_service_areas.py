@@ -16,9 +16,9 @@ from tests.support.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, read_graph
 from vkssp.cli import main
 from vkssp.gpu.device import Device
-from vkssp.routing.assignment_file import colour
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import starting_points
+from vkssp.routing.service_areas_file import colour
 from vkssp.routing.voronoi import StreetCells, part_of_line
 
 #: A street of 1 000 from one junction to the next, one way street of 500 beside it, a ferry, and a street that goes on.
@@ -57,7 +57,7 @@ def places(andorra: Graph) -> list[tuple[float, float]]:
 def test_streets_are_divided_where_both_ways_take_as_long(device: Device) -> None:
     with Router(line_map(), device=device) as router:
         first, last = (0.0, 1 * UNIT), (0.0, 20 * UNIT)
-        found = router.assign([first, last])
+        found = router.service_areas([first, last])
         # From a tenth of the first street: 900 to its end, and 3 000 the other way along the next: 1 050 from there.
         assert found.nodes.distance.tolist() == [100, 900, 0, 600]
         assert found.source.tolist() == [0, 0, 1, 0]
@@ -69,17 +69,17 @@ def test_streets_are_divided_where_both_ways_take_as_long(device: Device) -> Non
             (2, 0, 1, 0, 100),
         ]
         # The same, but not so far.
-        within = router.assign([first, last], limit=30)
+        within = router.service_areas([first, last], limit=30)
         assert within.nodes.distance.tolist() == [100, UNREACHABLE, 0, UNREACHABLE]
         assert np.isnan(within.values[[1, 3]]).all()
         assert spans(within.streets) == [(0, 0.0, 0.4, 0, 0), (1, 0.9, 1.0, 1, 0), (2, 0.0, 0.4, 0, 100)]
         # Of two at the same place the first; two on one street share it.
-        assert set(router.assign([last, first, last]).source.tolist()) == {0, 1}
-        shared = router.assign([(0.0, 2 * UNIT), (0.0, 6 * UNIT)])
+        assert set(router.service_areas([last, first, last]).source.tolist()) == {0, 1}
+        shared = router.service_areas([(0.0, 2 * UNIT), (0.0, 6 * UNIT)])
         assert [span[:4] for span in spans(shared.streets)][:2] == [(0, 0.0, 0.4, 0), (0, 0.4, 1.0, 1)]
         assert shared.source.tolist() == [0, 1, 1, 0]
     with Router(line_map(), device=device, metric="distance") as router:
-        found = router.assign([first, last])
+        found = router.service_areas([first, last])
         middle = [span for span in spans(found.streets) if span[0] == 1]
         assert [span[2] for span in middle] == pytest.approx([0.05, 1.0], abs=1e-3)
         assert found.values[1] == pytest.approx(9 * UNIT * 111_195, rel=1e-3)
@@ -88,7 +88,7 @@ def test_streets_are_divided_where_both_ways_take_as_long(device: Device) -> Non
 def test_nobody_gets_off_a_ferry(device: Device) -> None:
     graph = street_map([(0, 0), (0, 10), (0, 20), (0, 30)], [(0, 1, 100), (1, 2, 100), (2, 3, 100)], ferries=(1,))
     with Router(graph, device=device) as router:
-        found = router.assign([(0.0, 0.0)])
+        found = router.service_areas([(0.0, 0.0)])
         assert found.nodes.distance.tolist() == [0, 100, 200, 300]
         assert [span[0] for span in spans(found.streets)] == [0, 2]
 
@@ -97,15 +97,15 @@ def test_areas_to_avoid(device: Device) -> None:
     """One in the middle of the second street: from either side it is served up to there, and nothing beyond."""
     area = shapely.box(14 * UNIT, -UNIT, 16 * UNIT, UNIT)
     with Router(line_map(), device=device, avoid=area) as router:
-        found = router.assign([(0.0, 1 * UNIT)])
+        found = router.service_areas([(0.0, 1 * UNIT)])
         assert found.source.tolist() == [0, 0, UNREACHABLE, 0]
         assert spans(found.streets) == [(0, 0.0, 1.0, 0, 0), (1, 0.0, 0.4, 0, 900), (2, 0.0, 1.0, 0, 100)]
-        both = router.assign([(0.0, 1 * UNIT), (0.0, 20 * UNIT)])
+        both = router.service_areas([(0.0, 1 * UNIT), (0.0, 20 * UNIT)])
         assert [span[1:4] for span in spans(both.streets) if span[0] == 1] == [(0.0, 0.4, 0), (0.6, 1.0, 1)]
     # A place between two of them, from where no junction can be reached.
     shut = shapely.union_all([shapely.box(x * UNIT, -UNIT, (x + 1) * UNIT, UNIT) for x in (11, 17)])
     with Router(line_map(), device=device, avoid=shut) as router:
-        found = router.assign([(0.0, 14 * UNIT)])
+        found = router.service_areas([(0.0, 14 * UNIT)])
         assert (found.source == UNREACHABLE).all() and np.isnan(found.values).all()
         assert spans(found.streets) == [(1, 0.2, 0.7, 0, 0)]
 
@@ -114,8 +114,8 @@ def test_nodes_as_searches_from_each_place_have_them(router: Router, places: lis
     index = router.index
     snaps = starting_points(index, places, [""] * len(places))
     alone = [[(end.node, end.weight) for end in find_starts(index, snap)] for snap in snaps]
-    each = np.stack([router.solver.distances_from(seeds) for seeds in alone])
-    found = router.assign(places)
+    each = np.stack([router.solver.distances(seeds) for seeds in alone])
+    found = router.service_areas(places)
     least = each.min(axis=0)
     assert np.array_equal(found.nodes.distance, least)
     assert np.array_equal(found.source, np.where(least == UNREACHABLE, UNREACHABLE, each.argmin(axis=0)))
@@ -123,7 +123,7 @@ def test_nodes_as_searches_from_each_place_have_them(router: Router, places: lis
 
 
 def test_streets_as_routes_have_them(router: Router, places: list[tuple[float, float]]) -> None:
-    found = router.assign(places)
+    found = router.service_areas(places)
     served, rng = found.streets, np.random.default_rng(0)
     middles, parts = [], []
     for part in rng.permutation(len(served.polyline))[:120].tolist():
@@ -147,10 +147,10 @@ def test_streets_are_those_of_isochrones(router: Router, places: list[tuple[floa
     """What one place serves within a limit is what is reached from there; what many serve does not overlap."""
     metres = np.array([line_metres(router, number) for number in range(router.index.num_polylines)])
     for limit in (60, 600):
-        served = router.assign(places[:1], limit).streets
+        served = router.service_areas(places[:1], limit).streets
         (reached,) = router.isochrones(places[0], [limit])
         assert ((served.high - served.low) * metres[served.polyline]).sum() == pytest.approx(reached.road_m, rel=1e-3)
-    served = router.assign(places).streets
+    served = router.service_areas(places).streets
     follows = served.polyline[1:] == served.polyline[:-1]
     assert (served.low < served.high).all() and (served.high[:-1] <= served.low[1:])[follows].all()
     divided = served.source[1:] != served.source[:-1]
@@ -165,7 +165,7 @@ def line_metres(router: Router, number: int) -> float:
 
 
 def test_files(router: Router, places: list[tuple[float, float]], tmp_path: Path) -> None:
-    found, names = router.assign(places, limit=900), [f"depot {number}" for number in range(len(places))]
+    found, names = router.service_areas(places, limit=900), [f"depot {number}" for number in range(len(places))]
     for ending in ("csv", "npy", "geojson"):
         found.write(tmp_path / f"a.{ending}", names)
     packed = np.load(tmp_path / "a.npy")
@@ -202,7 +202,7 @@ def test_files(router: Router, places: list[tuple[float, float]], tmp_path: Path
 def test_streets_across_the_180th_meridian(device: Device, tmp_path: Path) -> None:
     graph = Graph.from_edges([0, 1], [1, 0], [90, 90], lat=[0.0, 0.0], lon=[179.999, -179.998])
     with Router(graph, device=device) as router:
-        router.assign([(0.0, 179.999)]).write(tmp_path / "a.geojson")
+        router.service_areas([(0.0, 179.999)]).write(tmp_path / "a.geojson")
     lines = json.loads((tmp_path / "a.geojson").read_text())["features"][:2]
     for line in lines:
         assert line["geometry"]["type"] == "MultiLineString" and line["properties"]["weight"] in (0, 90)
@@ -221,7 +221,7 @@ def test_streets_across_the_180th_meridian(device: Device, tmp_path: Path) -> No
 )
 def test_bad_questions(device: Device, sources: Any, limit: Any, message: str) -> None:
     with Router(line_map(), device=device) as router, pytest.raises(QueryError, match=message):
-        router.assign(sources, limit)
+        router.service_areas(sources, limit)
 
 
 def test_on_the_command_line(
@@ -234,7 +234,7 @@ def test_on_the_command_line(
     Path(nodes).write_text("5\n900\n")
 
     def run(*arguments: str) -> Any:
-        assert main(["assign", graph, *arguments, "--json"]) == 0
+        assert main(["service-areas", graph, *arguments, "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     streets, table = str(tmp_path / "a.geojson"), str(tmp_path / "a.csv")
@@ -255,5 +255,17 @@ def test_on_the_command_line(
         (("--sources", sources, "--output", str(tmp_path / "a.txt")), "its name must end in one of"),
         (("--sources", sources, "--output", sources), "which is needed for something else"),
     ):
-        assert main(["assign", graph, *arguments]) == 2
+        assert main(["service-areas", graph, *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_former_names_give_a_warning(
+    capsys: pytest.CaptureFixture[str], andorra: Graph, places: list[tuple[float, float]], tmp_path: Path
+) -> None:
+    with Router(andorra, "dijkstra") as router:
+        with pytest.warns(DeprecationWarning, match=r"^Router\.assign is called Router\.service_areas now"):
+            found = router.assign(places)
+        assert np.array_equal(found.source, router.service_areas(places).source)
+    assert main(["assign", "no.graph", "--sources", "no.csv", "--output", str(tmp_path / "a.csv")]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "vkssp: 'assign' is called 'service-areas' now; use this name" and "no.csv" in second

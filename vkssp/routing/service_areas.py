@@ -1,4 +1,4 @@
-"""Facility assignment: the nearest of some places for each node and each part of a street."""
+"""Service areas of places: the nodes and the parts of streets to which each place is the nearest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from vkssp.checks import whole_number
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import Unit
 from vkssp.route import Place
-from vkssp.routing.assignment_file import features, write_assignment
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
+from vkssp.routing.service_areas_file import features, write_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import Begun, begun_streets
 from vkssp.routing.voronoi import StreetCells, street_cells
@@ -27,8 +27,8 @@ from vkssp.solver.solver import Solver
 
 
 @dataclass(frozen=True, eq=False)
-class Assignment:
-    """Assignment of each node and each part of a street to the nearest of some places, which serves it.
+class ServiceAreas:
+    """Service areas of some places: each node and each part of a street belongs to the nearest place.
 
     Attributes
     ----------
@@ -89,14 +89,14 @@ class Assignment:
         return {"type": "FeatureCollection", "features": list(features(self, ids))}
 
     def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
-        """Write a .geojson, .csv or .npy file; see `vkssp.routing.assignment_file.write_assignment`."""
-        write_assignment(path, self, ids)
+        """Write a .geojson, .csv or .npy file; see `vkssp.routing.service_areas_file.write_service_areas`."""
+        write_service_areas(path, self, ids)
 
 
-def assign(
+def find_service_areas(
     solver: Solver | SolverPool, index: StreetIndex, unit: Unit, places: Sequence[LatLon], limit: int
-) -> Assignment:
-    """Assign nodes and streets to the nearest of some places; see `vkssp.Router.assign`.
+) -> ServiceAreas:
+    """Return the service areas of some places; see `vkssp.Router.service_areas`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def assign(
     ends = [end for some in starts for end in some]
     if ends:
         most = None if limit == UNREACHABLE else limit
-        found = solver.nearest_sources([end.node for end in ends], [end.weight for end in ends], most)
+        found = solver.nearest([end.node for end in ends], [end.weight for end in ends], most)
         # Ends are in the order of the places, so the first of equally near ends belongs to the first place.
         owner = np.append(np.repeat(np.arange(len(starts)), [len(some) for some in starts]), UNREACHABLE)
         source = owner[np.minimum(found.source, len(ends))].astype(np.uint32)
@@ -126,5 +126,5 @@ def assign(
         nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
         nodes = NearestSources(nowhere, nowhere)
     begun = tuple((number, one) for number, snap in enumerate(snaps) for one in begun_streets(index, snap))
-    told = tuple(place_of(index, place, snap) for place, snap in zip(where, snaps, strict=True))
-    return Assignment(told, nodes, unit, limit, index, begun)
+    snapped = tuple(place_of(index, place, snap) for place, snap in zip(where, snaps, strict=True))
+    return ServiceAreas(snapped, nodes, unit, limit, index, begun)

@@ -23,7 +23,7 @@ from vkssp.solver.nearest import NearestSources
 from vkssp.solver.table_file import COLUMNS
 
 if TYPE_CHECKING:
-    from vkssp.routing.assignment import Assignment
+    from vkssp.routing.service_areas import ServiceAreas
 
 #: Endings of files for assignments of nodes, and of files for assignments of streets.
 NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
@@ -32,7 +32,7 @@ Ids = Sequence[int] | Sequence[str]
 _GOLDEN = 0.618034
 
 
-def check_assignment_ending(path: str | Path, *, streets: bool = True) -> None:
+def check_areas_ending(path: str | Path, *, streets: bool = True) -> None:
     """Raise `FormatError` unless the file's ending is one for an assignment, with streets or of nodes alone."""
     endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
     if path_of(path).suffix.lower() in endings:
@@ -42,7 +42,7 @@ def check_assignment_ending(path: str | Path, *, streets: bool = True) -> None:
     raise FormatError(f"cannot write an assignment to {path}: its name must end in one of {', '.join(endings)}")
 
 
-def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None = None) -> None:
+def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None = None) -> None:
     """Write an assignment to a file, which appears only when it is complete.
 
     Parameters
@@ -56,7 +56,7 @@ def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None =
         ``distance_m`` and ``weight``; the last two are empty if no path leads to the node.
         .npy: ``source`` and one of the same three by node, in an array of a structured type. ``source`` is the number
         of the source from 0, 2**32 - 1 if no path leads to the node.
-    assignment : Assignment
+    areas : ServiceAreas
         The assignment.
     ids : sequence of int or str, optional
         Names of the sources; their numbers by default. NumPy arrays do not hold names.
@@ -66,19 +66,19 @@ def write_assignment(path: str | Path, assignment: Assignment, ids: Ids | None =
     FormatError
         If the file cannot be written, or its ending is not known.
     QueryError
-        If `assignment` is no assignment, or if there are not as many names as sources.
+        If `areas` is no assignment, or if there are not as many names as sources.
     """
-    check_assignment_ending(path)
-    if not hasattr(assignment, "nodes"):
-        raise QueryError(f"assignment is {shown(assignment)}; give an Assignment, such as Router.assign returns")
+    check_areas_ending(path)
+    if not hasattr(areas, "nodes"):
+        raise QueryError(f"areas is {shown(areas)}; give ServiceAreas, such as Router.service_areas returns")
     if Path(path).suffix.lower() in STREET_ENDINGS:
-        write_features(path, features(assignment, ids))
+        write_features(path, features(areas, ids))
     else:
-        write_nodes(path, assignment.graph, assignment.nodes, assignment.unit, _names(ids, len(assignment.places)))
+        write_nodes(path, areas.graph, areas.nodes, areas.unit, _names(ids, len(areas.places)))
 
 
 def write_nodes(path: str | Path, graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
-    """Write the nearest source of each node to a .csv or .npy file; see `write_assignment`."""
+    """Write the nearest source of each node to a .csv or .npy file; see `write_service_areas`."""
     values = unit.values(nodes.distance)
     with atomic_write(path) as stream:
         if Path(path).suffix.lower() == ".npy":
@@ -110,15 +110,15 @@ def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Uni
         text.detach()
 
 
-def features(assignment: Assignment, ids: Ids | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the features of an assignment: the parts of streets, and the sources; see `write_assignment`."""
-    names, unit, streets = _names(ids, len(assignment.places)), assignment.unit, assignment.streets
+def features(areas: ServiceAreas, ids: Ids | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the features of service areas: the parts of streets, and the sources; see `write_service_areas`."""
+    names, unit, streets = _names(ids, len(areas.places)), areas.unit, areas.streets
     colours = [colour(number) for number in range(len(names))]
     values = unit.values(streets.weight).astype(np.float64).round(3)
     told = values if unit.name != "weight" else streets.weight
     rows = (streets.polyline, streets.low, streets.high, streets.source, told)
     for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
-        geometry = line_of(_wrapped(part_of_line(assignment.polyline(polyline), low, high)))
+        geometry = line_of(_wrapped(part_of_line(areas.polyline(polyline), low, high)))
         first, *others = geometry["coordinates"]
         # Gates without length cannot be seen, nor tiny remainders where two sources' paths meet next to a junction.
         if any(position != first for position in others):
@@ -127,7 +127,7 @@ def features(assignment: Assignment, ids: Ids | None = None) -> Iterator[dict[st
                 "properties": {"source": names[source], COLUMNS[unit.name]: value, "stroke": colours[source]},
                 "geometry": geometry,
             }
-    for name, place, its in zip(names, assignment.places, colours, strict=True):
+    for name, place, its in zip(names, areas.places, colours, strict=True):
         point = point_of(place, "source")
         point["properties"] |= {"source": name, "marker-color": its}
         yield point

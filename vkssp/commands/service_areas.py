@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp assign``."""
+"""The subcommand ``vkssp service-areas``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
 
-SUMMARY = "find which of many sources is the nearest to each node and street"
+SUMMARY = "find which of many places is the nearest to each node and street"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,17 +59,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Find the nearest source of each node, and write it."""
     from vkssp.graph.metric import unit_of
-    from vkssp.routing.assignment_file import check_assignment_ending, write_nodes
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
+    from vkssp.routing.service_areas_file import check_areas_ending, write_nodes
     from vkssp.solver.solver import Solver
 
-    check_assignment_ending(args.output)
+    check_areas_ending(args.output)
     check_outputs(args, output=None)
     parameters = solver_parameters(args)
     ends = read_ends(args.sources)
     if ends.places is None:
-        check_assignment_ending(args.output, streets=False)
+        check_areas_ending(args.output, streets=False)
         if args.avoid is not None or args.metric != "duration":
             raise QueryError("--avoid and --metric are for places, and these sources are nodes; leave them out")
     graph = load(args)
@@ -80,17 +80,17 @@ def run(args: argparse.Namespace) -> Result:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert ends.places is not None
-            solver, assignment = opened.solver, opened.assign(ends.places, args.limit)
-            nodes = assignment.nodes
+            solver, areas = opened.solver, opened.service_areas(ends.places, args.limit)
+            nodes = areas.nodes
         else:
             assert ends.nodes is not None
             solver, unit = opened, unit_of(graph, args.metric)
             limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
-            nodes = opened.nearest_sources(ends.nodes, limit=limit)
+            nodes = opened.nearest(ends.nodes, limit=limit)
         milliseconds = 1e3 * (time.perf_counter() - ready)
         device, algorithm = solver.device.info.name, solver.algorithm
     if isinstance(opened, Router):
-        assignment.write(args.output, ends.ids)
+        areas.write(args.output, ends.ids)
     else:
         write_nodes(args.output, graph, nodes, unit, ends.ids)
     count = len(ends.ids)
