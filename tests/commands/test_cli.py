@@ -350,7 +350,7 @@ def test_algorithms_are_listed_with_all_that_one_chooses_by(capsys: pytest.Captu
     assert "auto is the algorithm of this list that fits the graph best" in capsys.readouterr().err
     assert main(["algorithms", "crauser"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("crauser  (device") and "--set relax_workgroup_size=" in text and "martin" not in text
+    assert text.startswith("crauser  (Vulkan device") and "--set relax_workgroup_size=" in text and "martin" not in text
     assert main(["algorithms", "magic"]) == 2
     assert "algorithm is 'magic'; choose one of" in capsys.readouterr().err
 

@@ -48,7 +48,7 @@ def rows(scheduler: RowScheduler) -> Iterator[int]:
         yield from block[:, 0].tolist()
 
 
-def workers() -> list[threading.Thread]:
+def worker_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("vkssp-worker")]
 
 
@@ -82,14 +82,14 @@ def test_nothing_is_made_before_it_is_asked_for_nor_far_ahead() -> None:
     workers = [worker(2, 1, made.append) for _ in range(2)]
     scheduler = RowScheduler(workers, 10_000, 20)
     numbers = rows(scheduler)
-    assert not made and not workers()
+    assert not made and not worker_threads()
     assert next(numbers) == 0
     while len(made) < 15:
         settled.wait(0.01)  # they do go on by themselves
     settled.wait(0.05)
     assert max(made) <= 20
     numbers.close()
-    assert not workers()
+    assert not worker_threads()
 
 
 def test_who_is_slow_gets_less() -> None:
@@ -139,7 +139,7 @@ def test_errors_come_after_the_rows_before_them(error: type[BaseException]) -> N
     assert found == list(range(37))
     with pytest.raises(error, match="row 37"):
         next(numbers)
-    assert not workers()
+    assert not worker_threads()
 
 
 @settings(max_examples=EXAMPLES)
@@ -169,7 +169,7 @@ def test_what_lost_hands_leave_is_made_by_the_others(data: st.DataObject) -> Non
     else:
         assert len(found) == total
     assert found == list(range(len(found)))
-    assert not workers()
+    assert not worker_threads()
 
 
 def test_finished_rows_come_before_the_error_that_nobody_is_left() -> None:
@@ -208,7 +208,7 @@ def test_whoever_waits_takes_what_a_lost_hand_leaves() -> None:
 @pytest.mark.parametrize("how", ["closed", "forgotten", "in a cycle", "failed"])
 def test_threads_end_with_the_iterator(how: str) -> None:
     numbers = rows(RowScheduler([worker(2, 1) for _ in range(3)], 10_000, 100))
-    assert next(numbers) == 0 and workers()
+    assert next(numbers) == 0 and worker_threads()
     if how == "closed":
         numbers.close()
     elif how == "in a cycle":
@@ -223,14 +223,14 @@ def test_threads_end_with_the_iterator(how: str) -> None:
         del numbers
     else:
         del numbers
-    assert not workers()
+    assert not worker_threads()
 
 
 def test_an_open_iterator_does_not_hold_up_the_end_of_the_program() -> None:
     script = (
         "from tests.solver.test_work_sharing import *\n"
         "numbers = rows(RowScheduler([worker(2, 1) for _ in range(3)], 10_000, 100))\n"
-        "print(next(numbers), len(workers()))\n"
+        "print(next(numbers), len(worker_threads()))\n"
         "threading.main_thread().numbers = numbers\n"
     )
     root = ROOT
@@ -251,8 +251,8 @@ def test_the_end_does_not_wait_for_a_hand_that_hangs(monkeypatch: pytest.MonkeyP
     numbers = rows(scheduler)
     assert next(numbers) == 0 and going.wait(60)
     scheduler.stop_at_exit()
-    assert workers()
+    assert worker_threads()
     go.set()
-    for thread in workers():
+    for thread in worker_threads():
         thread.join(60)
-    assert not workers()
+    assert not worker_threads()

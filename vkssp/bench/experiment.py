@@ -25,31 +25,27 @@ class Run:
     Attributes
     ----------
     algorithm : str
-        Name of the algorithm, or ``"auto"``.
+        Name of the algorithm, or ``"auto"``; ``NAME@cpu`` for one that runs on Vulkan devices and on the CPU.
     parameters : mapping of str to int
         Parameters that differ from the defaults.
     reduction : str, optional
         Whether the graph is reduced first; see `vkssp.Solver`.
-    on_cpu : bool
-        Whether an algorithm that runs on Vulkan devices and on the CPU runs on the CPU.
     """
 
     algorithm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
     reduction: str | None = None
-    on_cpu: bool = False
 
     def __post_init__(self) -> None:
         """Check the name and the parameters."""
-        checked(self.algorithm, self.parameters, self.runs_on)
+        name, place = self._parts
+        checked(name, self.parameters, place)
         if self.reduction not in (None, *REDUCTIONS):
             raise QueryError(f"reduction is {self.reduction!r}; choose one of {', '.join(REDUCTIONS)}")
 
     @classmethod
     def parse(cls, text: str) -> Run:
         """Parse a run of the form ``NAME[@cpu][,PARAMETER=N...][,reduction=WORD]``.
-
-        ``@cpu`` chooses the CPU for an algorithm that also runs on Vulkan devices.
 
         Raises
         ------
@@ -67,20 +63,11 @@ class Run:
                 parameters[key.replace("-", "_")] = int(value)
             except ValueError:
                 raise QueryError(f"run is {text!r}; write NAME,PARAMETER=N, such as near_far,delta=1000") from None
-        name, at, place = name.partition("@")
-        name, device = current(name, CPU if at and place == CPU else None)
-        if at and place != CPU:
-            raise QueryError(f"run is {text!r}; write {name}, or {name}@cpu for the CPU")
-        return cls(name, parameters, reduction, place_of(name, device) == CPU and len(ALGORITHMS.get(name, ())) != 1)
+        return cls(name, parameters, reduction)
 
     def __str__(self) -> str:
         """Return the run in the form that `parse` reads."""
-        return run_text(self.name, self.settings)
-
-    @property
-    def name(self) -> str:
-        """Name of the algorithm, with ``@cpu`` if it runs on the CPU but could run on a Vulkan device."""
-        return f"{self.algorithm}@{CPU}" if self.on_cpu else self.algorithm
+        return run_text(self.algorithm, self.settings)
 
     @property
     def settings(self) -> dict[str, int | str]:
@@ -90,13 +77,22 @@ class Run:
     @property
     def runs_on(self) -> str:
         """Place where the algorithm runs, ``"vulkan"`` or ``"cpu"``."""
-        return CPU if self.on_cpu else VULKAN if self.algorithm == AUTO else next(iter(ALGORITHMS[self.algorithm]))
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        """Name of the algorithm, and the place where it runs."""
+        name, at, place = self.algorithm.partition("@")
+        if at and place != CPU:
+            raise QueryError(f"algorithm is {self.algorithm!r}; write {name}, or {name}@{CPU} for the CPU")
+        name, device = current(name, place or None)
+        return name, place_of(name, device)
 
     def solver(self, graph: Graph | RenumberedGraph, device: Device, counters: str = "iterations") -> Solver:
         """Return a solver for a graph, on a device if the algorithm runs on one."""
-        where = device if self.runs_on == VULKAN else CPU
-        parameters: dict[str, Any] = dict(self.parameters)
-        return Solver(graph, self.algorithm, where, reduction=self.reduction, counters=counters, **parameters)
+        (name, place), parameters = self._parts, dict[str, Any](self.parameters)
+        where = device if place == VULKAN else CPU
+        return Solver(graph, name, where, reduction=self.reduction, counters=counters, **parameters)
 
 
 def run_text(algorithm: str, parameters: Mapping[str, int | str]) -> str:

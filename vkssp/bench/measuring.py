@@ -259,7 +259,7 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
 def _measure_run(
     graph: RenumberedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
 ) -> dict[str, Any]:
-    row = _row(run.name, run.settings, run.runs_on, vkssp.__version__)
+    row = _row(run.algorithm, run.settings, run.runs_on, vkssp.__version__)
     try:
         with run.solver(graph, device) as solver:
             slow = fill(row, TimedSolver(solver), expected, experiment)

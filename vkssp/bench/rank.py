@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import vkssp
+from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.experiment import Run
 from vkssp.bench.measuring import digest, far_sources, where_and_when
 from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
@@ -132,6 +133,9 @@ def check_methods(methods: Sequence[str]) -> None:
         raise QueryError("there is nothing to measure; give a method at least, such as near_far")
     for method in methods:
         name = method.partition(",")[0]
+        if name.partition("@")[0] not in (*ALGORITHMS, BIDIRECTIONAL, CCH):
+            known = ", ".join((*ALGORITHMS, BIDIRECTIONAL, CCH))
+            raise QueryError(f"method is {method!r}; choose some of {known}")
         if name not in (BIDIRECTIONAL, CCH):
             Run.parse(method)
         elif name != method:
