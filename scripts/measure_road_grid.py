@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Time one-to-all and far point-to-point searches on a synthetic road grid, every distance checked against scipy.
 
-The default, a grid of 4096 x 4096, is the one that docs/performance.md has figures for; scipy takes some 20 s and 2 GiB
-for each of its sources. On a software device take --side 512.
+docs/performance-log.md has figures for the default, a grid of 4096 x 4096. scipy takes some 20 s and 2 GiB for each of
+its sources. On a software device take --side 512.
 """
 
 from __future__ import annotations
