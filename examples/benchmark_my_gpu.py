@@ -19,7 +19,7 @@ SOURCES = 16
 
 
 def main(scale: str = "20") -> None:
-    """Measure, and print a table of medians: milliseconds on the device."""
+    """Measure all devices and print a table of medians, in milliseconds on the device."""
     side, nodes = 2 ** (int(scale) // 2), 2 ** int(scale)
     for expression in (f"road:{side}", f"rmat:{scale}", f"random:{nodes // 16},64"):
         graph = vkssp.read_graph(expression)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Travel times from each of some places to each of some others, in a Parquet file (extra `table`).
+"""Table of travel times between two lists of places, in a Parquet file (extra `table`).
 
 python examples/table_to_parquet.py [EXTRACT]     # by default Andorra
 """
@@ -18,7 +18,7 @@ SOURCES, TARGETS = 20, 200
 
 
 def main(extract: str = str(ANDORRA)) -> None:
-    """Make a table between random junctions of an extract, and say how many pairs are connected."""
+    """Make a table between random junctions of an extract, and print the number of connected pairs."""
     graph = vkssp.read_graph(extract)
     if graph.lat is None or graph.lon is None:
         sys.exit(f"{extract} has no coordinates; give an OpenStreetMap extract")

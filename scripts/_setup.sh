@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# What scripts/quickstart and scripts/test share: system packages, a Python, and .venv in the repository root.
-# Sourced, never run. Kept to bash 3.2, which is what macOS has: no mapfile, and no empty array is expanded.
+# Functions of scripts/quickstart and scripts/test: system packages, a Python, and .venv in the repository root.
+# Sourced, never run. Limited to bash 3.2, the version of macOS: no mapfile, no expansion of empty arrays.
 
 ROOT=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 PROGRAM=${0##*/}
 VENV=$ROOT/.venv
 VENV_PYTHON=$VENV/bin/python
 
-# Another project's environment must not leak in, nor settings of pip that would install somewhere else than into
-# .venv. Where pip finds packages (PIP_INDEX_URL and its like) is the user's business and stays.
+# Remove the environment of other projects, and settings of pip that would install outside .venv. The user's
+# package index (PIP_INDEX_URL and similar settings) stays.
 unset PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS VIRTUAL_ENV
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_NO_DEPS PIP_NO_BUILD_ISOLATION PIP_REQUIRE_HASHES
-export PIP_USER=0 # also where pip.conf says otherwise: a --user install cannot go into a virtual environment
+export PIP_USER=0 # overrides pip.conf: a --user install cannot go into a virtual environment
 
 say() { printf '%s: %s\n' "$PROGRAM" "$*" >&2; }
 
@@ -22,7 +22,7 @@ die() {
 
 # ---- system packages ----
 
-# The names that one package manager has for what Debian calls $2...
+# Print the names that package manager $1 has for the Debian packages $2...
 package_names() {
   local manager=$1 need names=""
   shift
@@ -46,21 +46,21 @@ package_names() {
   printf '%s' "${names# }"
 }
 
-# Whether the dynamic linker knows a library; 32-bit copies beside the system's own do not count.
+# Check that the dynamic linker knows a library; 32-bit copies on a 64-bit system do not count.
 has_library() {
   local name=$1 dir folders=${LD_LIBRARY_PATH:-}:${DYLD_LIBRARY_PATH:-}:${VULKAN_SDK:+$VULKAN_SDK/lib}
   case $(uname -s) in Darwin) name=${name%.so.*}.dylib ;; esac
   if PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -F "$name " | grep -v i386 >/dev/null; then
     return 0
   fi
-  # No ldconfig (musl, macOS), or a library that only the environment points at.
+  # No ldconfig (musl, macOS), or a library that only the environment names.
   while IFS= read -r -d : dir; do
     [[ -n $dir && -e $dir/$name ]] && return 0
   done <<<"$folders:/usr/local/lib:/opt/homebrew/lib:/usr/lib:"
   return 1
 }
 
-# The files that match vulkan/$1 in the folders that the Vulkan loader searches, one a line; fails when there are none.
+# Print the files that match vulkan/$1 in the folders that the Vulkan loader searches, one a line; fail without any.
 vulkan_manifests() {
   local dir found=1 folders=${XDG_CONFIG_HOME:-${HOME:-}/.config}:${XDG_CONFIG_DIRS:-/etc/xdg}:/etc
   folders+=:${XDG_DATA_HOME:-${HOME:-}/.local/share}:${XDG_DATA_DIRS:-/usr/local/share:/usr/share}
@@ -70,7 +70,7 @@ vulkan_manifests() {
   return "$found"
 }
 
-# Whether the Vulkan loader would find any driver. The two variables take the place of its folders.
+# Check that the Vulkan loader finds a driver. The two variables replace its folders.
 has_vulkan_driver() {
   local files=${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-}} entry
   [[ -z $files ]] && { vulkan_manifests 'icd.d/*.json' >/dev/null; return; }
@@ -80,7 +80,7 @@ has_vulkan_driver() {
   die "VK_DRIVER_FILES or VK_ICD_FILENAMES is '$files', where there is no driver file; correct it or unset it"
 }
 
-# Which of the packages $@, named as in Debian, have nothing on this system that does their work; one a line.
+# Print which of the packages $@ (Debian's names) are missing, with no equivalent on this system, one a line.
 missing_packages() {
   local need
   for need in "$@"; do
@@ -100,12 +100,12 @@ is_debian_like() {
   command -v apt-get >/dev/null && command -v dpkg >/dev/null
 }
 
-# Whether this is Debian itself, whose archive is known to hold more than that of its descendants.
+# Check that this is Debian itself, whose archive has more packages than those of its derivatives.
 is_debian() {
   is_debian_like && grep -xE 'ID="?debian"?' /etc/os-release >/dev/null 2>&1
 }
 
-# Whether as_root would work; asks for sudo's password once, when there is somebody to ask.
+# Check that as_root would work; ask for sudo's password once, if there is a terminal.
 can_be_root() {
   [[ $(id -u) -eq 0 ]] && return 0
   command -v sudo >/dev/null || return 1
@@ -121,8 +121,8 @@ as_root() {
   fi
 }
 
-# apt-get as root, quietly: its output is shown only when it fails. Waits where another apt is at work, as it is for
-# the first minutes of a new virtual machine; apt's own timeout covers dpkg's lock but not that of the lists.
+# Run apt-get as root, and show its output only if it fails. Wait for another running apt, which is normal in the
+# first minutes of a new virtual machine; apt's own timeout covers dpkg's lock but not that of the lists.
 apt_get() {
   local log waited=0 name environment=(DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8)
   for name in http_proxy https_proxy no_proxy; do # sudo drops them
@@ -143,17 +143,17 @@ apt_get() {
   rm -f "$log"
 }
 
-# Whether apt knows a package; a name alone may stand for a virtual one, which has no candidate.
+# Check that apt can install a package; a virtual package has a name but no candidate.
 apt_offers() {
   LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -E '^ +Candidate: +[^( ]' >/dev/null
 }
 
-# The packages that give a Python of 3.11 or newer with venv: what an installed Python lacks, or a whole one.
+# Print the packages for a Python of 3.11 or newer with venv: the missing part of an installed Python, or a whole one.
 apt_python_packages() {
   local python version
   while IFS= read -r python; do
     version=$(python_version "$python")
-    # Only the system's own Python gains anything from a package; another one brings its venv module along.
+    # A package helps only the system's own Python; any other Python includes its venv module.
     if [[ $python == /usr/bin/* ]] && apt_offers "python$version-venv"; then
       printf 'python%s-venv' "$version"
       return
@@ -174,7 +174,7 @@ apt_python_packages() {
   return 1
 }
 
-# Installs whatever is missing of the packages $@, named as in Debian, or says how to and exits.
+# Install the missing ones of the packages $@ (Debian's names), or print how to install them and exit.
 ensure_packages() {
   local missing names="" need reason="" manager
   missing=$(missing_packages "$@") || exit 1
@@ -196,7 +196,7 @@ ensure_packages() {
     die "install them as root by a line like these, and run $PROGRAM again"
   fi
   say "installing by apt: $missing"
-  # A source that fails is no reason to stop: often a third party's, and the install says what it could not get.
+  # Continue if a source fails: it is often a third party's, and the installation reports missing packages.
   apt_get update || say "apt-get update failed; going on with what apt knows"
   for need in $missing; do
     if [[ $need == python3-venv ]]; then
@@ -214,12 +214,12 @@ ensure_packages() {
 
 # ---- Python ----
 
-# Every Python of 3.11 or newer that runs, one a line; PYTHON names the only one to look at.
+# Print every Python of 3.11 or newer that runs, one a line; PYTHON restricts the search to one.
 pythons() {
   local name names=(python3 python3.14 python3.13 python3.12 python3.11)
   [[ -z ${PYTHON:-} ]] || names=("$PYTHON")
   for name in "${names[@]}"; do
-    # The interpreter behind a virtual environment that happens to be active: .venv may itself be that one.
+    # The interpreter behind an active virtual environment: that environment may be .venv itself.
     "$name" -I -c 'import sys
 if sys.version_info >= (3, 11):
     print(getattr(sys, "_base_executable", None) or sys.executable)' 2>/dev/null || true
@@ -228,7 +228,7 @@ if sys.version_info >= (3, 11):
 
 python_version() { "$1" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
 
-# The first Python of `pythons` that can make virtual environments; Debian's cannot without another package.
+# Print the first Python of `pythons` that can make virtual environments; Debian's needs another package for it.
 find_python() {
   local python
   while IFS= read -r python; do
@@ -242,18 +242,18 @@ find_python() {
 
 # ---- .venv ----
 
-# Whether .venv runs, is of the Python $1, and has pip.
+# Check that .venv runs, comes from the Python $1, and has pip.
 venv_is_sound() {
   local identity='import sys; print(sys.version_info[:2], sys.base_prefix)'
-  # A run that was killed leaves packages in pieces, which a second pip takes for installed.
+  # A killed run leaves incomplete packages, which a second pip would take for installed.
   [[ -x $VENV_PYTHON && ! -e $VENV/.installing ]] || return 1
   [[ $("$VENV_PYTHON" -I -c "$identity" 2>/dev/null) == "$("$1" -I -c "$identity")" ]] || return 1
   "$VENV_PYTHON" -I -m pip --version >/dev/null 2>&1 ||
     { "$VENV_PYTHON" -I -m ensurepip >/dev/null 2>&1 && "$VENV_PYTHON" -I -m pip --version >/dev/null 2>&1; }
 }
 
-# A hash of all that an editable install depends on and leaves behind, so that a change on either side shows: the
-# package's description and build hook, the packages in .venv, and the checkout's path, which .venv has written in it.
+# Print a hash of the inputs and results of an editable install, to detect a change of either: the package's
+# description and build hook, the packages in .venv, and the checkout's path, which .venv contains.
 fingerprint() {
   "$VENV_PYTHON" -I - "$ROOT" <<'PYTHON'
 import hashlib
@@ -271,7 +271,7 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# Installs vkssp, with the extras $1 ("" or "dev"), into .venv unless that is how it stands already.
+# Install vkssp, with the extras $1 ("" or "dev"), into .venv unless .venv is up to date.
 ensure_venv() {
   local extras=$1 python stamp=$VENV/.installed now said
   python=$(find_python) || die "found no Python 3.11 or newer with venv; name one with PYTHON="
@@ -282,7 +282,7 @@ ensure_venv() {
     touch "$VENV/.installing"
     "$python" -I -m venv "$VENV" || die "$python could not make $VENV; name another with PYTHON="
   fi
-  # An install with extras serves those who want none, but not the other way round.
+  # An install with extras also serves a run without extras, but not the reverse.
   now=$(fingerprint) || now=unknown
   if [[ -f $stamp ]] && grep -xF -e "$now dev" -e "$now $extras" "$stamp" >/dev/null; then
     return
@@ -290,7 +290,7 @@ ensure_venv() {
   say "installing vkssp and the libraries it needs into .venv; the first time this takes a minute or two"
   rm -f "$stamp"
   touch "$VENV/.installing"
-  # Even with -q pip warns, of an index without a package and the like; that matters only when it fails.
+  # Even with -q pip prints warnings, for example about an index without a package; show them only if pip fails.
   if ! said=$("$VENV_PYTHON" -m pip install --disable-pip-version-check -q -e "$ROOT${extras:+[$extras]}" 2>&1); then
     rm -f "$VENV/.installing"
     printf '%s\n' "$said" >&2
@@ -300,7 +300,7 @@ ensure_venv() {
   printf '%s %s\n' "$(fingerprint)" "$extras" >"$stamp"
 }
 
-# Makes all ready: packages $2..., named as in Debian, then .venv with the extras $1.
+# Set up everything: packages $2... (Debian's names), then .venv with the extras $1.
 set_up() {
   local extras=$1 path
   shift
@@ -314,16 +314,16 @@ set_up() {
   ensure_packages python3-venv libvulkan1 glslang-tools "$@"
   mkdir -p "$ROOT/.cache"
   if command -v flock >/dev/null; then
-    # Two runs at once would take each other's half-made .venv for a broken one.
+    # Each of two runs at once would take the other's unfinished .venv for a broken one.
     (flock 9 && ensure_venv "$extras") 9>"$ROOT/.cache/setup.lock"
   else
     ensure_venv "$extras"
   fi
-  # A pull may have brought new shaders where nothing asks for a new install.
+  # A pull may bring new shaders without a need for a new install.
   "$VENV_PYTHON" -I "$ROOT/scripts/build_shaders.py" >/dev/null
 }
 
-# Whether no driver that is installed has a device that vkssp can use; to be asked after set_up.
+# Check that no installed driver has a device that vkssp can use; call it after set_up.
 lacks_vulkan_device() {
   local code=0
   "$VENV_PYTHON" -I - 2>/dev/null <<'PYTHON' || code=$?
@@ -336,7 +336,7 @@ try:
     usable = any(not device.unusable for device in list_devices())
 except DeviceError:
     usable = False
-sys.exit(0 if usable else 3)  # 1 is what an unexpected error gives, which says nothing about devices
+sys.exit(0 if usable else 3)  # 1 is the code of an unexpected error, which says nothing about devices
 PYTHON
   ((code == 3))
 }

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Measure trees of shortest paths per second over how many are made at once, beside all cores of the CPU.
+"""Throughput of shortest-path trees over the number of trees at once, beside all cores of the CPU.
 
   scripts/batch_throughput.py USA-road-t.NY.gr.gz --reduction full --json ny.json --figure ny.png
   scripts/batch_throughput.py iceland.graph --table 1000
   scripts/batch_throughput.py iceland.graph --algorithm phast --table 1000 10000 --write table.npy
 
-With --algorithm phast the graph is prepared, unless it has been, and preparation, customization, changes of weights and
-pairs are timed, too; and the customization of RoutingKit, of a hierarchy of the same order. With --write PATH, a name
-that ends in .npy, the largest table is written there, and as many bytes plainly, both until the disk has them.
+--algorithm phast prepares the graph, unless it is prepared. The script then also times preparation, customization,
+changes of weights and pairs, and RoutingKit's customization of a hierarchy of the same order. --write PATH, a name
+that ends in .npy, writes the largest table there, and as many plain bytes, both until the disk has them.
 
-One-to-all is timed until the distances of all nodes lie finished on the device, and until they are in the memory of the
-host; tables always to there. Distances of some sources are compared with the compiled Dijkstra, which is timed on
-one core and on all, as is RoutingKit's customizable contraction hierarchy, one-to-many, where it is installed and the
-graph suits it.
+The script times one-to-all until the distances of all nodes are finished on the device, and until they are in the
+memory of the host; tables always until they are in the host's memory. It compares distances of some sources with the
+compiled Dijkstra, which it times on one core and on all. It also times RoutingKit's customizable contraction
+hierarchy, one-to-many, if RoutingKit is installed and the graph suits it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from vkssp.prepared.seed_groups import Groups
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
-#: Sources of each row of the table, and how often each is timed.
+#: Sources at once in each row of the table, and repetitions of each.
 SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
-#: Sources whose distances are compared.
+#: Number of sources with a comparison of distances.
 CHECKED = 8
 
 
 def many(solver: Solver, nodes: np.ndarray, searches: int) -> Batch | Sweeps:
-    """Return what makes rows of the distances of some nodes of a graph."""
+    """Return the row maker for the distances of some nodes of a graph."""
     graph: Any = solver.session.shared.graph
     if solver.algorithm == Phast.NAME:
         return Sweeps(graph, nodes, searches, UNREACHABLE)
@@ -116,7 +116,7 @@ class Measured:
 
 
 def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dict[str, Any]:
-    """Return what only graphs that are prepared have: sizes, and the times of new weights and of pairs."""
+    """Return the results of prepared graphs only: sizes, and the times of new weights and of pairs."""
     graph, rng = solver.graph, np.random.default_rng(seed)
     customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
     hierarchy, rows = customized.hierarchy, customized.down()[0]
@@ -151,7 +151,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     """Run everything and return the result."""
     prepare_s = None
     if args.algorithm == Phast.NAME and graph.hierarchy is None:
-        prepare(Graph.from_edges([0], [1], [1]))  # compiled code is loaded
+        prepare(Graph.from_edges([0], [1], [1]))  # loads compiled code
         began = time.perf_counter()
         graph = prepare(graph, progress=True)
         prepare_s = time.perf_counter() - began
@@ -214,7 +214,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_cores(graph: Graph, args: argparse.Namespace, result: dict[str, Any]) -> None:
-    """Add what all cores of the CPU do to a result."""
+    """Add the figures of all cores of the CPU to a result."""
     rng = np.random.default_rng(args.seed)
     sources = rng.integers(0, graph.num_nodes, args.cpu_sources).tolist()
     result["dijkstra_all_cores_ms"] = cores(dijkstra, (graph,), [sources])[0]
@@ -230,7 +230,7 @@ def measure_cores(graph: Graph, args: argparse.Namespace, result: dict[str, Any]
 
 
 def moved(result: dict[str, Any], row: dict[str, Any]) -> str:
-    """Return the terabytes a second that a sweep over all nodes moves at least: distances read, written, and turned."""
+    """Return the least terabytes a second of a sweep over all nodes: distances read, written, and transposed."""
     if result["hierarchy"] is None or row["targets"] != result["nodes"]:
         return ""
     nbytes = 4 * (result["hierarchy"]["arcs_down"] + 3 * result["nodes"])
@@ -298,7 +298,7 @@ def draw(result: dict[str, Any], figure: Any) -> None:
 
 
 def save(path: str | None, result: dict[str, Any]) -> None:
-    """Write a result to a file, if there is to be one."""
+    """Write a result to a file, if the user named one."""
     if path:
         with atomic_write(path) as stream:
             stream.write(json.dumps(result, indent=1).encode())
@@ -308,20 +308,20 @@ def main() -> int:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph", type=file_name, help="a file, or an expression such as road:1024")
-    parser.add_argument("--weights", help="of a file that has none, such as random:1-1000,seed=1")
+    parser.add_argument("--weights", help="weights for a file without any, such as random:1-1000,seed=1")
     parser.add_argument("--algorithm", default="block_resident", choices=("block_resident", "phast"))
     parser.add_argument("--reduction", default="auto", choices=("auto", "full", "none"))
     parser.add_argument(
-        "--most", type=int, default=SIZES[-1], metavar="N", help="sources at most (default: %(default)s)"
+        "--most", type=int, default=SIZES[-1], metavar="N", help="most sources at once (default: %(default)s)"
     )
-    parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also tables of N by N")
+    parser.add_argument("--table", type=int, nargs="*", default=[], metavar="N", help="also time tables of N by N")
     parser.add_argument(
-        "--write", type=file_name, metavar="PATH.npy", help="write the largest table there, and time it"
+        "--write", type=file_name, metavar="PATH.npy", help="write the largest table to this file, and time it"
     )
-    parser.add_argument("--cpu-sources", type=int, default=512, metavar="N", help="for all cores; 0 for none")
+    parser.add_argument("--cpu-sources", type=int, default=512, metavar="N", help="sources for all cores; 0 for none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before those timed"
+        "--warm-up", type=float, default=0.7, metavar="S", help="seconds of searches before the timed ones"
     )
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
@@ -344,7 +344,7 @@ def main() -> int:
         graph = read_graph(args.graph, weights=args.weights)
         result = measure(graph, args)
         if args.cpu_sources:
-            save(args.json_file, result)  # hierarchies for all cores take their time
+            save(args.json_file, result)  # before the hierarchies for all cores, which take long
             measure_cores(graph, args, result)
         save(args.json_file, result)
         print_lines(report(result))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compile shaders/*/*.comp to vkssp/spirv/*.spv with glslangValidator; check them with spirv-val where there is one.
+"""Compiler of shaders/*/*.comp to vkssp/spirv/*.spv by glslangValidator, with a check by spirv-val if it is installed.
 
-Run by the wheel build, and in a checkout by vkssp itself when a shader's source has changed. Only what is out of date
-is compiled: vkssp/spirv/manifest.json holds the digest of the sources that each module was made from.
+The wheel build runs this script, and so does vkssp in a checkout after a change of a shader's source. Only modules that
+are out of date are compiled: vkssp/spirv/manifest.json holds the digest of the sources of each module.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class ShaderError(Exception):
 
 
 def sources() -> dict[str, Path]:
-    """Return the source of every shader by its name, which no two folders have."""
+    """Return the source of every shader by its name; names are unique across folders."""
     return {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
 
 
 def digests() -> dict[str, str]:
-    """Return the digest of every shader's source, the included texts among it."""
+    """Return the digest of every shader's source with its included files."""
     common = hashlib.sha256(TARGET.encode())
     for path in sorted(INCLUDES.glob("*.glsl")):
         common.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -94,12 +94,12 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def build(*, force: bool = False) -> list[str]:
-    """Compile what is out of date, and return its names.
+    """Compile the modules that are out of date, and return their names.
 
     Raises
     ------
     ShaderError
-        If the compiler is missing or a shader does not compile; nothing has been replaced then.
+        If the compiler is missing or a shader does not compile. No module is replaced then.
     """
     wanted = digests()
     if not wanted:
@@ -131,7 +131,7 @@ def _build(todo: list[str], wanted: dict[str, str]) -> None:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--force", action="store_true", help="compile everything, up to date or not")
+    parser.add_argument("--force", action="store_true", help="compile all modules, also those up to date")
     args = parser.parse_args()
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) == signal.SIG_DFL:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Sweep over a contraction hierarchy, built for one metric, beside the hierarchy that serves all metrics.
+"""Sweeps over a contraction hierarchy for one metric beside sweeps over the hierarchy that serves all metrics.
 
   scripts/compare_contraction.py USA-road-t.NY.gr.gz --json ny.json
   scripts/compare_contraction.py iceland.graph --at-once 256 1024
 
-Both are swept by the same kernels, those of phast. What is timed are the dispatches of the sweep alone: searches up are
-done on the host. For many at once, what they found is put in where the sweep looks for it: a place for each level,
-where levels are of supernodes, and as many as the search needs that needs most, where a way up is single nodes; and
-both are timed without any of it, too, which moves the same distances and arcs. Distances from some sources are compared
-with the compiled Dijkstra's, those from all others with each other.
+The kernels of phast sweep over both. The script times only the dispatches of the sweep; the host does the upward
+searches. For many trees at once their results are stored where the sweep reads them: one place for each level of
+supernodes, or, in a hierarchy of single nodes, as many places as the largest upward search needs. Both hierarchies are
+also timed without these results, which moves the same distances and arcs. Distances from some sources are compared with
+the compiled Dijkstra's, distances from all others between the two hierarchies.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
-#: What is compared.
+#: The two hierarchies.
 CONTRACTED, CUSTOMIZED = "contraction hierarchy", "vkssp's hierarchy"
-#: Trees that are timed alone.
+#: Number of trees that are timed one by one.
 SINGLE = 16
 
 
 def timed(act: Any) -> tuple[Any, float]:
-    """Return what something returns, and the seconds that it took."""
+    """Call a function and return its result and the seconds that it took."""
     began = time.perf_counter()
     found = act()
     return found, time.perf_counter() - began
@@ -55,7 +55,7 @@ def check(name: str, source: int, found: np.ndarray, expected: np.ndarray) -> No
 
 
 def sizes(swept: Swept, ways: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return how large a hierarchy is, and how many nodes lie on ways up."""
+    """Return the size of a hierarchy and the number of nodes in upward searches."""
     nodes = [sum(len(distances) for _, distances in way) for way in ways]
     return {
         "arcs_down": swept.num_arcs,
@@ -66,7 +66,7 @@ def sizes(swept: Swept, ways: Sequence[Sequence[Any]]) -> dict[str, Any]:
 
 
 def figures(swept: Swept, milliseconds: Sequence[float], searches: int, tile: int) -> dict[str, Any]:
-    """Return times of a tree, and what a tree moves in memory."""
+    """Return times of a tree, and the bytes that a tree moves in memory."""
     moved = swept.bytes_moved(tile) * -(-searches // tile)
     median = float(np.median(milliseconds))
     return {
@@ -80,7 +80,7 @@ def figures(swept: Swept, milliseconds: Sequence[float], searches: int, tile: in
 def measure_one(
     sweepers: dict[str, Sweeper], ways: dict[str, list[Any]], expected: dict[int, np.ndarray], repetitions: int
 ) -> dict[str, dict[str, Any]]:
-    """Time trees alone; all distances are compared."""
+    """Time single trees and compare all distances."""
     found = {}
     for name, sweeper in sweepers.items():
         milliseconds = []
@@ -99,7 +99,7 @@ def measure_many(
     expected: dict[int, np.ndarray],
     repetitions: int,
 ) -> dict[str, dict[str, Any]]:
-    """Time trees at once, with and without ways up; all distances are compared."""
+    """Time trees at once, with and without upward searches, and compare all distances."""
     count, found = len(sources), {}
     made: dict[str, ManySwept] = {}
     try:
@@ -124,7 +124,7 @@ def measure_many(
 
 def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     """Build both hierarchies, sweep over them, and return the result."""
-    contraction(Graph.from_edges([0, 1], [1, 0], [1, 1]))  # compiled code is loaded
+    contraction(Graph.from_edges([0, 1], [1, 0], [1, 1]))  # loads compiled code
     contracted, build_s = timed(lambda: contraction(graph, settled=args.settled, tried=args.tried))
     prepare_s = None
     if graph.hierarchy is None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compare routes with those of OSRM, between random places near the roads of an extract.
+"""Comparison of routes with those of OSRM, between random places near the roads of an extract.
 
-OSRM is needed here only. "pip install osrm-bindings" brings its programs and profiles; --osrm FOLDER takes those of an
-unpacked wheel or of a build of osrm-backend. --answers keeps what OSRM said, and --from-answers compares with that
-later, without OSRM; --row LABEL prints a row of the table in docs/profiles.md:
+Only this script needs OSRM. "pip install osrm-bindings" installs its programs and profiles; --osrm FOLDER uses those of
+an unpacked wheel or of a build of osrm-backend. --answers saves OSRM's answers, and --from-answers compares with saved
+answers, without OSRM; --row LABEL prints a row of the table in docs/profiles.md:
 
   scripts/compare_osrm.py heidelberg.osm.pbf --profile bike --answers heidelberg-bike.json
   scripts/compare_osrm.py heidelberg.osm.pbf --from-answers heidelberg-bike.json
@@ -42,27 +42,27 @@ from vkssp.terminal import print_error, print_lines
 
 #: OSRM's names for our profiles.
 PROFILES = {"car": "car", "bike": "bicycle", "foot": "foot"}
-#: How travellers of OSRM's move unless they are carried, or push.
+#: Modes of OSRM's travellers, except on ferries and when pushing.
 USUAL = {"driving", "cycling", "walking"}
 #: Standard deviation of a place from a junction, in metres.
 SPREAD_M = 30.0
-#: Snapped points farther apart, in metres, make another trip.
+#: Distance in metres between snapped points above which trips count as different.
 SAME_PLACE_M = 5.0
 #: Shares of pairs that are reported.
 WITHIN = (0.03, 0.05, 0.10, 0.15)
-#: What `highway=service` may be that slows a car.
+#: Values of `service` that slow a car.
 SLOW_SERVICE = {"alley", "parking", "parking_aisle", "driveway", "drive-through", "drive-thru"}
 
 Place = tuple[float, float]
 
 
 class MissingError(Exception):
-    """OSRM is not there, or does not work."""
+    """OSRM is missing or does not work."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a router says of a pair: seconds, metres, both ends as snapped, and what is special about the route."""
+    """Answer of a router for a pair: seconds, metres, both snapped ends, and special features of the route."""
 
     duration: float
     distance: float
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of places, OSRM's answer and ours; None where there is no route."""
+    """A pair of places, OSRM's answer and ours; None if there is no route."""
 
     origin: Place
     destination: Place
@@ -88,7 +88,7 @@ class Pair:
         return ours.duration / max(theirs.duration, 1.0), ours.distance / max(theirs.distance, 1.0)
 
     def snapped_apart(self) -> float:
-        """Return metres between the points that the two snapped to, at the end where it is more."""
+        """Return the larger distance, in metres, between the points that the two snapped to at either end."""
         assert self.ours is not None and self.theirs is not None
         ends = ((self.ours.origin, self.theirs.origin), (self.ours.destination, self.theirs.destination))
         return max(float(haversine(*ours, *theirs)) for ours, theirs in ends)
@@ -203,7 +203,7 @@ def save_answers(path: Path, head: dict[str, Any], pairs: Sequence[Pair]) -> Non
 
 
 def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
-    """Return what `save_answers` wrote; the pairs have no answers of ours."""
+    """Return the pairs that `save_answers` wrote, without answers of ours."""
     head = json.loads(path.read_text(encoding="utf-8"))
     pairs = []
     for row in head.pop("pairs"):
@@ -216,7 +216,7 @@ def load_answers(path: Path) -> tuple[dict[str, Any], list[Pair]]:
 
 
 def our_answer(router: Router, origin: Place, destination: Place) -> Answer | None:
-    """Return our answer."""
+    """Return our answer for a pair."""
     try:
         route = router.route(origin, destination)
     except (NoRouteError, QueryError):  # no route, or too far from any road of this profile
@@ -246,7 +246,7 @@ def with_ours(graph: Graph, pairs: Sequence[Pair], algorithm: str) -> list[Pair]
 
 
 def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the figures of the pairs that both have a route for, and how many only one of them has."""
+    """Return the figures of the pairs with routes in both, and the numbers of pairs with a route in only one."""
     both = [pair for pair in pairs if pair.ours and pair.theirs]
     result: dict[str, Any] = {
         "pairs": len(both),
@@ -263,12 +263,12 @@ def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def snapped_alike(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that both have a route for, from and to the same places."""
+    """Return the pairs with routes in both, from and to the same snapped places."""
     return [p for p in pairs if p.ours and p.theirs and p.snapped_apart() <= SAME_PLACE_M]
 
 
 def table_row(label: str, pairs: Sequence[Pair]) -> str:
-    """Return medians, and shares in whole percent rounded down, of all pairs and then of those that snapped alike."""
+    """Return medians, and shares in whole percent rounded down, of all pairs and then of those snapped alike."""
     cells, alike = [label], snapped_alike(pairs)
     for part, rows in ((pairs, {"duration": WITHIN, "distance": WITHIN[2:]}), (alike, {"duration": WITHIN[::2]})):
         figures = summary(part)
@@ -280,7 +280,7 @@ def table_row(label: str, pairs: Sequence[Pair]) -> str:
 
 
 def moved(pair: Pair) -> float:
-    """Return metres from a place to where the only route that was found begins or ends, at the end where it is more."""
+    """Return the larger distance, in metres, of the two places from the ends of the only route found."""
     found = pair.ours or pair.theirs
     assert found is not None
     ends = ((pair.origin, found.origin), (pair.destination, found.destination))
@@ -288,7 +288,7 @@ def moved(pair: Pair) -> float:
 
 
 def reason(pair: Pair, slow_ways: set[int]) -> str:
-    """Return why the two answers differ, as far as can be told from them."""
+    """Return the likely reason for the difference of the two answers."""
     assert pair.ours is not None and pair.theirs is not None
     ours, theirs, found = pair.ours, pair.theirs, []
     if pair.snapped_apart() > SAME_PLACE_M:
@@ -305,7 +305,7 @@ def reason(pair: Pair, slow_ways: set[int]) -> str:
 
 
 def slow_service_roads(extract: Path, ways: set[int]) -> set[int]:
-    """Return those of the ways that are service roads that slow a car."""
+    """Return the service roads among the ways that slow a car."""
     reader = osmium.FileProcessor(str(extract), osmium.osm.WAY).with_filter(osmium.filter.IdFilter(ways))
     roads = (way for way in reader if way.tags.get("highway") == "service")
     return {way.id for way in roads if way.tags.get("service") in SLOW_SERVICE}
@@ -340,7 +340,7 @@ def report(title: str, pairs: Sequence[Pair], extract: Path, worst: int, car: bo
 
 
 def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
-    """Return OSRM's answers for a new sample, and save them if asked to."""
+    """Return OSRM's answers for a new sample, and save them if requested."""
     if args.answers:
         check_writable(args.answers, args.extract, content="JSON")
     osrm = Osrm(args.osrm)
@@ -357,7 +357,7 @@ def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Do it all and print it."""
+    """Compare all pairs and print the report."""
     if args.from_answers:
         head, pairs = load_answers(args.from_answers)
         if head["sha256"] != sha256(args.extract):
@@ -380,14 +380,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("extract", type=Path, help="an OpenStreetMap extract")
     parser.add_argument("--profile", choices=PROFILES, default="car", help="default: car")
-    parser.add_argument("--our-profile", metavar="FILE", help="a profile to take for vkssp instead")
-    parser.add_argument("--turns", choices=("none", "restrictions", "costs"), help="default: what the profile says")
+    parser.add_argument("--our-profile", metavar="FILE", help="another profile for vkssp")
+    parser.add_argument("--turns", choices=("none", "restrictions", "costs"), help="default: that of the profile")
     parser.add_argument("--pairs", type=int, default=200, metavar="N", help="random pairs (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the pairs (default: 1)")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="pairs to list (default: 10)")
     parser.add_argument("--row", metavar="LABEL", help="print the row of the table in docs/profiles.md instead")
     parser.add_argument("--algorithm", default="dijkstra", help="default: dijkstra")
-    parser.add_argument("--osrm", metavar="FOLDER", help="where OSRM's programs and profiles are")
+    parser.add_argument("--osrm", metavar="FOLDER", help="folder of OSRM's programs and profiles")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="save OSRM's answers")
     parser.add_argument("--from-answers", type=Path, metavar="FILE", help="compare with saved answers instead of OSRM")
     args = parser.parse_args()

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Time queries by Dijkstra rank: from random sources to the 2nd, 4th, 8th, ... node that Dijkstra settles.
+"""Times of queries by Dijkstra rank: from random sources to the 2nd, 4th, 8th, ... node that Dijkstra settles.
 
     scripts/dijkstra_rank.py iceland.graph --sources 100 --json ranks.json --csv ranks.csv
     scripts/dijkstra_rank.py --result ranks.json --figure ranks.png
 
 A method is an algorithm of 'vkssp algorithms'; 'bidirectional', Dijkstra's algorithm from both ends on the CPU; or
-'routingkit-cch', RoutingKit's customizable contraction hierarchies, if pip install 'vkssp[bench]' was run. One with
-parameters is given by --run. The time of a query is that of the call, from two node ids to the distance; every
-distance is checked. Printed are medians; --csv and --json have all times, --json also device, driver, commit and graph.
+'routingkit-cch', RoutingKit's customizable contraction hierarchies (needs pip install 'vkssp[bench]'). --run takes a
+method with parameters. The time of a query is that of the call, from two node ids to the distance; every distance is
+checked. The script prints medians; --csv and --json have all times, --json also device, driver, commit and graph.
 
-Other programs can answer the same queries, which --save-queries writes as CSV and --queries reads again:
+Other programs can answer the same queries: --save-queries writes them as CSV, and --queries reads them again:
 
     # graph sha256 6fd1...        of first_out, head and weight, each as 32-bit integers, little-endian
-    rank,source,target,distance   the first says 10 where the target is the 2^10th node that is settled
+    rank,source,target,distance   rank is 10 if the target is the 2^10th settled node
     1,52731,52730,84              nodes are numbered from 0, as vkssp reads the graph; distances add up its weights
 """
 
@@ -51,7 +51,7 @@ from vkssp.terminal import print_lines
 
 METHODS = "near_far,delta_step,dijkstra,bidirectional,routingkit-cch"
 SOURCES, SEED, LIMIT_S, WARM_UP_S = 100, 1, 600.0, 0.7
-#: Options that say what is measured.
+#: Options that select the measurements.
 MEASURING = ("methods", "run", "sources", "seed", "queries", "limit", "device", "json")
 
 
@@ -114,7 +114,7 @@ def report(result: dict[str, Any]) -> list[str]:
 
 
 def short(milliseconds: float) -> str:
-    """Return a time as people read it, that of a hierarchy too, which answers within microseconds."""
+    """Return a readable time; a hierarchy answers within microseconds."""
     return number(milliseconds) if milliseconds >= 0.1 else f"{milliseconds:.4f}"
 
 
@@ -149,7 +149,7 @@ def draw_figure(path: str, result: dict[str, Any]) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure, or read what was measured; print, write."""
+    """Measure, or read a result; print and write it."""
     outputs = (args.save_queries, args.json, args.csv, args.figure)
     for place, (path, content) in enumerate(zip(outputs, ("CSV", "JSON", "CSV", None), strict=True)):
         if path:
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> None:
         if not args.graph:
             raise QueryError("there is no graph; give a file, or an expression such as road:512, or --result")
         for result in measure(args):
-            if args.json:  # after each method, for hours of work must not be lost
+            if args.json:  # after each method, so that hours of work are not lost
                 save_result(args.json, result)
     print_lines(report(result))
     if args.csv:
@@ -195,10 +195,10 @@ def main() -> int:
     parser.add_argument("--limit", type=float, metavar="S", help=limit)
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
-        "--result", type=file_name, metavar="FILE.json", help="read what --json wrote instead of measuring"
+        "--result", type=file_name, metavar="FILE.json", help="read a result of --json instead of measuring"
     )
     parser.add_argument(
-        "--json", type=file_name, metavar="FILE.json", help="write the time of each query, and what was measured where"
+        "--json", type=file_name, metavar="FILE.json", help="write the time of each query, graph, device and commit"
     )
     parser.add_argument("--csv", type=file_name, metavar="FILE.csv", help="write the time of each query")
     parser.add_argument("--figure", type=file_name, metavar="FILE.png", help="draw a box for each rank and method")

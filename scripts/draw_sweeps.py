@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draw how delta_step goes over a road network: the ids that its sweeps cover, what they read, and a film of a search.
+"""Pictures of delta_step on a road network: the ids that its sweeps cover, their reads, and a film of a search.
 
-Reproduces the figures of P. Niklaus, "Optimizing Delta-Step on the GPU", 2026, other than that of query times, which
+Reproduces the figures of P. Niklaus, "Optimizing Delta-Step on the GPU", 2026, except that of query times, which
 scripts/dijkstra_rank.py draws:
 
   sweeps.png  width of the range of ids that each sweep covers, in the graph's own numbering (for an extract that of
@@ -9,12 +9,12 @@ scripts/dijkstra_rank.py draws:
   ids.png     streets coloured by the id of their nodes, in both numberings
   reads.png   heat maps of the sweeps that cover a node, in both numberings, from the trace: the document's kernel reads
               the distance (dist) of every node in the range, ours that or its bit; and of the sweeps in which a node
-              relaxes its arcs and reads first_out, which no trace tells, so the sweeps are taken again in numpy,
-              where all nodes of a sweep work at once (see vkssp.bench.replay)
+              relaxes its arcs and reads first_out. No trace has the latter, so numpy repeats the sweeps, with all nodes
+              of a sweep at once (see vkssp.bench.replay)
   film.webp   a search on the map (with --film). The thresholds low and high of each bucket are those of the device's
-              trace, the steps within it are taken again in numpy. A node is settled if its distance lies below low,
-              near if it lies below high, far if it has been seen but lies beyond. Half a street has the colour of the
-              node at its end. At the end comes the way to the place that is farthest on the map.
+              trace; numpy repeats the steps within a bucket. A node is settled if its distance lies below low,
+              near if it lies below high, far if the search has reached it but it lies beyond. Half a street has the
+              colour of the node at its end. The film ends with the route to the farthest place on the map.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COLOURS = {"natural": "#e08a4f", "z": "#3f8fe0"}
 #: Pixels of a figure from left to right, of its margin, and of the film; and how much wider than high the film may be.
 WIDTH, MARGIN, FILM_WIDTH, FILM_SHAPES = 900, 10, 800, (1.4, 2.0)
 FRAMES = 96
-#: Buckets that 99 of 100 nodes are settled in by default in the film; a few may lie at the end of the world.
+#: Default number of buckets in the film that settle 99 of 100 nodes; a few nodes may lie far away.
 BUCKETS = 20
 STYLE = {
     "figure.facecolor": BACKGROUND,
@@ -74,11 +74,11 @@ class Panel(NamedTuple):
     legend: str
     most: float
     colours: str = "inferno"
-    part: tuple[float, float] = (0.2, 1.0)  # of the scale of colours, without what is as dark as the background
+    part: tuple[float, float] = (0.2, 1.0)  # of the colour scale, without colours as dark as the background
 
 
 def source_of(graph: Graph, place: tuple[float, float] | None) -> int:
-    """Return the node of the network's core that is nearest to a place, by default to the middle of all nodes."""
+    """Return the nearest node of the network's core to a place, by default to the middle of all nodes."""
     from scipy.sparse import csgraph
 
     _, part = csgraph.connected_components(graph.to_scipy().astype(np.bool_), directed=True, connection="strong")
@@ -108,11 +108,11 @@ class Figures:
     graph : Graph
         The graph.
     distances : numpy.ndarray
-        What the search found.
+        The distances of the search.
     numberings : dict of str to str
-        How each numbering is called, by its name in `Solver`.
+        The title of each numbering, by its name in `Solver`.
     name, credit : str
-        Of the graph, and whose data it is.
+        Name of the graph, and source of its data.
     """
 
     def __init__(
@@ -150,11 +150,11 @@ class Figures:
         return self._maps(panels, f"Nodes of {self.name}")
 
     def reads(self, covered: dict[str, Values], relaxing: Values) -> Any:
-        """Draw how often dist is read for each node in both numberings, and how often first_out."""
+        """Draw the number of reads of dist and of first_out for each node in both numberings."""
         most = float(max(of_order.max() for of_order in covered.values()))
         legend = "sweeps that cover the node"
         panels = [Panel(f"dist, {label}", covered[order], legend, most) for order, label in self.numberings.items()]
-        # A few nodes would leave all others dark.
+        # Otherwise a few nodes would make all others dark.
         often, legend = max(float(np.percentile(relaxing, 99.5)), 2.0), "sweeps in which it relaxes its arcs"
         panels.append(Panel("first_out, either order", relaxing, legend, often, part=(0.12, 1.0)))
         return self._maps(panels, f"What delta_step reads on {self.name}")
@@ -195,7 +195,7 @@ class Figures:
 
 
 def draw_film(args: argparse.Namespace, graph: Graph, source: int, delta: int, device: Device, credit: str) -> None:
-    """Search once more, in buckets that can be seen, and write the film of it."""
+    """Search once more, in buckets wide enough to see, and write a film of the search."""
     here = graph.lat[source], graph.lon[source]
     with Solver(graph, args.film_algorithm, device, counters="trace", delta=delta) as solver:
         distances, trace = solver.distances(source), solver.trace()
@@ -259,15 +259,13 @@ def main() -> int:
         "graph", type=file_name, metavar="GRAPH", help="a graph with coordinates, or an OpenStreetMap extract"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--source", type=int, metavar="N", help="id of the node where the search begins")
+    where.add_argument("--source", type=int, metavar="N", help="id of the source node")
     where.add_argument(
-        "--from", dest="origin", type=latlon, metavar="LAT,LON", help="where it begins (default: the middle of the map)"
+        "--from", dest="origin", type=latlon, metavar="LAT,LON", help="place of the source (default: middle of the map)"
     )
     parser.add_argument("--delta", type=int, metavar="N", help="width of a bucket, for the pictures")
-    parser.add_argument(
-        "--output", type=file_name, default=".", metavar="FOLDER", help="where the pictures are written"
-    )
-    parser.add_argument("--film", type=file_name, metavar="FILE.webp", help="write a film, too (.webp or .gif)")
+    parser.add_argument("--output", type=file_name, default=".", metavar="FOLDER", help="folder for the pictures")
+    parser.add_argument("--film", type=file_name, metavar="FILE.webp", help="also write a film (.webp or .gif)")
     parser.add_argument(
         "--film-algorithm", choices=("near_far", "delta_step"), default="near_far", help="(default: near_far)"
     )

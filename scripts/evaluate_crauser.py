@@ -3,9 +3,9 @@
 
 Reproduces H. Ortega-Arranz et al., "Comprehensive evaluation of a new GPU-based approach to the shortest path problem",
 2015 (GeForce GTX 480, GTX 680 and GTX Titan Black): Martin's graphs (7 predecessors, weights 1 to 10), uniform random
-graphs and Kronecker graphs (weights 1 to 100), 100 random sources there, fewer here. Its other graphs, of the DIMACS-10
-collection, are given by --graph FILE --weights random:1-100,seed=1. The rows with weights up to a million show what the
-number of different distances does to Martin's algorithm.
+graphs and Kronecker graphs (weights 1 to 100); 100 random sources there, fewer here. --graph FILE --weights
+random:1-100,seed=1 adds its other graphs, of the DIMACS-10 collection. The rows with weights up to a million show the
+effect of the number of different distances on Martin's algorithm.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TUNED = tuple(
 TUNED_GRAPHS = (*(f"random:98304,{degree}" for degree in DEGREES), "martin:1048576", KRONECKER_GRAPHS[-1])
 PLAIN = ("crauser", "martin", "crauser_predecessors", "martin_predecessors", "crauser@cpu")
 TWINS = ("martin@cpu", "crauser_predecessors@cpu", "martin_predecessors@cpu")
-#: The paper's times of GPU Martin over GPU Crauser, and of CPU Crauser over it, on its Titan, by size and degree.
+#: The paper's ratios of GPU Martin and CPU Crauser over GPU Crauser, in time on its Titan, by size and degree.
 PAPER = {
     (24576, 2): (21.62, 3.56),
     (24576, 20): (12.11, 4.33),
@@ -52,7 +52,7 @@ PAPER = {
 
 
 def experiment(small: bool) -> Experiment:
-    """Return what is measured."""
+    """Return the experiment."""
     sizes = [(size, degree) for size in SIZES for degree in DEGREES] + [(SIZES[-1], degree) for degree in MORE_DEGREES]
     graphs = [*(f"random:{size},{degree}" for size, degree in sizes), *WIDE, *MARTIN_GRAPHS, *KRONECKER_GRAPHS]
     more = {graph: [Run.parse(text) for text in TUNED] for graph in TUNED_GRAPHS}
@@ -78,17 +78,17 @@ def degree_of(graph: dict[str, Any]) -> float:
 
 
 def counted(graph: dict[str, Any], name: str) -> dict[str, int]:
-    """Return the counters of a run of a graph; empty where it was not run."""
+    """Return the counters of a run on a graph, empty without a run."""
     return next((run["counters"] for run in graph["runs"] if label(run) == name), {})
 
 
 def ratio(found: dict[str, float], slow: str, fast: str) -> float:
-    """Return how many times as fast one run is as another; not a number where one is missing."""
+    """Return the ratio of the speeds of two runs; NaN if one is missing."""
     return found.get(slow, np.nan) / found.get(fast, np.nan)
 
 
 def idle(graph: dict[str, Any], name: str) -> float:
-    """Return the share of the relax kernel's threads that had nothing to do."""
+    """Return the share of idle threads of the relax kernel."""
     counters = counted(graph, name)
     return 1 - counters["worked"] / counters["visited"] if counters.get("visited") else np.nan
 
@@ -117,7 +117,7 @@ def report(result: dict[str, Any]) -> list[str]:
         rounds.append((text, f"{crauser:,}", f"{martin:,}", number(ratio_of_rounds), f"{pushed:.1%}", f"{pulled:.1%}"))
         if any(name in found for name in TWINS):
             twins.append((text, *(number(found.get(name, np.nan)) for name in ("crauser@cpu", *TWINS))))
-        # Results of earlier versions do not say what memory was held.
+        # Results of earlier versions do not have the memory.
         held = [run.get("memory_bytes") for run in graph["runs"] if label(run) == "crauser" and run["device_ms"]]
         if held and held[0]:
             used = (held[0], graph["dijkstra_bytes"])

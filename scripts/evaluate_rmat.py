@@ -3,7 +3,7 @@
 
 Reproduces "GPU SSSP Implementation" (GTX Titan, undirected RMAT graphs of mean degree 32, 2^14 to 2^24 nodes, 32
 sources): segment-sorted edges and the read-only view of the distances, on and off, and Dijkstra on one core. Arcs per
-second are the arcs of the graph over the time of a search, as there. vkssp's default algorithm is a line of its own.
+second are the arcs of the graph over the time of a search, as there. The last line is vkssp's default algorithm.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NAMES = {
     "bellman_ford_edge,segment=0,read_only=0": "neither",
     "near_far": "near_far",
 }
-#: What the article reports: arcs per second and the speed-up over its CPU, at the most.
+#: Best figures of the article: arcs per second and the speed-up over its CPU.
 ARTICLE_ARCS_PER_S, ARTICLE_SPEEDUP = 1100e6, 40
 
 
 def experiment(small: bool) -> Experiment:
-    """Return what is measured."""
+    """Return the experiment."""
     scales = range(8, 12) if small else range(14, 25)
     return Experiment(
         graphs=[f"rmat:{scale}" for scale in scales],

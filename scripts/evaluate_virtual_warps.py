@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A thread per node against virtual warps, for Bellman-Ford and delta-stepping, and what lanes and chunks change.
+"""A thread per node against virtual warps, for Bellman-Ford and delta-stepping, and the effect of lanes and chunks.
 
 Reproduces Y. Song, X. Du, "Warp-Centric CUDA Programming for SSSP Algorithms", 2021 (RTX 2080): their generated graphs,
-delta 5, chunks of 8 and 32 lanes. Graphs of the families and sizes of ego-Facebook, ego-Twitter and cit-HepPh stand in
-for them; who has the files gives them by --graph, and by --weights what their links weigh.
+delta 5, chunks of 8 and 32 lanes. Graphs of the families and sizes of ego-Facebook, ego-Twitter and cit-HepPh replace
+these files; --graph adds the files themselves, and --weights the weights of their edges.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vkssp.bench.evaluation import Line, draw_lines, evaluate, times
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.result import label, name_of, number, table
 
-#: Graphs, and what they are in the document.
+#: Graphs, and their names in the document.
 GRAPHS = {
     "ba:4039,22": "ego-Facebook (stand-in)",
     "ba:81306,22": "ego-Twitter (stand-in)",
@@ -30,7 +30,7 @@ GRAPHS = {
     "ba:10000,1000": "scale-free, n = 1e4, m = 1000n",
     "ba:10000,12": "for the sensitivities, n = 1e4",
 }
-#: Those on which lanes and chunks are varied: that of the document, and two that keep a large device busy.
+#: Graphs with varied lanes and chunks: that of the document, and two that keep a large device busy.
 SENSITIVITIES = ("ba:10000,12", "ba:1000000,12", "gnm:1000000,12000000")
 SMALL = {"ba:400,6": "scale-free", "gnm:400,2400": "random"}
 PAIRS = {
@@ -40,7 +40,7 @@ PAIRS = {
 OTHERS = ("dijkstra_scan", "delta_step_buckets,delta=5", "bellman_ford@cpu")
 LANES, CHUNKS = (2, 4, 8, 16, 32, 64), (1, 2, 4, 8, 16, 32, 64)
 #: The document's geometric means of the speed-up, and its milliseconds with a thread per node and with virtual warps,
-#: those of the kernels where it has them apart.
+#: those of the kernels alone if it has them.
 DOCUMENT = {"Bellman-Ford": 6.3, "delta-stepping": 1.15}
 DOCUMENT_TIMES = {
     "Bellman-Ford": {
@@ -65,7 +65,7 @@ DOCUMENT_TIMES = {
 
 
 def experiment(small: bool) -> Experiment:
-    """Return what is measured."""
+    """Return the experiment."""
     texts = [*(text for pair in PAIRS.values() for text in pair), *OTHERS]
     sensitivities = [
         *(f"bellman_ford_subgroup,lanes={lanes},chunk=8" for lanes in LANES if lanes != 32),

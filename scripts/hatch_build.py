@@ -10,15 +10,15 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-# A link or an image, "](docs/routes.md#steps)", that leads to a file of the repository.
+# A link or an image that leads to a file of the repository: "](docs/routes.md#steps)".
 _RELATIVE = re.compile(r"(!?)(\[(?:[^][]|\[[^][]*\])*\])\((?!https?:|mailto:|#)([^)\s]+)\)")
 
 
 class ShaderBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Puts the SPIR-V modules beside the package before it is packed."""
+    """Hook that adds the SPIR-V modules to the package before it is packed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile what is out of date; an sdist carries the sources instead."""
+        """Compile the modules that are out of date; an sdist carries the sources instead."""
         if self.target_name != "wheel":
             return
         script = runpy.run_path(str(Path(self.root) / "scripts" / "build_shaders.py"))
@@ -29,10 +29,10 @@ class ShaderBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 class ReadmeMetadataHook(MetadataHookInterface):
-    """Takes the long description from README.md, whose relative links would lead nowhere on a package index."""
+    """Hook for the long description: README.md with absolute links, since relative links break on a package index."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Put in the text with links to the repository that `[project.urls]` names."""
+        """Insert the text with links to the repository of `[project.urls]`."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {
             "content-type": "text/markdown",
@@ -41,7 +41,7 @@ class ReadmeMetadataHook(MetadataHookInterface):
 
 
 def with_absolute_links(text: str, repository: str) -> str:
-    """Return Markdown whose relative links lead to a repository on GitHub, and images to its files themselves.
+    """Replace relative links in Markdown by links to a repository on GitHub, and images by links to its raw files.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Time one-to-all and far point-to-point searches on a synthetic road grid, every distance checked against scipy.
+"""Times of one-to-all and far point-to-point searches on a synthetic road grid, every distance checked against scipy.
 
-The default, a grid of 4096 x 4096, is the one that docs/performance.md has figures for; scipy takes some 20 s and 2 GiB
-for each of its sources. On a software device take --side 512.
+docs/performance-log.md has figures for the default grid of 4096 x 4096. scipy takes some 20 s and 2 GiB for each of its
+sources. On a software device use --side 512.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vkssp.generate import road_grid
 from vkssp.options import file_name
 from vkssp.terminal import print_lines
 
-#: Seconds of searches before those that are timed.
+#: Seconds of searches before the timed ones.
 WARM_UP_S = 0.7
 
 
@@ -65,18 +65,18 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         solver.path(sources[0], sources[0])
         for source in tqdm(sources, "sources", disable=None):
             expected = reference(matrix, source)
-            # Not timed: while the reference was computed the device fell asleep, and memory went elsewhere.
+            # Not timed: during the reference the device fell asleep, and memory had other uses.
             found = solver.distances(source)
             if not np.array_equal(found, expected):
                 raise SystemExit(f"wrong distances from {source}")
-            # It takes a while to come up to its full clock.
+            # The clock needs a while to rise.
             began = time.perf_counter()
             while time.perf_counter() - began < WARM_UP_S:
                 solver.search([(source, 0)])
             began = time.perf_counter()
             solver.distances(source)
             times["with download, call"].append(1e3 * (time.perf_counter() - began))
-            # And with the distances left on the device: the search alone.
+            # The search alone: the distances stay on the device.
             began = time.perf_counter()
             outcome = solver.search([(source, 0)])
             times["one-to-all, call"].append(1e3 * (time.perf_counter() - began))
@@ -121,13 +121,13 @@ def main() -> int:
     parser.add_argument("--algorithm", default="near_far", help="default: near_far")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=N", help="a parameter of the algorithm")
     parser.add_argument("--device", help="index or part of the name")
-    parser.add_argument("--json", type=file_name, metavar="FILE", help="write the result to a file, too")
+    parser.add_argument("--json", type=file_name, metavar="FILE", help="also write the result to a file")
     args = parser.parse_args()
     return exit_code(lambda: report(args))
 
 
 def report(args: argparse.Namespace) -> None:
-    """Measure, print the result, and write it where asked."""
+    """Measure, print the result, and write it to a file if requested."""
     if args.json:
         check_writable(args.json, content="JSON")
     result = measure(args)

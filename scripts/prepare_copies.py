@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prepare a large road network: copies of one, side by side, joined along their borders.
+"""Preparation of a large road network: copies of one network, side by side, joined along their borders.
 
   scripts/prepare_copies.py USA-road-d.NY.gr.gz --copies 8 5 --output ny40.graph --json ny40.json
 
-Copies lie on a lattice, one extent of their coordinates and a hundredth apart. Along each border that two copies share
-there are --join two-way roads, evenly spread: each joins the nodes of both that are nearest to its place on the border.
-A road weighs its length times the mean weight per metre of the graph. Each stage of preparing is timed, by the clock
-and, since others may use the processor, too, by that; and the most memory that the process has had by its end is noted.
+Copies lie on a lattice, 1.01 extents of their coordinates apart. Along each border of two copies there are --join
+two-way roads, evenly spaced: each joins the nodes of both copies nearest to its place on the border. A road weighs its
+length times the mean weight per metre of the graph. For each stage of preparing, the script records the time by the
+clock, the processor time (other programs may use the processor, too), and the largest memory of the process so far.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PITCH = 1.01
 
 
 def weight_per_metre(graph: Graph) -> float:
-    """Return the weight of all arcs over their length, as the crow flies."""
+    """Return the weight of all arcs over their length in a straight line."""
     assert graph.lat is not None and graph.lon is not None
     ends = (graph.tail, graph.head)
     metres = haversine(*(values[nodes] for nodes in ends for values in (graph.lat, graph.lon))).sum()
@@ -46,7 +46,7 @@ def weight_per_metre(graph: Graph) -> float:
 
 
 def nearest(graph: Graph, lat: np.ndarray, lon: np.ndarray) -> np.ndarray:
-    """Return the nodes nearest to some places, in a plane that is as wide as the graph is in its middle."""
+    """Return the nodes nearest to some places, in a plane with the scale of the middle of the graph."""
     from scipy.spatial import cKDTree
 
     assert graph.lat is not None and graph.lon is not None
@@ -83,7 +83,7 @@ def laid_out(graph: Graph, columns: int, rows: int, join: int) -> Graph:
     part = (np.arange(join) + 0.5) / join
     for is_east, reaches in ((True, copy % columns < columns - 1), (False, copy // columns < rows - 1)):
         along = (low if is_east else high)[0] + part * np.ptp(low if is_east else high)
-        # Of a copy and the next one; all pairs are alike, so that these are looked for once.
+        # Nodes of a copy and the next one; all pairs are alike, so one search is enough.
         ends = []
         for bound in (1, 0):
             across = np.full(join, (high if is_east else low)[bound])
@@ -106,24 +106,24 @@ def laid_out(graph: Graph, columns: int, rows: int, join: int) -> Graph:
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process has had; that of the one that orders the core does not count."""
+    """Return the largest memory of this process so far, without the process that orders the core."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def cpu_s() -> float:
-    """Return the processor's seconds that this process and those that it has waited for have taken."""
+    """Return the processor seconds of this process and of finished child processes."""
     return sum(os.times()[:4])
 
 
 class Stages:
-    """Times of what is done one after the other, with the most memory that there has been by then."""
+    """Times of consecutive stages, with the largest memory at the end of each."""
 
     def __init__(self, each: Callable[[], None]) -> None:
         self.rows: list[dict[str, Any]] = []
         self._each = each
 
     def run(self, name: str, act: Callable[[], Any]) -> Any:
-        """Do something, note how long it took, and say so."""
+        """Run a stage, record its time, and report it."""
         began, began_cpu = time.perf_counter(), cpu_s()
         found = act()
         seconds, taken = time.perf_counter() - began, cpu_s() - began_cpu
@@ -133,7 +133,7 @@ class Stages:
         return found
 
     def prepare(self, graph: Graph) -> Graph:
-        """Prepare a graph; its stages are noted."""
+        """Prepare a graph, and record its stages."""
         run = stages(graph)
         name, found = next(run), []
 
@@ -151,7 +151,7 @@ class Stages:
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
-    """Prepare the copies, and return what it took."""
+    """Prepare the copies, and return times and memory."""
     columns, rows = args.copies
     result: dict[str, Any] = {
         "commit": commit() or "unknown",
@@ -167,7 +167,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
     steps = Stages(keep)
     result["stages"] = steps.rows
-    prepare(Graph.from_edges([0], [1], [1]))  # compiled code is loaded
+    prepare(Graph.from_edges([0], [1], [1]))  # loads compiled code
     graph = steps.run("reading", lambda: read_graph(args.graph))
     graph = steps.run("laying copies", lambda: laid_out(graph, columns, rows, args.join))
     result |= {"nodes": graph.num_nodes, "arcs": graph.num_arcs}

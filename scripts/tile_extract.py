@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Make a large extract of small ones, to measure how imports grow: copies side by side round the Earth, with new ids.
+"""Large extracts made of small ones, to measure how imports grow: copies side by side round the Earth, with new ids.
 
-Nodes come before ways and these before relations, each by ascending ids, as in the extracts of whole countries. A copy
-is joined to no other, and all sources of a round are shifted alike. Some 150 000 objects are written in a second.
+Nodes come before ways and these before relations, each by ascending ids, as in the extracts of whole countries. Copies
+are not joined to each other; all sources of a round move by the same distance. The script writes some 150 000 objects a
+second.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from vkssp.signals import undoing
 
 
 def count_nodes(source: Path) -> tuple[int, int]:
-    """Return how many nodes an extract has, and the largest id of any of its objects."""
+    """Return the number of nodes of an extract, and the largest id of its objects."""
     nodes = largest = 0
     for item in osmium.FileProcessor(str(source)):
         nodes += item.is_node()
@@ -33,7 +34,7 @@ def count_nodes(source: Path) -> tuple[int, int]:
 
 
 def shifted(item: Any, by: int, degrees: float) -> Any:
-    """Return a copy of an object with all ids in it moved, and its place moved east."""
+    """Return a copy of an object with shifted ids, and a place farther east."""
     if item.is_node():
         east = (item.location.lon + degrees + 180.0) % 360.0 - 180.0
         return item.replace(id=item.id + by, location=(east, item.location.lat))
@@ -43,7 +44,7 @@ def shifted(item: Any, by: int, degrees: float) -> Any:
 
 
 def tile(sources: list[Path], target: Path, wanted: int) -> int:
-    """Write copies of extracts until there are as many nodes as wanted; return how many there are."""
+    """Write copies of extracts until there are enough nodes; return the number of nodes."""
     sizes = [count_nodes(source) for source in sources]
     rounds = max(1, round(wanted / sum(nodes for nodes, _ in sizes)))
     copies, by = [], 0
@@ -51,7 +52,7 @@ def tile(sources: list[Path], target: Path, wanted: int) -> int:
         for source, (_, largest) in zip(sources, sizes, strict=True):
             copies.append((source, by, 360.0 * turn / rounds))
             by += largest + 1
-    # In a folder, since the writer goes by the name of the file.
+    # In a folder, since the ending of the file name selects the format of the writer.
     folder = target.with_name(f".{target.name}.{os.urandom(6).hex()}.part")
     with undoing(lambda: shutil.rmtree(folder, ignore_errors=True)):
         folder.mkdir()
@@ -61,7 +62,7 @@ def tile(sources: list[Path], target: Path, wanted: int) -> int:
 
 
 def write(copies: list[tuple[Path, int, float]], target: Path) -> None:
-    """Write copies of extracts, each with what is added to its ids and degrees that it is moved east by."""
+    """Write copies of extracts, each with the shift of its ids and its shift east in degrees."""
     with osmium.SimpleWriter(str(target)) as writer:
         kinds = (("nodes", NODE, writer.add_node), ("ways", WAY, writer.add_way))
         for name, kind, add in (*kinds, ("relations", RELATION, writer.add_relation)):
@@ -72,9 +73,9 @@ def write(copies: list[tuple[Path, int, float]], target: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sources", metavar="EXTRACT", type=Path, nargs="+", help="what is copied, in every round")
+    parser.add_argument("sources", metavar="EXTRACT", type=Path, nargs="+", help="extracts to copy in every round")
     parser.add_argument("target", metavar="OUT", type=Path, help="the extract to write, such as big.osm.pbf")
-    parser.add_argument("--nodes", metavar="N", type=int, required=True, help="about how many nodes there are to be")
+    parser.add_argument("--nodes", metavar="N", type=int, required=True, help="approximate number of nodes")
     args = parser.parse_args()
 
     def run() -> None:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Time what one asks of a prepared graph: trees, pairs, routes by each way to find them, a table, new weights.
+"""Times of queries on a prepared graph: trees, pairs, routes by each method to find them, a table, new weights.
 
   scripts/time_queries.py USA-road-t.NY.gr.gz --json ny.json
   scripts/time_queries.py ny40.graph            # such as scripts/prepare_copies.py writes
 
-Routes are found by a sweep and a walk back, unpacked from the hierarchy, and by whichever is taken to be faster; their
-arcs are compared with each other, and lengths of some of them, trees and pairs with the compiled Dijkstra's distances.
-Calls are timed, one by one.
+Three methods find routes: a sweep and a walk back, unpacking from the hierarchy, and the presumably faster of the two.
+Their arcs are compared with each other; lengths of some routes, trees and pairs with the compiled Dijkstra's distances.
+Calls are timed one by one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from vkssp.options import file_name
 from vkssp.reading import read_graph
 from vkssp.terminal import print_lines
 
-#: How routes are found: what `phast` is made to believe.
+#: Methods to find routes, by the attributes of `phast` that they replace.
 WAYS: dict[str, dict[str, Callable[..., bool]]] = {
     "sweep and walk": {"can_unpack": lambda *_: False},
     "unpacked": {"pays": lambda *_: True},
     "the faster one": {},
 }
-#: Trees and routes that are compared with Dijkstra's, and pairs asked for at once.
+#: Trees and routes compared with Dijkstra's, and pairs in one call.
 CHECKED, MANY = 4, 10_000
 
 
@@ -54,13 +54,13 @@ def times(act: Callable[[Any], Any], arguments: Iterable[Any]) -> dict[str, floa
 
 
 def check(is_right: bool, what: str) -> None:
-    """End the script if something is wrong."""
+    """End the script if a condition is false."""
     if not is_right:
         raise SystemExit(f"wrong {what}")
 
 
 def paths(graph: Graph, device: Device, ends: list[list[int]], way: str) -> tuple[dict[str, float], list[Any]]:
-    """Time routes by one way to find them; return them, too."""
+    """Time routes by one method to find them, and return times and routes."""
     with ExitStack() as stack:
         for name, answer in WAYS[way].items():
             stack.enter_context(patch.object(phast, name, answer))
@@ -73,7 +73,7 @@ def paths(graph: Graph, device: Device, ends: list[list[int]], way: str) -> tupl
 
 
 def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
-    """Ask, compare, and return the result."""
+    """Run the queries, compare, and return the result."""
     graph = graph if graph.hierarchy is not None else prepare(graph, progress=True)
     rng = np.random.default_rng(args.seed)
     ends = rng.integers(0, graph.num_nodes, (args.queries, 2)).tolist()
@@ -81,7 +81,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     nodes = rng.integers(0, graph.num_nodes, args.table)
     rows: dict[str, dict[str, float]] = {}
     with Device(args.device) as device, Solver(graph, "dijkstra") as reference:
-        reference.distances(0)  # compiled code is loaded
+        reference.distances(0)  # loads compiled code
         expected: dict[int, np.ndarray] = {}
         rows["Dijkstra, all distances, one core"] = times(
             lambda source: expected.update({source: reference.distances(source)}),

@@ -18,7 +18,7 @@ from vkssp.prepared.edge_list import Edges, edges_of
 from vkssp.references import THREAD_PER_EDGE
 
 _READ_ONLY_CONSTANT = 2
-#: Default nodes of a segment; see docs/performance.md.
+#: Default nodes of a segment; see docs/performance-log.md.
 DEFAULT_SEGMENT = 1 << 12
 
 

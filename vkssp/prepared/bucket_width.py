@@ -17,7 +17,7 @@ def default_delta(mean: float, per_mean: float = DELTA_PER_MEAN) -> int:
     """Return a bucket width for the mean of a graph's weights.
 
     Wide buckets relax some arcs more than once but need fewer sweeps, and on a road network the time goes into the
-    number of sweeps; the multiple of the mean weight was measured, see docs/performance.md.
+    number of sweeps; the multiple of the mean weight was measured, see docs/performance-log.md.
     """
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
 
