@@ -25,7 +25,7 @@ def default_delta(mean: float, per_mean: float = DELTA_PER_MEAN) -> int:
 def first_bucket(
     delta: int, seeds: Sequence[Terminal], targets: Sequence[Terminal], narrower: int = 64
 ) -> dict[str, int]:
-    """Return the initial state of a search with a near and a far list, except for the length of the near list.
+    """Return the initial state of a search with near and far nodes, except for the number of near nodes.
 
     A search with targets begins with a bucket that is `narrower` times narrower than `delta`, so that a target close to
     the seeds does not wait for a whole wide bucket. Each bucket is twice as wide as the last, up to `delta`; see
