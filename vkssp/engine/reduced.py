@@ -40,7 +40,7 @@ from vkssp.prepared.reduction_seeds import Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
-# Nodes of an invocation on a software device: with one or with hundreds the time doubles. On a GPU it has one node.
+# Nodes of an invocation on a software device; one node, or hundreds, would take twice the time. A GPU takes one.
 _SOFTWARE_NODES = 8
 # Bytes of the buffer for the nodes that seeds reach inside their components.
 _NEAR_BYTES = 32768

@@ -1,4 +1,4 @@
-"""Large downloads in pieces: the device copies one while it computes and while the host reads the one before."""
+"""Large downloads in pieces: the device copies a piece while it computes and while the host reads earlier pieces."""
 
 from __future__ import annotations
 

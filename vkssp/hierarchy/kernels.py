@@ -280,7 +280,7 @@ def label_trees(
     label[:] = -1
     degree = np.empty(n, np.int32)
     seen, twice = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    # Dead ends: a node follows as soon as one neighbour is left, which becomes its parent.
+    # Dead ends: a node follows as soon as only one neighbour is left, to which it is attached.
     is_dead_end = np.zeros(n, np.bool_)
     labelled = 0
     for node in range(n):

@@ -25,8 +25,8 @@ Flags = npt.NDArray[np.bool_]
 class Removed(NamedTuple):
     """Nodes removed at one time, by the ids of the whole graph.
 
-    Each path from a remaining node to a removed one ends with the weight `from_first` from `first`, or `from_second`
-    from `second`. All nodes of a chain have the same `anchor`.
+    Each path from a remaining node to a removed one goes through `first` or `second`; the weights of the shortest paths
+    from there are `from_first` and `from_second`. All nodes of a chain have the same `anchor`.
     """
 
     node: Indices
