@@ -1,4 +1,4 @@
-"""The command line: ``vkssp devices``, ``import``, ``route`` and so on; see `COMMANDS`."""
+"""Command line ``vkssp`` with the subcommands in `COMMANDS`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-\d|-\.\d")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are one line, like all other errors."""
+    """Argument parser that reports an error in one line, like all other errors."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, printable(f"{self.prog}: {message}; see '{self.prog} --help'") + "\n")
@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Join options to values that begin with a minus, such as southern latitudes, which argparse takes for options."""
+    """Join options to values that begin with a minus, such as southern latitudes: argparse takes these for options."""
     result: list[str] = []
     for argument in arguments:
         if result and re.fullmatch("--[a-z-]+", result[-1]) and _NUMBER.match(argument):
@@ -50,7 +50,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, 2 after a line that says what to do about an error, or 128 + a signal's number."""
+    """Run a command; return 0, or 2 after an error message of one line, or 128 plus the number of a signal."""
     if sys.stdout is None:
         print_error("vkssp: standard output is closed; open it, or send it to /dev/null")
         return 2
@@ -70,10 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 print_lines(lines)
         return 0
-    except OSError as error:  # a name too long, a forbidden folder, a full disk under the output
+    except OSError as error:  # such as a name that is too long, a forbidden folder, or a full disk
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
-        if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has seen enough
+        if isinstance(error.__cause__, BrokenPipeError):  # the output file is a pipe, and its reader has closed it
             return CLOSED_PIPE
         message = " ".join(str(error).split())
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from vkssp.references import BELLMAN_FORD, SONG_DU
 
 
 class BellmanFord(DeviceAlgorithm):
-    """The buffers, kernels and loop of one bellman_ford search at a time on a graph; see `DeviceAlgorithm`."""
+    """Bellman-Ford search on a device, with a thread per node; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "bellman_ford"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -18,12 +18,12 @@ from vkssp.prepared.edge_list import Edges, edges_of
 from vkssp.references import THREAD_PER_EDGE
 
 _READ_ONLY_CONSTANT = 2
-#: Default nodes of a segment; see docs/performance-log.md.
+#: Default number of nodes of a segment; see docs/performance-log.md.
 DEFAULT_SEGMENT = 1 << 12
 
 
 class BellmanFordEdge(BellmanFord):
-    """The buffers, kernels and loop of one bellman_ford_edge search at a time; see `DeviceAlgorithm`."""
+    """Bellman-Ford search on a device, with a thread per edge; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "bellman_ford_edge"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -17,7 +17,7 @@ from vkssp.references import HONG, SONG_DU
 
 
 class BellmanFordSubgroup(BellmanFord):
-    """The buffers, kernels and loop of one bellman_ford_subgroup search at a time; see `DeviceAlgorithm`."""
+    """Bellman-Ford search on a device, with virtual warps; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "bellman_ford_subgroup"
     DESCRIPTION: ClassVar[Description] = Description(

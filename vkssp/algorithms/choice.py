@@ -1,7 +1,8 @@
 """Choice of an algorithm by its name or by the graph, and of the place where it runs.
 
-The rules follow measurements, see docs/performance.md: on road networks with local ids `block_resident` is the fastest
-by far, on graphs with a few very large hubs a sweep over all edges is, and on all other graphs work queues are.
+The rules follow measurements, see docs/performance.md. On road networks with local ids, `block_resident` is the fastest
+by far. On graphs with a few very large hubs, a sweep over all edges is the fastest. On all other graphs, work queues
+are.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
 from vkssp.prepared.renumbered import RenumberedGraph
 
 DEFAULT_ALGORITHM = AUTO
-# Mean degree of a graph that is sparse: street maps have 2 to 3, with turns up to 4.
+# Maximum mean degree of a sparse graph: street maps have 2 to 3, with turns up to 4.
 _SPARSE = 6.0
-# The share of arcs that leave their block up to which ids are local.
+# Maximum share of arcs that leave their block for ids to be local.
 _LOCAL = 0.3
-# A graph is skewed where such a share of its arcs starts at nodes of so many times the mean degree.
+# Multiple of the mean degree from which on a node is a hub, and share of arcs that start at hubs in a skewed graph.
 _HUB, _SKEWED = 16.0, 0.2
 
 
-#: Former names of algorithms, and what stands for them now: a name and, if it runs in two places, a device.
+#: Former names of algorithms, each with the present name and, if the algorithm runs in two places, a device.
 _FORMER: dict[str, tuple[str, str | None]] = {
     "dijkstra_gpu": ("dijkstra_scan", None),
     "delta_step_cpu": ("delta_step_buckets", None),
@@ -40,12 +41,12 @@ _FORMER: dict[str, tuple[str, str | None]] = {
 
 
 def current(name: str, device: Any) -> tuple[str, Any]:
-    """Return the present name of an algorithm, and the device; a former name implies one, and gives a warning.
+    """Return the present name of an algorithm, and the device; a former name causes a warning and may imply a device.
 
     Raises
     ------
     QueryError
-        If there is no such algorithm.
+        If the algorithm does not exist.
     """
     if isinstance(name, str) and name in _FORMER:
         name, place = _FORMER[former := name]
@@ -65,13 +66,13 @@ def place_of(name: str, device: Any) -> str:
     name : str
         Name of an algorithm, or `AUTO`.
     device : Device, CpuDevice, int, str or None
-        The device that the caller chose: ``"cpu"`` or a `CpuDevice` is the CPU, None the place that the algorithm has.
-        If it has both, that is the CPU if VKSSP_DEVICE is ``"cpu"``, and else a Vulkan device.
+        Device that the caller chose. ``"cpu"`` or a `CpuDevice` is the CPU. None is the place of the algorithm; if it
+        has both places, None is the CPU if VKSSP_DEVICE is ``"cpu"``, and otherwise a Vulkan device.
 
     Raises
     ------
     QueryError
-        If the algorithm does not run there.
+        If the algorithm does not run on this device.
     """
     places = (VULKAN, CPU) if _is_auto(name) else tuple(ALGORITHMS[name])
     is_default = device is None
@@ -101,12 +102,12 @@ def checked(name: str, parameters: Mapping[str, Any], place: str) -> dict[str, i
     parameters : mapping of str to int
         Parameters that differ from the defaults.
     place : str
-        Place where it runs.
+        Place where the algorithm runs.
 
     Raises
     ------
     QueryError
-        If there is no such parameter, or a value is out of range.
+        If a parameter does not exist, or a value is out of range.
     """
     if not _is_auto(name):
         return check_parameters(ALGORITHMS[name][place], parameters)
@@ -119,27 +120,27 @@ def checked(name: str, parameters: Mapping[str, Any], place: str) -> dict[str, i
 
 
 def _is_auto(name: object) -> bool:
-    # Another type may do anything in a comparison with a text.
+    # Objects of other types may raise errors or return anything in a comparison with a string.
     return isinstance(name, str) and name == AUTO
 
 
 def choose(renumbered: RenumberedGraph, largest_buffer: int) -> str:
-    """Return the name of the algorithm that should find all distances in a graph first.
+    """Return the name of the algorithm that is expected to find all distances in a graph fastest.
 
-    It goes by degrees and by numbering, which say much of the graphs that people have, and nothing of some that one
-    could think of.
+    The choice depends on the degrees and the numbering of nodes. These suffice for most graphs in practice, but not for
+    all graphs.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
-        The graph, with the numbering that it has on the device.
+        The graph, with its numbering on the device.
     largest_buffer : int
         Bytes of the largest buffer of the device.
     """
     first_out, num_arcs = renumbered.first_out, renumbered.num_arcs
     mean = num_arcs / max(1, renumbered.num_nodes)
     if renumbered.arcs.nbytes > largest_buffer:
-        return "bellman_ford_edge"  # the others need all arcs in one buffer, this one has them in three
+        return "bellman_ford_edge"  # it has the arcs in three buffers; all others need them in one
     if mean <= _SPARSE:
         is_local = leaving_share(first_out, renumbered.arcs[:, 0]) <= _LOCAL
         return "block_resident" if is_local and _fits_into_blocks(renumbered, largest_buffer) else "near_far"
@@ -149,9 +150,9 @@ def choose(renumbered: RenumberedGraph, largest_buffer: int) -> str:
 
 
 def _fits_into_blocks(renumbered: RenumberedGraph, largest_buffer: int) -> bool:
-    """Return whether buffers hold what block_resident makes of the arcs, for blocks of the usual size.
+    """Return whether the arrays of block_resident fit into buffers, for blocks of the usual size.
 
-    That is more than the arcs themselves where nodes have less than two of them, or weights are too heavy for records.
+    They are larger than the arcs if nodes have less than two arcs each, or if weights are too heavy for records.
     """
     if max(RECORD_BYTES * renumbered.num_nodes, OTHER_BYTES * renumbered.num_arcs) <= largest_buffer:
         return True

@@ -1,11 +1,12 @@
 """Delta-stepping as a sweep over node ids (P. Niklaus, "Optimizing Delta-Step on the GPU", 2026).
 
-A node works if its distance lies in the current bucket of width delta and it changed in the last sweep; it relaxes its
-arcs, sets the bits of the nodes that it improved, and their ids widen the range that the next sweep covers. A bucket is
-swept until nothing changes in it. It depends on a numbering in which neighbours have near ids (Z-order). After Meyer
-and Sanders (2003), whose split into light and heavy arcs is there but off: a single pass is faster on a GPU.
+A node works if its distance lies in the current bucket of width delta and changed in the last sweep. The node relaxes
+its arcs and sets the bits of the nodes that it improves; the next sweep covers the range of the ids of these nodes. A
+bucket is swept until nothing changes in it. The method depends on a numbering in which neighbours have close ids
+(Z-order). It follows Meyer and Sanders (2003); their split into light and heavy arcs is optional and off by default,
+since a single pass is faster on a GPU.
 
-Phases in a trace: 0 the first sweep of a bucket, 1 a further one, 2 that of the heavy arcs.
+Phases in a trace: 0 the first sweep of a bucket, 1 a further sweep, 2 the sweep of the heavy arcs.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from vkssp.graph import UNREACHABLE
 from vkssp.prepared.bucket_width import DELTA, default_delta
 from vkssp.references import MEYER_SANDERS, NIKLAUS
 
-# Bytes of shared memory that the list of nodes takes per invocation, and that everything else takes.
+# Bytes of shared memory for the list of nodes per invocation, and for everything else.
 _SHARED_PER_INVOCATION = 32
 _SHARED_BESIDES = 64
 
 
 class DeltaStep(DeviceAlgorithm):
-    """The buffers, kernels and loop of one delta_step search at a time on a graph; see `DeviceAlgorithm`."""
+    """Delta-stepping search on a device by sweeps over node ids; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "delta_step"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -1,9 +1,9 @@
 """Delta-stepping with an array of buckets and a thread per node (Y. Song, X. Du, 2021, after Meyer and Sanders, 2003).
 
 An array maps each node to its bucket. Light arcs (weight at most delta) are relaxed until the bucket is stable, then
-its heavy arcs; the next bucket is the least index left, found by a reduction in the same sweep.
+its heavy arcs. The next bucket is the one with the least index; a reduction in the same sweep finds it.
 
-Phases in a trace: 0 sorts the seeds into buckets, 1 light arcs, 2 heavy arcs.
+Phases in a trace: 0 seeds are sorted into buckets, 1 light arcs, 2 heavy arcs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vkssp.references import MEYER_SANDERS, SONG_DU
 
 
 class DeltaStepArray(DeviceAlgorithm):
-    """The buffers, kernels and loop of one delta_step_array search at a time on a graph; see `DeviceAlgorithm`."""
+    """Delta-stepping search on a device with an array of buckets and a thread per node; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "delta_step_array"
     DESCRIPTION: ClassVar[Description] = Description(

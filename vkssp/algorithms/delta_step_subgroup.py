@@ -1,6 +1,7 @@
 """Delta-stepping with an array of buckets and virtual warps (Y. Song, X. Du, 2021).
 
-As `delta_step_array`, but a group of lanes takes a chunk of nodes and walks the arcs of each together.
+The method is that of `delta_step_array`, but a group of lanes takes a chunk of nodes and walks the arcs of each node
+together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from vkssp.references import HONG, SONG_DU
 
 
 class DeltaStepSubgroup(DeltaStepArray):
-    """The buffers, kernels and loop of one delta_step_subgroup search at a time; see `DeviceAlgorithm`."""
+    """Delta-stepping search on a device with an array of buckets and virtual warps; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "delta_step_subgroup"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -1,7 +1,7 @@
 """Dijkstra's algorithm on the device (Y. Song, X. Du, "Warp-Centric CUDA Programming for SSSP Algorithms", 2021).
 
-All invocations look for the nearest unsettled node, which is settled and its arcs relaxed in parallel: an iteration,
-and a look at every node, for each node that is reached. Slow by design: a baseline.
+In each iteration, all invocations look for the nearest unsettled node, which is then settled and its arcs relaxed in
+parallel. So each reached node takes an iteration that visits every node. The algorithm is slow by design: a baseline.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vkssp.references import DIJKSTRA, SONG_DU
 
 
 class DijkstraScan(DeviceAlgorithm):
-    """The buffers, kernels and loop of one dijkstra_scan search at a time on a graph; see `DeviceAlgorithm`."""
+    """Dijkstra search on a device by scans of all nodes; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "dijkstra_scan"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -1,11 +1,13 @@
-"""Near-far: work queues instead of sweeps (A. Davidson, S. Baxter, M. Garland, J. D. Owens, 2014).
+"""Near-far method: work queues instead of sweeps (A. Davidson, S. Baxter, M. Garland, J. D. Owens, 2014).
 
-Nodes that were improved to below a threshold are near and relax their arcs in the next dispatch, others wait in the far
-pile; when nothing near is left the pile is split at the next threshold, and entries whose node has been improved since
-are dropped. A workgroup goes on with what it found, in shared memory, for some rounds of the same dispatch, and deals
-the arcs of its nodes out evenly. Nodes of thousands of arcs are cut into pieces, which count as nodes in traces.
+Nodes that were improved to a distance below a threshold are near and relax their arcs in the next dispatch; other nodes
+wait in the far pile. When the near queue is empty, the pile is split at the next threshold, and entries whose node has
+been improved since are dropped. A workgroup continues for some rounds of the same dispatch with the nodes that it
+improved, in shared memory, and distributes the arcs of its nodes evenly. Nodes with thousands of arcs are split into
+pieces, which count as nodes in traces.
 
-Phases in a trace: 0 near nodes relax their arcs, 1 the far pile is split. The range is one of places in the queue.
+Phases in a trace: 0 near nodes relax their arcs, 1 the far pile is split. The range of ids is one of places in the
+queue.
 """
 
 from __future__ import annotations
@@ -24,21 +26,21 @@ from vkssp.prepared.bucket_width import DELTA, DELTA_PER_MEAN, default_delta, fi
 from vkssp.references import DAVIDSON, NIKLAUS
 
 _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT, _LIGHT_FIRST_CONSTANT = 2, 3, 4, 5
-#: The queues by their bits in the state's `queue_overflow`.
+#: Queues by their bits in `queue_overflow` of the state.
 _QUEUES = {1: "near queue", 2: "far pile"}
-# Two words of a queue's entry, twice, for each place of the queue.
+# An entry of a queue has two words, and each queue has two halves.
 _BYTES_PER_PLACE = 16
-# Bytes of shared memory that prefix sums and lists take per invocation, and that everything else takes.
+# Bytes of shared memory for prefix sums and for a list per invocation, and for everything else.
 _SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
-# From this mean degree on a short queue soon fills the device, and most relaxations improve nothing: then one step in a
-# dispatch, buckets the narrower the more arcs there are, a read before the atomic minimum, and light arcs first are
-# faster.
+# From this mean degree on, a short queue soon fills the device, and most relaxations improve nothing. Then a search is
+# faster with one round in a dispatch, with buckets that are narrower the more arcs there are, with a read before the
+# atomic minimum, and with light arcs first.
 _HIGH_DEGREE = 8
 _DELTA_PER_MEAN_AND_DEGREE = 12.0
 
 
 class NearFar(DeviceAlgorithm):
-    """The buffers, kernels and loop of one near_far search at a time on a graph; see `DeviceAlgorithm`."""
+    """Near-far search on a device; see `DeviceAlgorithm`."""
 
     NAME: ClassVar[str] = "near_far"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -76,7 +78,7 @@ class NearFar(DeviceAlgorithm):
 
     @property
     def _first_capacity(self) -> int:
-        """Entries of a queue before it grows; on a road network few nodes are in it at a time."""
+        """Initial number of entries of a queue; on a road network few nodes are in a queue at a time."""
         return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self._most)
 
     @property
@@ -88,7 +90,7 @@ class NearFar(DeviceAlgorithm):
         super()._make()
 
     def _make_loop(self) -> None:
-        while self._capacity["near queue"] < self._most_seeds:  # which it begins with
+        while self._capacity["near queue"] < self._most_seeds:  # a search begins with the seeds in the near queue
             self._lengthen("near queue")
         super()._make_loop()
 
@@ -101,7 +103,7 @@ class NearFar(DeviceAlgorithm):
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
         shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
-        # In larger workgroups an invocation has less to do, where a device ends long loops too early.
+        # If the device ends long loops too early, larger workgroups leave less work to each invocation.
         software = 32 if self._more_groups == 1 else 256
         default = self._size(default=512 if many_arcs else 256, software=software)
         size = self._parameters["workgroup_size"] or min(default, fitting)

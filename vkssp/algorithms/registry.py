@@ -27,7 +27,7 @@ _CPU: tuple[type[Algorithm], ...] = (
     *(CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu),
 )
 
-#: For the name of every algorithm its classes, by the place where they run: ``"vulkan"``, then ``"cpu"``.
+#: Classes of each algorithm by its name, and then by the place where they run: ``"vulkan"``, then ``"cpu"``.
 ALGORITHMS: dict[str, dict[str, type[Algorithm]]] = {}
 for _algorithm in (*_VULKAN, *_CPU):
     ALGORITHMS.setdefault(_algorithm.NAME, {})[_algorithm.RUNS_ON] = _algorithm

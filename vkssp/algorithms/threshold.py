@@ -1,9 +1,10 @@
 """Crauser's and Martin's algorithms: rounds that settle all nodes up to a threshold at once.
 
-Martin's threshold is the least distance of an unsettled node: Dijkstra's algorithm, with all equally near nodes at
-once. Crauser's is the least sum of an unsettled node's distance and the weight of its lightest outgoing arc: no path
-that is found later can be shorter. In the successors variants the nodes of the frontier relax their outgoing arcs. In
-the predecessors variants unsettled nodes look for nodes of the frontier along their incoming arcs, without atomics.
+Martin's threshold is the least distance of an unsettled node: Dijkstra's algorithm, with all equally near nodes settled
+at once. Crauser's threshold is the least sum of an unsettled node's distance and the weight of its lightest outgoing
+arc: no path that is found later can be shorter. In the successors variants, the nodes of the frontier relax their
+outgoing arcs. In the predecessors variants, unsettled nodes look for nodes of the frontier along their incoming arcs,
+without atomics.
 
 Three kernels make a round (Ortega-Arranz et al., 2015). The minimum kernel finds the threshold. The update kernel
 settles the nodes up to the threshold; these are the frontier. The relax kernel improves nodes beyond the frontier. The
@@ -28,7 +29,7 @@ _CRAUSER_CONSTANT = 2
 
 
 class ThresholdAlgorithm(DeviceAlgorithm):
-    """The buffers, kernels and loop of one search at a time on a graph; see `DeviceAlgorithm`."""
+    """Base class of the searches with thresholds on a device; see `DeviceAlgorithm`."""
 
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         *(
@@ -39,9 +40,9 @@ class ThresholdAlgorithm(DeviceAlgorithm):
     )
     OWN_BYTES: ClassVar[float] = 4
     STATE: ClassVar[np.dtype[Any]] = state_dtype("rounds", "nearest", "bound", "low", "threshold")
-    #: Whether a node's lightest outgoing arc raises the threshold (Crauser), or not (Martin).
+    #: Whether the lightest outgoing arcs raise the threshold (Crauser) or not (Martin).
     CRAUSER: ClassVar[bool]
-    #: Whether unsettled nodes look back along incoming arcs, or frontier nodes forward along outgoing ones.
+    #: Whether unsettled nodes relax their incoming arcs, or frontier nodes their outgoing arcs.
     PREDECESSORS: ClassVar[bool]
 
     def _graph_bytes(self, *, at_most: bool) -> int:

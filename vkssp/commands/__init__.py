@@ -1,4 +1,4 @@
-"""The subcommands, a module each: a summary, arguments, and what it does: a result for programs, lines for people."""
+"""Subcommands of the command line, one module each, with a summary, arguments, and a function that runs the command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vkssp.commands.common import Result
 
 
 class Command(Protocol):
-    """A subcommand."""
+    """Subcommand: a module of this package."""
 
     SUMMARY: str
 
@@ -31,7 +31,7 @@ class Command(Protocol):
         """Add the arguments of this command."""
 
     def run(self, args: argparse.Namespace) -> Result:
-        """Do what the arguments ask for."""
+        """Run the command; return a result for programs and lines for a terminal."""
 
 
 COMMANDS: dict[str, Command] = {

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp algorithms``."""
+"""Subcommand ``vkssp algorithms``."""
 
 from __future__ import annotations
 

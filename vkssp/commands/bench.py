@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp bench``."""
+"""Subcommand ``vkssp bench``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Time algorithms on graphs, or compare times."""
+    """Measure algorithms on graphs, or compare the results of earlier measurements."""
     from vkssp.bench.command import bench
 
     return bench(args)

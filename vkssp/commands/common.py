@@ -16,10 +16,10 @@ from vkssp.prepared.renumbered import ORDERS
 from vkssp.reading import read_graph
 from vkssp.terminal import print_error
 
-#: What a command returns: an object for JSON, and lines for a terminal.
+#: Result of a command: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
 
-# Arguments that name files which are read, and which are written.
+# Arguments that name input files, and arguments that name output files.
 _READ = ("graph", "extract", "coordinates", "sources", "targets", "places", "traffic", "avoid")
 _WRITTEN = ("output", "map", "trace")
 
@@ -56,7 +56,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    """Add the graph, and how it is read."""
+    """Add the graph, and the options for reading it."""
     parser.add_argument(
         "graph",
         metavar="GRAPH",
@@ -68,7 +68,7 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 
 def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
-    """Add what chooses the device and the algorithm; `device` is what help says of the former."""
+    """Add the options for the device, the algorithm and the weights; `device` is the help text for the device."""
     parser.add_argument("--device", help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
         "--algorithm",
@@ -108,7 +108,7 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
 
 
 def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of a solver, those of its algorithm checked before anything is read."""
+    """Return the parameters of a solver; check those of its algorithm, so that errors come before a graph is read."""
     from vkssp.algorithms.choice import checked, current, place_of
 
     given = dict(args.set)
@@ -118,20 +118,20 @@ def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
-    """Check that the files that are wanted can be written, and are none of those that are read.
+    """Check that the output files can be written, and are different from each other and from the input files.
 
     Parameters
     ----------
     args : argparse.Namespace
-        What was asked for.
+        Arguments of the command.
     **contents : str or None
-        What is written to the file of each option, a key of `vkssp.files.ENDINGS`; None where its ending has been
+        Content of the file of each option, a key of `vkssp.files.ENDINGS`; None if the suffix of the file has been
         checked.
 
     Raises
     ------
     FormatError
-        If one cannot be written.
+        If a file cannot be written.
     """
     from vkssp.files import check_writable
     from vkssp.osm.profile import PROFILES
@@ -146,8 +146,8 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
 
 
 def is_watched(args: argparse.Namespace) -> bool:
-    """Return whether progress bars are shown: on a terminal, without JSON output."""
-    # A bar in a log file is a thousand lines.
+    """Return whether to show progress bars: on a terminal, without JSON output."""
+    # In a log file a progress bar takes a thousand lines.
     return not args.json and sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -171,7 +171,7 @@ def hierarchy_line(hierarchy: Hierarchy) -> str:
 
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:
-    """Return the graph that was asked for, or that of another path."""
+    """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it."""
     graph = read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
     traffic = getattr(args, "traffic", None)
     if traffic is None:

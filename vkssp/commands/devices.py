@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp devices``."""
+"""Subcommand ``vkssp devices``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> Result:
     found, default, trouble = list_devices(), -1, ""
     try:
         default = Device.default(found).index
-    except DeviceError as error:  # a wrong VKSSP_DEVICE, say, which this list is there to mend
+    except DeviceError as error:  # such as a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
     lines = []
     for device in found:

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp distances``."""
+"""Subcommand ``vkssp distances``."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _phases(trace: npt.NDArray[Any]) -> list[dict[str, Any]]:
-    """Return how many iterations of each kind there were, and how long they took together."""
+    """Return the number of iterations of each phase of a trace, and their total time; None without a clock."""
     result = []
     for phase in np.unique(trace["phase"]).tolist():
         took = trace["microseconds"][trace["phase"] == phase]

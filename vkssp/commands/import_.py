@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp import``."""
+"""Subcommand ``vkssp import``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp info``."""
+"""Subcommand ``vkssp info``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Say what a graph holds."""
+    """Describe the contents of a graph."""
     graph = load(args)
     degree = graph.first_out[1:] - graph.first_out[:-1]
     result: dict[str, Any] = {
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"from LAT,LON {south:.5f},{west:.5f} to {north:.5f},{east:.5f}")
     streets = graph.streets
     if streets is not None:
-        # With costs of turns an arc is there once for each turn into it.
+        # With turn costs, a street has one arc for each turn into it.
         once = _each_street_once(streets) if streets.turns == "costs" else slice(None)
         named = int(np.count_nonzero(streets.name[once]))
         kilometres = float(streets.length[once].sum(dtype=np.float64)) / 1000

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp isochrone``."""
+"""Subcommand ``vkssp isochrone``."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Find what can be reached within some times, and write it where asked."""
+    """Find the isochrones of one or many places, and write the requested files."""
     from vkssp.graph.metric import duration
     from vkssp.routing.formatting import format_distance, format_query
     from vkssp.routing.isochrone import write_isochrones

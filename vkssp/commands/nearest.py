@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp nearest``."""
+"""Subcommand ``vkssp nearest``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp prepare``."""
+"""Subcommand ``vkssp prepare``."""
 
 from __future__ import annotations
 

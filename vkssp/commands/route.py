@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp route``."""
+"""Subcommand ``vkssp route``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Find a route and write it where asked."""
+    """Find a route, and write the requested files."""
     from vkssp.routing.formatting import format_distance, format_duration
     from vkssp.routing.geojson import places_of, write_geojson
     from vkssp.routing.map import write_map
@@ -121,12 +121,12 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _figure(route: Route, name: str) -> list[float | None]:
-    """Return a figure of a route, and those of its legs."""
+    """Return an attribute of a route, then of its legs."""
     return [getattr(part, name) for part in (route, *route.legs)]
 
 
 def _step_line(step: Step) -> str:
-    """Return a step as a line for a terminal, with how far it is to the next one."""
+    """Return a step as a line for a terminal, with the distance to the next step."""
     from vkssp.routing.formatting import format_distance
 
     far = "" if step.type == "arrive" else format_distance(step.distance_m)

@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp service-areas``."""
+"""Subcommand ``vkssp service-areas``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Find the nearest source of each node, and write it."""
+    """Find the nearest source of each node, and write the result to a file."""
     from vkssp.graph.metric import unit_of
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router

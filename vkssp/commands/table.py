@@ -1,4 +1,4 @@
-"""The subcommand ``vkssp table``."""
+"""Subcommand ``vkssp table``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Make a table and write it."""
+    """Compute a table, and write it to a file."""
     import numpy as np
 
     from vkssp.routing.places_file import read_ends

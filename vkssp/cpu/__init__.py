@@ -1,1 +1,1 @@
-"""Algorithms on the CPU, compiled by numba, which is imported when the first algorithm is made."""
+"""Algorithms on the CPU, compiled by numba, which is imported when the first algorithm is created."""

@@ -1,6 +1,6 @@
-"""Bellman-Ford on the CPU: all nodes relax all arcs, again and again until nothing changes.
+"""Bellman-Ford algorithm on the CPU: all nodes relax all arcs, until a sweep changes nothing.
 
-Its one optimisation is that distances are improved in place, so that one sweep can carry a distance along many arcs.
+Its only optimisation is that distances are improved in place, so that one sweep can carry a distance along many arcs.
 
 R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958. L. R. Ford, "Network flow theory", RAND
 P-923, 1956.
@@ -19,7 +19,7 @@ from vkssp.references import BELLMAN_FORD
 
 
 class BellmanFordCpu(CpuSearch):
-    """The buffers of one search at a time; an iteration is a sweep over all nodes.
+    """Bellman-Ford search on the CPU; an iteration is a sweep over all nodes.
 
     No distance is known to be final before the last sweep, so a search for targets takes as long as one for all nodes.
 

@@ -1,10 +1,11 @@
-"""Bidirectional Dijkstra: what routes are found with on a CPU without preprocessing.
+"""Bidirectional Dijkstra search: the usual method for paths on a CPU without preprocessing.
 
-One search goes from the source, one backwards from the target, the one with fewer nodes in its queue goes on; they end
-when the two together are as far as the best way over a node that both have reached.
+One search runs forward from the source, another backward from the target. In each step, the search with fewer nodes in
+its queue settles a node. They end when the sum of the least distances in both queues is at least the length of the best
+path over a node that both have reached.
 
-I. Pohl, "Bi-directional search", Machine Intelligence 6, 1971; the end: A. V. Goldberg, C. Harrelson, "Computing the
-shortest path: A* search meets graph theory", SODA 2005.
+I. Pohl, "Bi-directional search", Machine Intelligence 6, 1971; the stopping criterion: A. V. Goldberg, C. Harrelson,
+"Computing the shortest path: A* search meets graph theory", SODA 2005.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vkssp.resource import Resource
 
 
 class BidirectionalDijkstra(Resource):
-    """The buffers of one search at a time.
+    """Bidirectional search for the distance between two nodes.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class BidirectionalDijkstra(Resource):
     Attributes
     ----------
     settled : int
-        Nodes that the last search settled.
+        Number of nodes that the last search settled.
     """
 
     def __init__(self, graph: CpuGraph) -> None:
@@ -42,7 +43,7 @@ class BidirectionalDijkstra(Resource):
         self.settled = 0
 
     def distance(self, source: int, target: int) -> int:
-        """Return the distance between two of the prepared graph's nodes; 2**32 - 1 where there is no path."""
+        """Return the distance between two nodes of the renumbered graph; 2**32 - 1 if there is no path."""
         best, self.settled = self._kernels.meet(
             self._graph.first_out,
             self._graph.arcs,

@@ -1,12 +1,12 @@
-"""Delta-stepping on the CPU: nodes wait in buckets of width delta, and a bucket's nodes may be taken in any order.
+"""Delta-stepping on the CPU: nodes wait in buckets of width delta, and the nodes of a bucket are taken in any order.
 
-Light arcs (weight at most delta) can lead back into the bucket and are relaxed until it stays empty; heavy arcs cannot,
-and are relaxed once for each node that was in it. Its one optimisation is that the arcs are parted into light and heavy
-before the first search.
+Light arcs (weight at most delta) can lead back into the bucket and are relaxed until it stays empty. Heavy arcs cannot,
+and are relaxed once for each node that was in the bucket. The only optimisation is that arcs are split into light and
+heavy ones before the first search.
 
 U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49, 2003.
 
-In a trace, phase 0 relaxes light arcs and phase 1 a bucket's heavy ones.
+In a trace, phase 0 relaxes light arcs, and phase 1 the heavy arcs of a bucket.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from vkssp.jit import kernels
 from vkssp.prepared import bucket_width as delta
 from vkssp.references import MEYER_SANDERS
 
-#: Default bucket width times the mean number of a node's arcs, in mean arc weights. On a road grid it hardly matters: 1
-#: to 16 mean weights are all within a tenth of the best; with 20 arcs for each node wide buckets relax too much twice.
+#: Default bucket width times the mean number of arcs of a node, in mean arc weights. On a road grid the value hardly
+#: matters: 1 to 16 mean weights are all within a tenth of the best. With 20 arcs for each node, searches with wide
+#: buckets relax too many arcs twice.
 DELTA_TIMES_DEGREE = 8.0
-# Most buckets that have a list of their own at a time; what is farther waits in one list.
+# Maximum number of buckets with a list of their own; the nodes of all farther buckets share one list.
 _MOST_LISTS = 1 << 14
 
 
@@ -36,7 +37,7 @@ def default_delta(weight: Uint32s, num_nodes: int) -> int:
 
 
 class DeltaStepBuckets(CpuSearch):
-    """The buffers of one search at a time; an iteration relaxes the nodes of a bucket, once.
+    """Delta-stepping search on the CPU; an iteration relaxes the light or the heavy arcs of nodes of a bucket.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class DeltaStepBuckets(CpuSearch):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (delta.DELTA,)
-    # The nearest node of a phase of light arcs is final, and a bucket that has one has one phase of heavy arcs.
+    # The nearest node of a phase of light arcs is final, and each bucket with such phases has one phase of heavy arcs.
     _ITERATIONS_PER_NODE: ClassVar[int] = 2
 
     def __init__(self, graph: CpuGraph, *, counting: int = 0, delta: int | None = None) -> None:
@@ -74,7 +75,7 @@ class DeltaStepBuckets(CpuSearch):
             parted, first_heavy = np.empty_like(graph.arcs), np.empty(n, np.uint32)
             self._kernels.split(graph.first_out, graph.arcs, np.uint64(self.delta), parted, first_heavy)
             self._first_heavy, self._arcs = read_only(first_heavy), read_only(parted)
-        # An arc leads at most so many buckets on; one list more is for the nodes beyond them.
+        # An arc leads at most this many buckets ahead; one more list is for the nodes beyond.
         lists = min(heaviest // self.delta + 2, _MOST_LISTS) + 1
         self._lists: Uint32s = np.empty(lists, np.uint32)
         self._after, self._before, self._nodes, self._removed, self._removed_in = np.empty((5, n), np.uint32)

@@ -1,4 +1,4 @@
-"""The CPU in place of a Vulkan device, and a graph on it."""
+"""CPU in place of a Vulkan device, and the arrays of a renumbered graph on it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from vkssp.resource import Resource
 
 @dataclass(frozen=True)
 class CpuInfo:
-    """The CPU, described as devices are.
+    """Description of the CPU, with the attributes that devices have.
 
     Attributes
     ----------
     name : str
-        Model of the CPU, as far as the system tells.
+        Model of the CPU, as far as the system reports it.
     kind : str
         ``"cpu"``.
     driver : str
-        What compiles for it, with its version.
+        Name and version of the compiler.
     api_version : str
-        Empty; there is no Vulkan in it.
+        Empty, since no Vulkan is used.
     """
 
     name: str
@@ -53,14 +53,14 @@ def cpu_model() -> str:
 
 
 class CpuDevice(Resource):
-    """CPU, on which compiled algorithms run.
+    """CPU as the device that compiled algorithms run on.
 
     Attributes
     ----------
     info : CpuInfo
-        What it is.
+        Description of the CPU.
     upload_s : float
-        Seconds that uploads have taken: none.
+        Seconds that uploads have taken: always 0.
 
     Raises
     ------
@@ -76,21 +76,21 @@ class CpuDevice(Resource):
 
     @property
     def handle(self) -> None:
-        """None; a CPU needs no handle, and works after a fork too."""
+        """None; a CPU needs no handle, and works after a fork, too."""
         return None
 
 
 class CpuGraph(Resource):
-    """A graph's arrays as the compiled algorithms take them, shared by all searches there.
+    """Arrays of a renumbered graph in the form that compiled algorithms take, shared by all searches.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
         The graph.
     device : CpuDevice, optional
-        The CPU; one is made where none is given.
+        The CPU; by default a new `CpuDevice`.
     owner : Resource, optional
-        What closes it.
+        Resource that closes this object.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CpuGraph(Resource):
 
     @property
     def num_nodes(self) -> int:
-        """Number of nodes, of which cycles of zero weight count as one."""
+        """Number of nodes; a cycle of weight zero counts as one node."""
         return self.renumbered.num_nodes
 
     def _own_bytes(self) -> int:
@@ -124,11 +124,11 @@ class CpuGraph(Resource):
 
     @cached_property
     def lightest(self) -> int:
-        """Weight of the lightest arc; 2**32 - 1 where there is none."""
+        """Weight of the lightest arc; 2**32 - 1 if there are no arcs."""
         return int(self.arcs[:, 1].min()) if len(self.arcs) else UNREACHABLE
 
     def incoming(self) -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
-        """Return rows and (tail, weight) of the arcs by head, and their ids; made when first asked for."""
+        """Return rows of the arcs by head, their tails and weights, and their ids; see `RenumberedGraph.reverse`."""
         with self._lock:
             if self._incoming is None:
                 first_in, arcs_in, arc_in = self.renumbered.reverse()
@@ -137,13 +137,13 @@ class CpuGraph(Resource):
 
 
 def array_bytes(holder: object) -> int:
-    """Return the bytes of the arrays that an object has, alone or in tuples."""
+    """Return the bytes of the arrays among an object's attributes, also of those in tuples."""
     values = [value if isinstance(value, tuple) else (value,) for value in vars(holder).values()]
     return sum(item.nbytes for items in values for item in items if isinstance(item, np.ndarray))
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view that cannot be written to; numba compiles once more for arrays that can be."""
+    """Return a read-only view; numba would compile kernels again for writable arrays."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

@@ -1,8 +1,8 @@
-"""Dijkstra's algorithm with a heap: what every other algorithm is measured against.
+"""Dijkstra's algorithm with a heap: the reference that all other algorithms are compared with.
 
-Its one optimisation is the heap: four children to a node instead of two halve its height, and keys decrease in place,
-so that it never holds a node twice. Against a heap that leaves outdated entries in, this was as fast on road grids and
-a fourth faster on random graphs with 20 arcs for each node.
+Its only optimisation is the heap: four children for each entry instead of two halve its height, and keys decrease in
+place, so that the heap never holds a node twice. Compared with a heap that keeps outdated entries, this was as fast on
+road grids and a quarter faster on random graphs with 20 arcs for each node.
 
 E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959. The heap: D. B.
 Johnson, "Priority queues with update and finding minimum spanning trees", Information Processing Letters 4, 1975.
@@ -27,7 +27,7 @@ _EMPTY_ENTRY = 2**64 - 1
 
 
 class Dijkstra(CpuSearch):
-    """The buffers of one search at a time; an iteration settles a node.
+    """Dijkstra search on the CPU; an iteration settles a node.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ class Dijkstra(CpuSearch):
 
 
 def settle_order(graph: Graph, source: int) -> Uint32s:
-    """Return the nodes that a node reaches in the order in which Dijkstra's algorithm settles them.
+    """Return the nodes that can be reached from a node, in the order in which Dijkstra's algorithm settles them.
 
-    The place of a node in it is its Dijkstra rank. Distances never fall along it; which of two nodes at the same
-    distance comes first is the heap's choice.
+    The index of a node in the result is its Dijkstra rank. Distances never decrease along the result; the heap
+    determines the order of nodes at the same distance.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
     Raises
     ------
     QueryError
-        If there is no such node, or numba is not installed.
+        If the node does not exist, or numba is not installed.
     """
     nodes = f"give a node id, an integer; this graph has {graph.num_nodes} nodes, numbered from 0"
     node = whole_number(source, "source", 0, graph.num_nodes - 1, nodes)
@@ -119,5 +119,5 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
 
 
 def empty_heap(num_nodes: int) -> npt.NDArray[np.uint64]:
-    """Return an empty heap with room for all nodes, and for what a node's missing children are read as."""
+    """Return an empty heap with space for all nodes, and for the empty entries that stand for missing children."""
     return np.full(num_nodes + 4, _EMPTY_ENTRY, np.uint64)

@@ -1,4 +1,4 @@
-"""Walker that reads paths off the distances of a search on the CPU."""
+"""Walk back along a shortest path by the distances of a search on the CPU."""
 
 from __future__ import annotations
 
@@ -15,39 +15,44 @@ from vkssp.resource import Resource
 
 
 class Searched(Protocol):
-    """What a walker needs to know of a search."""
+    """Attributes of a search that a walker needs."""
 
     distances: Uint32s
     terminals: Uint32s
 
 
 class CpuWalker(Resource):
-    """Reads paths off the distances of an algorithm's last search, the same as the walker on a device does.
+    """Finder of a shortest path from the distances of an algorithm's last search; a device finds the same path.
 
     Parameters
     ----------
     graph : CpuGraph
-        The graph that the algorithm works on.
+        Graph of the search.
     search : Searched
-        The algorithm whose distances are walked along.
+        Algorithm that has found the distances.
     """
 
     def __init__(self, graph: CpuGraph, search: Searched) -> None:
         super().__init__(graph)
         self._search, self._kernels = search, kernels("vkssp.cpu.kernels.path")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()
-        # A shortest path visits no node twice.
+        # Large enough, since a shortest path visits no node twice.
         self._path: Uint32s = np.empty(graph.num_nodes, np.uint32)
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
-        """Return the path of the last search that had these numbers of seeds and targets, one of them reached.
+        """Return the path to the best target of the last search.
+
+        Parameters
+        ----------
+        num_seeds, num_targets : int
+            Numbers of seeds and targets of the search.
 
         Returns
         -------
         seed, target : int
-            Which of the seeds and targets it joins.
+            Indices of the seed and the target at the ends of the path.
         arcs : numpy.ndarray
-            The caller's ids of its arcs from seed to target, int64.
+            The caller's ids of the arcs from seed to target, int64.
 
         Raises
         ------

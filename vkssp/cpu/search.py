@@ -1,4 +1,4 @@
-"""Base of all searches on the CPU: buffers, the clock, counters, and the best of the targets."""
+"""Base of all searches on the CPU: buffers, time, counters, and the best target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vkssp.resource import Resource
 
 
 class Work(NamedTuple):
-    """What a kernel returns: how many iterations there were, `TOTALS`, and whether some sum did not fit."""
+    """Result of a kernel: number of iterations, `TOTALS`, and whether some sum did not fit into 32 bits."""
 
     iterations: int
     visited: int
@@ -32,7 +32,7 @@ class Work(NamedTuple):
 
 
 class CpuReader(Resource):
-    """Reads the distances of some nodes off those of a search."""
+    """Reader of the distances of some nodes after a search."""
 
     def __init__(self, search: CpuSearch, nodes: Uint32s) -> None:
         super().__init__(search)
@@ -44,9 +44,10 @@ class CpuReader(Resource):
 
 
 class CpuSearch(Resource):
-    """One search at a time on the CPU; algorithms say how in `_run`.
+    """Base class of searches on the CPU; a subclass defines the search in `_run`.
 
-    Counting costs nothing that can be measured, so the kernels always count, and a search reports what is asked for.
+    The cost of counting is too small to be measured, so kernels always count, and a search reports the requested
+    counters.
 
     Parameters
     ----------
@@ -58,13 +59,13 @@ class CpuSearch(Resource):
     Attributes
     ----------
     distances : numpy.ndarray
-        Of the last search, by the prepared graph's nodes, shape (num_nodes,), uint32.
+        Distances of the last search, by the ids of the renumbered graph, shape (num_nodes,), uint32.
     terminals : numpy.ndarray
         Seeds and then targets of the last search, shape (k, 2), uint32.
     """
 
     RUNS_ON: ClassVar[str] = CPU
-    #: Iterations of a search are at most this many times the number of nodes.
+    #: Maximum number of iterations of a search for each node of the graph.
     _ITERATIONS_PER_NODE: ClassVar[int] = 1
 
     def __init__(self, graph: CpuGraph, counting: int) -> None:
@@ -74,12 +75,12 @@ class CpuSearch(Resource):
         self.distances: Uint32s = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
         self.terminals: Uint32s = np.empty((0, 2), np.uint32)
         tracing = COUNTING[counting] == "trace"
-        # Never all of it is used, but memory that is not written takes no room.
+        # A search never fills this array, but pages that are never written take no memory.
         self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, ROW)
         self._num_rows = 0
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
-        """Carry out a search between terminals of shape (k, 2), from the reset of the distances on."""
+        """Run a search, which begins with the reset of the distances; seeds and targets have shape (k, 2)."""
         raise NotImplementedError
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
@@ -100,7 +101,7 @@ class CpuSearch(Resource):
         return Outcome(best, work.overflow or beyond, milliseconds, counters)
 
     def _best(self, targets: Uint32s) -> tuple[int, bool]:
-        """Return the length of the way to the best target, and whether that to some reached one does not fit."""
+        """Return the length of the path to the best target, and whether a length to a reached target overflows."""
         if len(targets) == 0:
             return UNREACHABLE, False
         distance = self.distances[targets[:, 0]].astype(np.uint64)
@@ -114,7 +115,7 @@ class CpuSearch(Resource):
 
     @property
     def is_current(self) -> bool:
-        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        """Whether the search is still usable: new weights need a new graph, which closes this one. See `Algorithm`."""
         return not self.closed
 
     def trace(self) -> npt.NDArray[Any]:
@@ -129,7 +130,7 @@ class CpuSearch(Resource):
         return CpuWalker(self._graph, self)
 
     def voronoi(self, most_seeds: int) -> CpuVoronoi:
-        """Return what finds nearest seeds; see `Algorithm`."""
+        """Return a finder of nearest seeds; see `Algorithm`."""
         return CpuVoronoi(self._graph, self, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> CpuReader:
@@ -142,7 +143,7 @@ _compiling = threading.RLock()
 
 
 def compile_for(algorithm: Any) -> None:
-    """Compile an algorithm's kernels, or load them from the cache, so that no search has to: search a tiny graph."""
+    """Compile an algorithm's kernels, or load them from the cache, by a search in a tiny graph."""
     with _compiling:
         if algorithm in _compiled:
             return

@@ -1,17 +1,18 @@
-"""Crauser's and Martin's algorithms on the CPU: the sequential versions of three steps that GPUs run in parallel.
+"""Crauser's and Martin's algorithms on the CPU: sequential versions of three steps that GPUs run in parallel.
 
-Both are Dijkstra's algorithm with more than one node settled at a time. Martin settles all nodes that are as near as
-the nearest; Crauser settles all up to a threshold, the least sum of an unsettled node's distance and its lightest arc,
-since nothing nearer than that can change any more. This criterion is the one optimisation, computed from the lightest
-arcs, which are found before the first search. Every step looks at all nodes, as in the papers.
+Both are Dijkstra's algorithm with several nodes settled at a time. Martin's algorithm settles all nodes at the least
+distance. Crauser's algorithm settles all nodes up to a threshold: the least sum of an unsettled node's distance and its
+lightest arc, below which no distance can change any more. This threshold is the only optimisation; it needs the
+lightest arc of each node, which is found before the first search. Every step visits all nodes, as in the papers.
 
 A. Crauser, K. Mehlhorn, U. Meyer, P. Sanders, "A parallelization of Dijkstra's shortest path algorithm", MFCS 1998.
 P. J. Martin, R. Torres, A. Gavilanes, "CUDA solutions for the SSSP problem", ICCS 2009. H. Ortega-Arranz, Y. Torres,
 A. Gonzalez-Escribano, D. R. Llanos, "Comprehensive evaluation of a new GPU-based approach to the shortest path
 problem", International Journal of Parallel Programming 43, 2015.
 
-In counters, nodes that worked are those of the frontiers, or for predecessors the unsettled ones with a frontier node
-before them; arcs relaxed are those out of frontiers, or for predecessors those of them that lead to unsettled nodes.
+The counter of nodes that worked counts the nodes of the frontiers; for predecessors, the unsettled nodes with an arc
+from the frontier. The counter of relaxed arcs counts the arcs out of frontiers; for predecessors, those of them that
+lead to unsettled nodes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _PULL = "nodes that are not settled look for them at the other end of their inco
 
 
 class _Steps(CpuSearch):
-    """The buffers of one search at a time; an iteration is the three steps: minimum, update, relax.
+    """Base class of the searches with thresholds; an iteration has three steps: minimum, update, relax.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class _Steps(CpuSearch):
     """
 
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
-    #: Whether distances are pulled along incoming arcs.
+    #: Whether unsettled nodes relax their incoming arcs.
     _PREDECESSORS: ClassVar[bool]
     #: Whether the lightest arcs raise the threshold.
     _LIGHTEST_ARCS: ClassVar[bool]
@@ -82,7 +83,7 @@ class _Steps(CpuSearch):
 
 
 class CrauserCpu(_Steps):
-    """Crauser's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
+    """Crauser's algorithm with successors: the frontier relaxes its arcs; see `_Steps`."""
 
     NAME: ClassVar[str] = "crauser"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -97,7 +98,7 @@ class CrauserCpu(_Steps):
 
 
 class CrauserPredecessorsCpu(_Steps):
-    """Crauser's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
+    """Crauser's algorithm with predecessors: unsettled nodes relax arcs from the frontier; see `_Steps`."""
 
     NAME: ClassVar[str] = "crauser_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -112,7 +113,7 @@ class CrauserPredecessorsCpu(_Steps):
 
 
 class MartinCpu(_Steps):
-    """Martin's algorithm, successors: the frontier relaxes its arcs; see `_Steps`."""
+    """Martin's algorithm with successors: the frontier relaxes its arcs; see `_Steps`."""
 
     NAME: ClassVar[str] = "martin"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -127,7 +128,7 @@ class MartinCpu(_Steps):
 
 
 class MartinPredecessorsCpu(_Steps):
-    """Martin's algorithm, predecessors: unsettled nodes look for the frontier; see `_Steps`."""
+    """Martin's algorithm with predecessors: unsettled nodes relax arcs from the frontier; see `_Steps`."""
 
     NAME: ClassVar[str] = "martin_predecessors"
     DESCRIPTION: ClassVar[Description] = Description(

@@ -1,4 +1,4 @@
-"""Voronoi cells of sources on the CPU; the twin of `vkssp.engine.voronoi`."""
+"""Voronoi cells of a network on the CPU, with the same labels as `vkssp.engine.voronoi`."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from vkssp.resource import Resource
 
 
 class Searched(Protocol):
-    """What has to be known of a search."""
+    """Attribute of a search that the finder needs."""
 
     distances: Uint32s
 
 
 class CpuVoronoi(Resource):
-    """Finds the labels of all nodes by the distances of an algorithm's last search.
+    """Finder of the labels of all nodes, given the distances of an algorithm's last search.
 
     Parameters
     ----------
     graph : CpuGraph
-        The graph that the algorithm works on.
+        Graph of the search.
     search : Searched
-        The algorithm.
+        Algorithm that has found the distances.
     most_seeds : int
-        Seeds that a search has at most.
+        Maximum number of seeds of a search.
     owner : Resource
-        What closes it.
+        Resource that closes the finder.
     """
 
     def __init__(self, graph: CpuGraph, search: Searched, most_seeds: int, owner: Resource) -> None:
         super().__init__(owner)
         self.most_seeds = most_seeds
         self._graph, self._search, self._kernels = graph, search, kernels("vkssp.cpu.kernels.voronoi")
-        # Each node comes there once.
+        # Large enough, since each node is pushed once.
         self._stack: Uint32s = np.empty(graph.num_nodes, np.uint32)
 
     def _own_bytes(self) -> int:

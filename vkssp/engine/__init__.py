@@ -1,1 +1,1 @@
-"""What all searches on a Vulkan device share."""
+"""Parts that all searches on a Vulkan device share."""

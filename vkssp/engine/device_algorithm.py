@@ -34,9 +34,9 @@ LOOP = np.dtype(
 )
 #: Specialization constant of every kernel with a state; it says what the kernel counts.
 COUNTING_CONSTANT = 1
-#: Rows of the ring buffer that the device writes a trace to; same as TRACE_ROWS in shaders/include/loop.glsl.
+#: Records of the ring buffer that the device writes a trace to; same as TRACE_ROWS in shaders/include/loop.glsl.
 TRACE_ROWS = 1024
-#: How many times the usual number of workgroups a search may be repeated with.
+#: Multiple of the usual number of workgroups above which a search is not repeated with more.
 MOST_GROUPS = 512
 #: Features that every kernel with a state uses.
 NEEDS = ("subgroup_basic", "subgroup_arithmetic")
@@ -59,7 +59,7 @@ class Afterwards(Protocol):
         """Record the preparation at the beginning of a search; a barrier from transfers to kernels follows it."""
 
     def finish(self, recording: Recording, state: Buffer) -> None:
-        """Record what is done at the end, and again and again before that, until the state says that it is the end."""
+        """Record the work at the end of every batch; only its result after the state says "done" counts."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class DeviceAlgorithm(Resource):
         self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
         self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
         self._device = graph.device
-        # A software device pays for every invocation, a GPU idles without them.
+        # Each invocation costs time on a software device; a GPU needs many to be busy.
         self._software = graph.device.info.kind == "cpu"
         self._trace: list[npt.NDArray[Any]] = []
         self.ended = np.zeros(1, self.STATE)[0]
@@ -321,14 +321,15 @@ class DeviceAlgorithm(Resource):
         self._most_seeds = 1 << (count - 1).bit_length()
         buffer = Buffer(self._device, 8 * self._most_seeds, mapped=True, name="the seeds", owner=self)
         start = self._start.kernel.on(self.distances, buffer)
-        # Anew, so that it is younger, and closed before what was submitted with it goes; and has room for them itself.
+        # A new loop is younger than the buffer, so it closes first and waits for submissions that use the buffer. The
+        # new parts also suffice for the seeds.
         self._make_loop()
         for part in reversed(self._many or ()):
             part.close()
         return buffer, start
 
     def _spread(self) -> None:
-        """Deal the work out to more workgroups, because the device ends the loops of its invocations too early."""
+        """Distribute the work over more workgroups, because the device ends the loops of its invocations too early."""
         name = self._device.info.name
         if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
             raise DeviceError(
@@ -351,7 +352,7 @@ class DeviceAlgorithm(Resource):
         return PathWalker(self._graph, self.distances, self.terminals)
 
     def voronoi(self, most_seeds: int) -> DeviceVoronoi:
-        """Return what finds nearest seeds; see `Algorithm`."""
+        """Return a finder of nearest seeds; see `Algorithm`."""
         return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:

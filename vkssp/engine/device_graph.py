@@ -1,4 +1,4 @@
-"""A graph's arrays on a device."""
+"""Arrays of a renumbered graph on a device."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from vkssp.prepared.blocks import RECORD, make_blocks, place_bits, words_in_bloc
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
-#: Arcs of a piece, and most arcs of a node that is not cut into pieces.
+#: Arcs of a piece, and maximum number of arcs of a node that is not split into pieces.
 PIECE = 4096
-# What algorithms have here that knows nothing of weights, or the weight of each arc, which can be replaced.
+# Names of shared data that is independent of the weights or can be updated when weights change.
 _REWEIGHTED = {"first_out", "rows", "arcs", "incoming", "hierarchy"}
 
 
 class DeviceGraph(Resource):
-    """A graph's arrays on a device, shared by all searches there; each is uploaded when first asked for.
+    """Arrays of a renumbered graph on a device, shared by all searches there; each is uploaded on its first use.
 
     Attributes
     ----------
     renumbered : RenumberedGraph
-        The same on the host.
+        The renumbered graph.
     has_weights_of : RenumberedGraph or None
-        The same, None where nobody knows which weights are on the device, as after a change of them that failed.
+        The renumbered graph whose weights the device has; None if they are unknown, as after a change that failed.
     num_pieces : int
-        How many pieces there are, see `rows`.
+        Number of pieces of split nodes, see `rows`.
     """
 
     def __init__(self, device: Device, renumbered: RenumberedGraph, owner: Resource | None = None) -> None:
         super().__init__(owner or device)
         self.device, self.renumbered = device, renumbered
         self.has_weights_of: RenumberedGraph | None = renumbered
-        # Older than any algorithm on the graph, and so closed after them, though its buffers are made when asked for.
+        # Made before all algorithms on the graph, and so closed after them, although its buffers are made later.
         self._arrays = Resource(self)
         self._lock = ReentrantLock()
         self._things: dict[str | int, Any] = {}
-        self._words: dict[int, npt.NDArray[np.int64]] = {}  # of arcs in blocks, by their size
+        self._words: dict[int, npt.NDArray[np.int64]] = {}  # places of the arcs in blocks, by size of a block
         self._reweigher: Reweigher | None = None
         self._place_in: npt.NDArray[np.int64] | None = None
         self._to_pieces = renumbered.arcs_to_pieces(PIECE)
@@ -53,7 +53,7 @@ class DeviceGraph(Resource):
 
     @property
     def arrays(self) -> Resource:
-        """What owns what is here for all searches; it is closed after them."""
+        """Owner of the data that all searches share; it is closed after the searches."""
         return self._arrays
 
     @property
@@ -74,12 +74,12 @@ class DeviceGraph(Resource):
 
     @property
     def arcs(self) -> Buffer:
-        """(head, weight) of each arc; after those of the graph come arcs to the pieces of large nodes."""
+        """Head and weight of each arc; after the graph's arcs follow those to the pieces of split nodes."""
         arcs: Buffer = self.shared("arcs", lambda: self._with_pieces(self.renumbered.arcs))
         return arcs
 
     def arcs_light_first(self) -> Buffer:
-        """Return the same, the arcs of each node sorted by weight."""
+        """Return the buffer like `arcs` in which the arcs of each node are sorted by weight."""
         arcs: Buffer = self.shared("arcs light first", lambda: self._with_pieces(self.renumbered.arcs_light_first()))
         return arcs
 
@@ -91,7 +91,7 @@ class DeviceGraph(Resource):
         return buffer
 
     def rows(self) -> Buffer:
-        """Return rows with nodes of more than `PIECE` arcs cut into pieces, see `RenumberedGraph.split_rows`."""
+        """Return rows of arcs with nodes of more than `PIECE` arcs split, see `RenumberedGraph.split_rows`."""
 
         def make() -> Buffer:
             (rows,) = self.upload({"the rows": self.renumbered.split_rows(PIECE)[0]})
@@ -101,7 +101,7 @@ class DeviceGraph(Resource):
         return rows
 
     def blocks(self, block: int) -> list[Buffer]:
-        """Return records, other arcs and their ranges by blocks of so many nodes, see `Blocks`."""
+        """Return records, other arcs and their ranges for blocks of `block` nodes, see `Blocks`."""
 
         def make() -> list[Buffer]:
             renumbered = self.renumbered
@@ -113,7 +113,7 @@ class DeviceGraph(Resource):
         return buffers
 
     def incoming(self) -> tuple[Buffer, Buffer, Any]:
-        """Return rows and (tail, weight) of the arcs by head, and their ids; uploaded when first asked for."""
+        """Return rows of the arcs by head, their tails and weights, and their ids; see `RenumberedGraph.reverse`."""
 
         def make() -> Any:
             first_in, arcs_in, arc_in = self.renumbered.reverse()
@@ -123,23 +123,24 @@ class DeviceGraph(Resource):
         return first_in, arcs_in, arc_in
 
     def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Put other weights in the place of those on the device, where that is all that there is to do.
+        """Replace the weights on the device, if nothing else has to change.
 
-        Nothing may be searched meanwhile. Algorithms that are there look at their `is_current` afterwards. Until all
-        weights are there, `has_weights_of` is None.
+        No search may run in the meantime. The caller checks `is_current` of the existing algorithms afterwards. Until
+        all weights are on the device, `has_weights_of` is None.
 
         Parameters
         ----------
         renumbered : RenumberedGraph
-            What `RenumberedGraph.reweighted` made of this one's.
+            The result of `RenumberedGraph.reweighted` for `self.renumbered`.
         changed : numpy.ndarray, optional
-            The caller's ids of the arcs whose weights are others, shape (k,), int64; by default all.
+            The caller's ids of the arcs whose weights may differ, shape (k,), int64; by default all.
 
         Returns
         -------
         bool
-            Whether it was done. It is not where nodes or arcs are others, nor where algorithms keep things here that
-            may follow from weights in ways that only they know: then another graph has to be made.
+            Whether the weights were replaced. If not, the caller has to make another `DeviceGraph`. This is so if nodes
+            or arcs differ, if the weights on the device are unknown, if a weight does not fit into its record of a
+            block, or if an algorithm shares data here that may depend on weights in an unknown manner.
         """
         with self._lock.held():
             blocks = {name for name in self._things if isinstance(name, int)}
@@ -175,7 +176,7 @@ class DeviceGraph(Resource):
             return True
 
     def _reweight_blocks(self, block: int, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Put other weights into the blocks of some size, and return whether that was possible."""
+        """Replace the weights in the blocks of `block` nodes, and return whether all fit into their records."""
         if block not in self._words:
             self._words[block] = words_in_blocks(self.renumbered.first_out, self.renumbered.arcs, block)
         place = slice(None) if changed is None else renumbered.places(changed)
@@ -193,18 +194,18 @@ class DeviceGraph(Resource):
         return True
 
     def missing(self, name: str | int, nbytes: int) -> int:
-        """Return how many bytes an array will take that has so many, and this name: none if it is there already."""
+        """Return `nbytes`, or 0 if the device has the array of this name already."""
         return 0 if name in self._things else nbytes
 
     def shared(self, name: str | int, make: Callable[[], Any]) -> Any:
-        """Return what `make` returns, made when first asked for under this name and kept for all who ask later."""
+        """Return the result of `make`, or the earlier result under this name if there is one."""
         with self._lock.held():
             if name not in self._things:
                 self._things[name] = make()
             return self._things[name]
 
     def upload(self, arrays: Mapping[str, npt.NDArray[Any]]) -> list[Buffer]:
-        """Return buffers that hold some arrays, all of them or none; the names are for error messages."""
+        """Return buffers that hold some arrays; after an error none is left. The names are for error messages."""
         buffers: list[Buffer] = []
         try:
             for name, values in arrays.items():

@@ -1,8 +1,8 @@
-"""Iterations on the device: recorded once in batches, submitted until a word of the state says that it is done.
+"""Loop of iterations on the device: recorded once in batches, submitted until a word of the state says "done".
 
-The host does not sit inside the loop. It submits the next batch before the last has ended, and then looks at a copy of
-the state in mapped memory; what a batch holds beyond the end returns at once. Nobody waits for a batch that was
-submitted in vain: the queue carries out what comes next after it.
+The host submits the next batch before the current one has ended, and then reads a copy of the state in mapped memory.
+Iterations after the end of the search return at once. The host does not wait for a batch that was submitted needlessly:
+the queue executes later submissions after it.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.resource import Resource
 
-#: Iterations of batches. The first ones are small, so that a short search does not wait for many empty dispatches.
+#: Iterations of a batch. The first numbers are small, so that a short search does not wait for many empty dispatches.
 SIZES = (8, 16, 32, 64, 128, 256)
-#: Milliseconds that a batch should take: many times those that the host needs to submit the next one.
+#: Milliseconds that a batch should take: many times the time that the host takes to submit the next one.
 BATCH_MS = 0.5
-#: Work (nodes and arcs) of a batch that no system should take for a hanging device, nor a person who presses Ctrl-C.
+#: Maximum work (nodes and arcs) of a batch: a watchdog must not take the device for hung, and Ctrl-C must act soon.
 MOST_WORK = 1 << 30
 
 
 class Loop(Resource):
-    """Runs an iteration until a state on the device says that it is done.
+    """Loop of iterations on a device, which ends when the state on the device says so.
 
     Parameters
     ----------
     device : Device
-        Where it runs.
+        Device that runs the iterations.
     state : Buffer
-        The state on the device.
+        State of the search on the device.
     dtype : numpy.dtype
-        Its layout; the field ``done`` is 0 while there is more to do.
+        Layout of the state; the field ``done`` is 0 until the search ends.
     iterate : callable
-        Records the iteration that it is given a number of times, a barrier after each.
+        Function of a recording and a number, which records this number of iterations with a barrier after each.
     trace : tuple of (Buffer, numpy.dtype, int), optional
-        A ring to which the device writes a row for each iteration, the rows' layout, and their number.
+        Ring buffer to which the device writes a record for each iteration, layout of a record, and number of records.
     work : int
-        Nodes and arcs that an iteration may look at; where they are many a batch has fewer iterations.
+        Nodes and arcs that an iteration may read; if they are many, a batch has fewer iterations.
     owner : Resource
-        What closes it.
+        Resource that closes the loop.
     finish : callable, optional
-        Records what follows the last iteration of every batch, in vain as long as the state does not say that it is
-        done.
+        Function of a recording, which records the work after the last iteration of every batch. Only its result after
+        the state says "done" counts.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Loop(Resource):
         self._device, self._state, self._iterate, self._trace = device, state, iterate, trace
         self._finish = finish
         self._times = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
-        # Of each size there are two, for one runs while the next is submitted. Each has its own slot, for the device
-        # may write the next one's while the host reads this one's.
+        # There are two batches of each size, since one runs while the next is submitted. Each has its own slot, since
+        # the device may write the slot of the next batch while the host reads the slot of this one.
         self._slot_bytes, count = dtype.itemsize, 2 * len(SIZES)
         self._mapped = Buffer(device, count * self._slot_bytes, mapped=True, name="the mapped state", owner=self)
         self._slots = self._mapped.view(dtype)
@@ -75,13 +75,13 @@ class Loop(Resource):
             ring, row, rows = trace
             self._mapped_ring = Buffer(device, count * ring.nbytes, mapped=True, name="the mapped trace", owner=self)
             self._rings = self._mapped_ring.view(row).reshape(count, rows)
-        # Of the start, of the end of each batch, and, for a trace, of the beginning and the end of its iterations.
+        # Timestamps of the start, of the end of each batch, and, for a trace, of the beginning and end of iterations.
         ends = np.repeat(self._times, 2) + 1 if trace is not None else np.zeros(count, np.int64)
         self._stamps = (count + 1 + np.cumsum(ends) - ends).tolist()
         self._timestamps = Timestamps(device, count + 1 + int(ends.sum()), owner=self)
         self._start = Recording(device, owner=self)
-        # After all that they use, because what is made last is closed first, and closing waits for them. They are
-        # recorded when they are first needed.
+        # Made after all objects that they use, because the last object closes first, and closing waits for the device.
+        # A batch is recorded when it is first submitted.
         self._batches = [Recording(device, owner=self) for _ in range(count)]
         self._recorded: set[int] = set()
         self._key: object = None
@@ -105,7 +105,7 @@ class Loop(Resource):
             if self._trace is not None:
                 ring = self._trace[0]
                 batch.copy(ring, self._mapped_ring, ring.nbytes, 0, slot * ring.nbytes)
-            # The next batch goes on where this one ends, and the host reads the copy.
+            # The next batch reads the state that this one writes, and the host reads the copy.
             batch.barrier("all", "all")
 
     def _record_iterations(self, batch: Recording, slot: int) -> None:
@@ -119,7 +119,7 @@ class Loop(Resource):
             batch.timestamp(self._timestamps, self._stamps[slot] + 1 + number)
 
     def _rows(self, slot: int, seen: int) -> npt.NDArray[Any]:
-        """Return the rows of the trace that a batch has added to those that were seen before."""
+        """Return the records of the trace that a batch has added to the first `seen` ones."""
         count = int(self._slots[slot]["iterations"]) - seen
         rows = self._rings[slot][np.arange(seen, seen + count) % self._rings.shape[1]]
         if not self._timestamps.period:
@@ -127,23 +127,23 @@ class Loop(Resource):
         return timed(rows, 1e3 * np.diff(self._timestamps.read_all(self._stamps[slot], count + 1)))
 
     def run(self, begin: Callable[[Recording], None], key: object) -> tuple[Any, float, list[npt.NDArray[Any]]]:
-        """Carry out what `begin` records, and then the iteration until it is done.
+        """Run the commands that `begin` records, then the iterations until the search is done.
 
         Parameters
         ----------
         begin : callable
-            Records how a search begins.
+            Function of a recording, which records the beginning of a search.
         key : object
-            What that depends on. It is recorded again where this is another than in the last run.
+            Value that the beginning depends on. If it differs from that of the last run, `begin` is called again.
 
         Returns
         -------
         state : numpy.void
-            A copy of the state at the end.
+            Copy of the state at the end.
         milliseconds : float
-            Time on the device from the first command to the end of the batch that saw the end.
+            Time on the device from the first command to the end of the batch in which the search ended.
         trace : list of numpy.ndarray
-            Rows of all iterations, of dtype `TRACE`, in pieces; empty where none are written.
+            Records of all iterations, of dtype `TRACE`, in pieces; empty without a trace.
         """
         if self._key != key:
             self._key = None
@@ -163,7 +163,7 @@ class Loop(Resource):
                 began = last = self._timestamps.read(0)
             now = self._timestamps.read(slot + 1)
             if self._trace is not None:
-                # The ring holds more rows than the largest batch has iterations.
+                # The ring holds more records than the largest batch has iterations.
                 trace.append(self._rows(slot, seen))
                 seen += len(trace[-1])
             if self._slots[slot]["done"]:
@@ -174,10 +174,10 @@ class Loop(Resource):
             slot, following = following, self._after(following, each)
 
     def _after(self, slot: int, each: float) -> int:
-        """Return the slot of the batch to submit while that of a slot runs, where an iteration takes so many ms."""
+        """Return the slot of the batch after that in `slot`, if an iteration takes `each` milliseconds."""
         size = slot // 2
         if each * self._times[size] > BATCH_MS:
             size = max(size - 1, 0)
         elif size + 1 < len(SIZES) and each * self._times[size + 1] <= BATCH_MS:
             size += 1
-        return 2 * size + (1 - slot % 2 if size == slot // 2 else 0)  # of one size, they take turns
+        return 2 * size + (1 - slot % 2 if size == slot // 2 else 0)  # the two batches of a size alternate

@@ -1,8 +1,9 @@
-"""Walks a shortest path back on the device, so that a route does not cost a download of all distances.
+"""Walk back along a shortest path on the device, so that a route does not need a download of all distances.
 
-Hop by hop a walk waits for memory several times for each arc. Where no node has many arcs, all nodes are hung at once
-on the one before them, pointers are doubled until they span some dozens of arcs (J. Wyllie, The complexity of parallel
-computations, 1979), and only along those somebody walks; what lies between them is filled in by many.
+A walk arc by arc waits for memory several times for each arc. If no node has many incoming arcs, the walk is faster
+with jumps: a kernel finds the parent of all nodes at once, pointer doubling extends the pointers to some dozens of arcs
+(J. Wyllie, The complexity of parallel computations, 1979), the walk follows only these pointers, and many invocations
+fill in the arcs between.
 """
 
 from __future__ import annotations
@@ -17,26 +18,27 @@ from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.resource import Resource
 
-#: The twin of the block Path in shaders/path/path.comp, without the arcs that follow it.
+#: Same layout as the block Path in shaders/path/path.comp, without the array of arcs at its end.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
-# Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
+# Steps of one dispatch: some milliseconds at most, so that no watchdog resets the device.
 _STEPS = 8192
-#: Arcs that pointers span, on a GPU and on a software device, for which it is as far to memory from everywhere; more
-#: arcs into a node than this are not for one invocation.
+#: Arcs that a pointer spans on a GPU and on a software device, which gains nothing from long pointers since memory is
+#: equally far from all its cores; and maximum number of arcs into a node for jumps, since one invocation reads them
+#: all.
 SPAN, SOFTWARE_SPAN, MOST_ARCS = 64, 1, 64
 
 
 class PathWalker(Resource):
-    """Reads paths off the distances of an algorithm's last search.
+    """Finder of a shortest path from the distances of an algorithm's last search.
 
     Parameters
     ----------
     graph : DeviceGraph
-        The graph that the algorithm works on.
+        Graph of the search.
     distances, terminals : Buffer
-        Those of an algorithm, whose last search is walked along.
+        Distances, seeds and targets of the algorithm's last search.
     owner : Resource, optional
-        What closes it; by default the graph.
+        Resource that closes the walker; by default the graph.
     """
 
     def __init__(
@@ -51,21 +53,21 @@ class PathWalker(Resource):
         super().__init__(owner or graph)
         self._device, self._num_nodes = device, graph.num_nodes
         self._size = min(64, device.limits.workgroup_size)
-        # A shortest path visits no node twice.
+        # Large enough, since a shortest path visits no node twice.
         self._path = self._buffer("the path", HEADER.itemsize + 4 * graph.num_nodes)
         self._mapped = Buffer(device, HEADER.itemsize + 4, mapped=True, name="the mapped path", owner=self)
         self._jumping = _Jumping(self, distances, terminals) if jumps else None
         if not jumps:
             kernel = self.kernel("path", 5, 4)
             self._walk = kernel.on(self._first_in, self._arcs_in, distances, self._path, terminals)
-        # Made last and so closed first: what was submitted must have ended before what it works on goes.
+        # Made last and so closed first: submissions must end before their buffers are freed.
         self._recording = Recording(device, owner=self)
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self._device, nbytes, name=name, owner=self)
 
     def kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
-        """Return one of the kernels of walks."""
+        """Return a kernel owned by the walker."""
         return Kernel(
             self._device,
             name,
@@ -76,14 +78,19 @@ class PathWalker(Resource):
         )
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
-        """Return the path of the last search that had these numbers of seeds and targets, one of them reached.
+        """Return the path to the best target of the last search, which must have reached one.
+
+        Parameters
+        ----------
+        num_seeds, num_targets : int
+            Numbers of seeds and targets of the search.
 
         Returns
         -------
         seed, target : int
-            Which of the seeds and targets it joins.
+            Indices of the seed and the target at the ends of the path.
         arcs : numpy.ndarray
-            The caller's ids of its arcs from seed to target, int64.
+            The caller's ids of the arcs from seed to target, int64.
         """
         recording, begin = self._recording, True
         while True:
@@ -118,12 +125,12 @@ class PathWalker(Resource):
 
 
 class _Jumping:
-    """The buffers and kernels of a walk in jumps.
+    """Buffers and kernels of a walk in jumps.
 
     Attributes
     ----------
     num_arcs : Buffer
-        The length of the path, once it is there.
+        Number of arcs of the path, valid after the end of the walk.
     """
 
     def __init__(self, walker: PathWalker, distances: Buffer, terminals: Buffer) -> None:
@@ -144,7 +151,7 @@ class _Jumping:
         self._fill = fill.on(walker._arcs_in, arc_of, marks, walker._path, self.num_arcs)
 
     def record(self, recording: Recording, num_seeds: int, num_targets: int, begin: bool) -> None:
-        """Record some steps of a walk; where it does not end, more have to follow."""
+        """Record some steps of a walk; if the walk does not end, the caller must record more."""
         if begin:
             self._on_all(recording, self._hang, self._num_nodes, num_seeds)
             for number in range(self._doublings):

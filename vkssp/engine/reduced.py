@@ -1,18 +1,19 @@
-"""Searches on a reduced graph: any algorithm for the device on the core, and then all other nodes in one dispatch.
+"""Searches on a reduced graph: any device algorithm on the core, then one dispatch for the distances of all nodes.
 
-That dispatch stands at the end of every batch of the loop, and does nothing before the search in the core is over: a
-submission of its own would cost the host more time than the device takes for it.
+This dispatch, and a short one for removed nodes near the seeds, are at the end of every batch of the loop. The first
+does nothing before the search in the core ends. A submission of its own would cost the host more time than the dispatch
+costs the device.
 
-A seed that was removed is searched from on the host, as far as its component goes (`reduction_seeds`): the
-distances found there, and seeds among the core nodes around it, stand for it. For a removed target stand the core nodes
-of its record.
+If a seed is a removed node, the CPU searches its component (`reduction_seeds`). The distances found there, and seeds at
+the core nodes around the component, take the place of the seed. The core nodes of its record take the place of a target
+that is a removed node.
 
-The walk back along the whole graph's distances needs no change. Each finite distance is the length of some walk whose
-nodes all have distances no larger than its length up to them: for core nodes that is how searches go, for others it
-follows from the record or the search inside the component. So a node whose distance is exact has a predecessor whose
-distance is exact, too, and which the walk may take; and each predecessor that fits, dist[u] + weight = dist[v], is
-exact, since a distance that is too large by any amount would make dist[v] too large by as much. What the early end of a
-search leaves too large is never taken for part of a shortest path.
+The walk back along the distances of the whole graph needs no change. Each finite distance is the length of some walk,
+and the distance of each node of the walk is at most the length of the walk up to the node. For core nodes this follows
+from the search, for other nodes from the record or from the search inside the component. So a node with an exact
+distance has a predecessor with an exact distance, which the walk back may take. Conversely, each predecessor u with
+dist[u] + weight = dist[v] is exact, since dist[v] would otherwise be too large by the same amount. So a distance that
+is too large because the search ended early never becomes part of a path.
 """
 
 from __future__ import annotations
@@ -39,26 +40,26 @@ from vkssp.prepared.reduction_seeds import Inside, Surroundings
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
-# Nodes of an invocation on a software device, where one each, or hundreds, take twice as long; a GPU has one each.
+# Nodes of an invocation on a software device; one node, or hundreds, would take twice the time. A GPU takes one.
 _SOFTWARE_NODES = 8
-# What the seeds reach inside their components, in a recording: at most 65 536 bytes.
+# Bytes of the buffer for the nodes that seeds reach inside their components.
 _NEAR_BYTES = 32768
 
 
 class ReducedGraph(DeviceGraph):
-    """A graph of which the device has the core and the records; its own arrays only once routes are asked for.
+    """Graph whose core and records are on the device; its own arrays are uploaded only if paths are requested.
 
     Attributes
     ----------
     reduction : Reduction
-        Core and records on the host.
+        Core and records in host memory.
     surroundings : Surroundings
-        What lies around the core, on the host.
+        Components of removed nodes, in host memory.
     core : DeviceGraph
         The core.
     records : Buffer
-        The records, 16 bytes for each node. Core nodes have some, too: few where a reduction pays, and so there is no
-        index of removed nodes, and all is read and written in order.
+        The records, 16 bytes for each node. Core nodes have records, too. They are few if a reduction pays, and with
+        them no index of removed nodes is needed, and all reads and writes are in order.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ReducedGraph(DeviceGraph):
             raise
 
     def with_components(self) -> tuple[DeviceGraph, Uint32s]:
-        """Return the core with what lies around it, made when first asked for; see `reduction.with_components`."""
+        """Return the core together with the components, and the nodes there; see `reduction.with_components`."""
 
         def prepare() -> tuple[RenumberedGraph, Uint32s]:
             graph, node = with_components(self.renumbered, self.reduction)
@@ -91,23 +92,23 @@ class ReducedGraph(DeviceGraph):
         return made
 
     def reweight(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> bool:
-        """Return False: what chains become follows from weights, and so a graph is reduced anew."""
+        """Return False: the contracted chains depend on the weights, so the graph must be reduced anew."""
         return False
 
 
 class ReducedSearch(Resource):
-    """One search at a time on a reduced graph.
+    """Search on a reduced graph.
 
-    Iterations, counters and traces are those of the algorithm on the core, with the core's ids of nodes.
+    Iterations, counters and traces are those of the algorithm on the core, with the node ids of the core.
 
     Parameters
     ----------
     graph : ReducedGraph
         The graph.
     kind : type of DeviceAlgorithm
-        The algorithm for the core.
+        Algorithm for the core.
     counting : int
-        What is counted, an index into `COUNTING`.
+        What the kernels count, an index into `COUNTING`.
     **parameters : int, optional
         Parameters of the algorithm.
 
@@ -116,7 +117,7 @@ class ReducedSearch(Resource):
     distances : Buffer
         Distances of all nodes of the graph.
     terminals : Buffer
-        Seeds and targets of the last search by the ids of the whole graph, as a walk back wants them.
+        Seeds and targets of the last search by the node ids of the whole graph, for the walk back.
     """
 
     NAME: ClassVar[str] = "reduced"
@@ -140,7 +141,7 @@ class ReducedSearch(Resource):
         try:
             self._device.require(4 * graph.num_nodes, "a search on this reduced graph")
             self._make()
-            # Made last and so closed first: what was submitted must have ended before what it works on goes.
+            # Made last and so closed first: submissions must end before their buffers are freed.
             self._inner = kind(graph.core, counting=counting, afterwards=self, owner=self, **parameters)
         except BaseException:
             self.close()
@@ -158,11 +159,11 @@ class ReducedSearch(Resource):
         self._lower = Kernel(device, "expand_inside", bindings=3, workgroup_size=size, owner=self)
 
     def begin(self, recording: Recording) -> None:
-        """Record the upload of what the seeds reach inside their components; see `Afterwards`."""
+        """Record the copy of the nodes that seeds reach inside their components; see `Afterwards`."""
         recording.copy(self._near_words, self._near, _NEAR_BYTES)
 
     def finish(self, recording: Recording, state: Buffer) -> None:
-        """Record how the distances of all nodes follow from those of the core; see `Afterwards`."""
+        """Record the computation of the distances of all nodes from those of the core; see `Afterwards`."""
         if self._expansion is None:
             core, records = self._inner.distances, self._graph.records
             expand = self._expand.on(core, records, self.distances, state)
@@ -178,7 +179,7 @@ class ReducedSearch(Resource):
         """Find distances; see `Algorithm`."""
         graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        if places.nbytes <= self.terminals.nbytes:  # nobody walks back to one of more
+        if places.nbytes <= self.terminals.nbytes:  # no caller asks for a path of a search with more
             self.terminals.view()[: len(places)] = places
         found = graph.surroundings.search(seeds)
         best, through, overflow = self._targets(targets, found)
@@ -188,7 +189,7 @@ class ReducedSearch(Resource):
         used = near if fits_near else near[:0]
         self._near_words.view()[:2] = 0
         self._near_words.view()[: len(used)] = used
-        # Up to two core nodes stand for each terminal. Should they be too many, the search just does not end early.
+        # Up to two core nodes replace each terminal. If they are too many, the search only does not end early.
         fits = not targets or len(found.exits) + len(through) <= inner.terminals.nbytes // 8
         self._is_traced = bool(found.exits)
         if found.exits:
@@ -208,7 +209,7 @@ class ReducedSearch(Resource):
         )
 
     def _targets(self, targets: Sequence[Terminal], found: Inside) -> tuple[int, dict[int, int], bool]:
-        """Return the best way inside a component, the targets in the core, and whether some sum does not fit."""
+        """Return the length of the best path inside a component, the targets in the core, and whether sums overflow."""
         best, overflow = UNREACHABLE, False
         through: dict[int, int] = {}
         for node, offset in targets:
@@ -226,13 +227,15 @@ class ReducedSearch(Resource):
         return best, through, overflow
 
     def _best(self, targets: Sequence[Terminal]) -> tuple[int, bool]:
-        """Return the length of the way to the best target by the expanded distances, and whether one does not fit."""
+        """Return the length of the path to the best target by the final distances, and whether a length overflows."""
         distances = self.read()
         lengths = [int(distances[node]) + offset for node, offset in targets if distances[node] != UNREACHABLE]
         return min([UNREACHABLE, *lengths]), any(length >= UNREACHABLE for length in lengths)
 
     def _lower_separately(self, near: Uint32s, *, from_core: bool) -> float:
-        """Lower the distances near the seeds, where they are too many for the batches or no seed leads to the core.
+        """Lower the distances of nodes near the seeds in a submission of its own.
+
+        This is needed if the nodes are too many for the buffer of the batches, or no seed leads to the core.
 
         Returns
         -------
@@ -279,7 +282,7 @@ class ReducedSearch(Resource):
 
     @property
     def is_current(self) -> bool:
-        """Whether it may go on; with other weights its graph is made anew, and closes it. See `Algorithm`."""
+        """Whether the search is still usable: new weights need a new graph, which closes this one. See `Algorithm`."""
         return not self.closed
 
     def trace(self) -> npt.NDArray[Any]:
@@ -291,7 +294,7 @@ class ReducedSearch(Resource):
         return PathWalker(self._graph, self.distances, self.terminals)
 
     def voronoi(self, most_seeds: int) -> DeviceVoronoi:
-        """Return what finds nearest seeds, in the whole graph; see `Algorithm`."""
+        """Return a finder of nearest seeds in the whole graph; see `Algorithm`."""
         return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
 
     def reader(self, nodes: Uint32s) -> Gather:

@@ -139,7 +139,7 @@ class DeviceVoronoi(Resource):
         -------
         numpy.ndarray
             Least label of the nearest seeds of each node, 2**32 - 1 for unreachable nodes; shape (num_nodes,), uint32,
-            in the numbering of the prepared graph.
+            by the ids of the renumbered graph.
         """
         self._seeds.view()[: seeds.size] = seeds.reshape(-1)
         with self._first.record() as recording:

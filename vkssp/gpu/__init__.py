@@ -1,1 +1,1 @@
-"""The only place that knows Vulkan."""
+"""Access to Vulkan devices: buffers, kernels, recordings; no other package calls Vulkan."""

@@ -1,4 +1,4 @@
-"""Buffers on the device and transfers to and from them through a staging buffer that the host can see."""
+"""Buffers on a device, and transfers between buffers and the host through a mapped staging buffer."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from vkssp.resource import Resource
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device
 
-#: Bytes of the staging buffer; larger transfers go through it in pieces.
+#: Size of the staging buffer in bytes; larger transfers go through it in pieces.
 STAGING_BYTES = 16 << 20
 
 
 class Buffer(Resource):
-    """A storage buffer, in the device's own memory or in memory that the host sees mapped.
+    """Storage buffer, in the device's own memory or in memory that is mapped into the host's address space.
 
     Parameters
     ----------
     device : Device
-        Where it lives.
+        Device that the buffer is on.
     nbytes : int
-        Its size; one word more than nothing is allocated for an empty one, as Vulkan has no empty buffers.
+        Size in bytes, rounded up to whole words. An empty buffer gets one word, since Vulkan has no empty buffers.
     mapped : bool
-        Whether the host sees its bytes through `view`.
+        Whether the host can access the bytes through `view`.
     name : str
-        What it holds, for error messages.
+        Name of the content, for error messages.
     owner : Resource, optional
-        What closes it; by default the device.
+        Resource that closes the buffer; by default the device.
     shared : bool
-        Whether recordings that only copy use it, too.
+        Whether recordings that only copy use the buffer, too.
 
     Raises
     ------
     DeviceError
-        If it is larger than the device can bind or has memory for; nothing was allocated then.
+        If the buffer is larger than the device can bind or has memory for; nothing is allocated then.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class Buffer(Resource):
             self._pointer = create("vkMapMemory", "void*", device.handle, self._memory, 0, self.nbytes, 0)
 
     def view(self, dtype: npt.DTypeLike = np.uint32) -> npt.NDArray[Any]:
-        """Return a mapped buffer's bytes as an array; it must not be used after the buffer is closed."""
+        """Return the bytes of a mapped buffer as an array, which must not be used after the buffer is closed."""
         return np.frombuffer(ffi.buffer(self._pointer, self.nbytes), dtype)
 
     def write(self, values: npt.NDArray[Any], offset: int = 0) -> None:
-        """Copy an array to the buffer, from byte `offset` on, and wait until it is there."""
+        """Copy an array to the buffer, from byte `offset` on, and wait until the copy is complete."""
         data = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
         stage = staging(self.device)
         with stage.lock:
@@ -123,7 +123,7 @@ class Buffer(Resource):
             self.device.upload_s += time.perf_counter() - began
 
     def read(self, dtype: npt.DTypeLike = np.uint32, count: int = -1, offset: int = 0) -> npt.NDArray[Any]:
-        """Return `count` values from byte `offset` on, by default all that follow, once the queue's work is done."""
+        """Return `count` values from byte `offset` on, by default all; wait for the work of the queue first."""
         item = np.dtype(dtype).itemsize
         count = (self.nbytes - offset) // item if count < 0 else count
         data = np.empty(count * item, np.uint8)
@@ -141,11 +141,11 @@ class Buffer(Resource):
     def _release(self) -> None:
         lib.vkDestroyBuffer(self.device.handle, self.handle, ffi.NULL)
         if self._memory is not None:
-            lib.vkFreeMemory(self.device.handle, self._memory, ffi.NULL)  # unmaps it too
+            lib.vkFreeMemory(self.device.handle, self._memory, ffi.NULL)  # this also unmaps it
 
 
 class Staging(Resource):
-    """The mapped buffer that transfers go through, and the command buffer that copies to and from it."""
+    """Mapped buffer that transfers go through, and the recording that copies to and from it."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
@@ -156,7 +156,7 @@ class Staging(Resource):
         self.recording = Recording(device, owner=self)
 
     def copy(self, source: Buffer, target: Buffer, nbytes: int, source_offset: int, target_offset: int) -> None:
-        """Copy on the device and wait for it."""
+        """Copy bytes from one buffer to another on the device, and wait until the copy is complete."""
         if self.recording.closed:
             self.recording = Recording(self.device, owner=self)
         recording = self.recording
@@ -168,13 +168,13 @@ class Staging(Resource):
             recording.submit()
             recording.wait()
         except BaseException:
-            # Interrupted, it may be half recorded or half submitted: nobody can tell, so the next copy has a new one.
+            # An interrupted recording may be half recorded or half submitted, so the next copy makes a new one.
             recording.close()
             raise
 
 
 def staging(device: Device) -> Staging:
-    """Return the device's staging buffer, made when first asked for."""
+    """Return the staging buffer of a device, which is created on the first call."""
     with device.lock:
         stage = device.caches.get("staging")
     if stage is None:

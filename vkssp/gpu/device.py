@@ -1,4 +1,4 @@
-"""An open device: its queue, its memory, and the lock around what only one thread may do at a time."""
+"""Open Vulkan device: its queues, its memory, and the lock around calls that only one thread may make at a time."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from vkssp.gpu.pipeline import Pipelines
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
-#: Environment variable that chooses the device where the caller does not.
+#: Environment variable that chooses the device if the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"
-# Address space that a device takes with its kernels, and for each core where it is a CPU, a tenth more than it is.
+# Address space that a device and its kernels take, and what a software device takes for each core; measured plus 10 %.
 _ADDRESSES, _THREAD_ADDRESSES = 320 << 20, 10 << 20
 
 
 class Device(Resource):
-    """An open device with a queue to compute on, and one that copies beside it, where the device has such.
+    """Open device with a queue for computation and, if the device has one, a second queue that only copies.
 
     Parameters
     ----------
     selector : int or str, optional
-        Index or part of the name of a device; by default what the environment variable VKSSP_DEVICE says, or else the
-        first discrete, integrated, virtual or CPU device, in this order.
+        Index or part of the name of a device. By default, the environment variable VKSSP_DEVICE chooses the device; if
+        it is not set, the device is the first discrete, integrated, virtual or CPU device, in this order.
 
     Attributes
     ----------
     info : DeviceInfo
-        What was opened.
+        Description of the device.
     lock : threading.RLock
-        Held around what Vulkan lets only one thread do at a time, submitting to the queue above all.
+        Lock around the calls that Vulkan allows only one thread to make at a time, above all submissions to a queue.
     kept : Resource
-        Owns what all on the device share.
+        Owner of the objects that all users of the device share.
     pipelines : Pipelines
-        What has been compiled for the device, one of these things.
+        Pipelines compiled for the device; owned by `kept`.
 
     Raises
     ------
@@ -61,12 +61,12 @@ class Device(Resource):
             self._instance.close()
             raise
         super().__init__()
-        self.kept = Resource(self)  # older than all that works with what is kept there, and so closed after it
+        self.kept = Resource(self)  # made before all objects that use the shared ones, and so closed after them
         self.pipelines = Pipelines(self)
         self.limits = self.info.limits
         self.queue = self._queue(self.family)
         self.transfer_queue = self._queue(self.transfer_family)
-        # Taken again where memory is collected while it is held: what was forgotten may have to be waited for.
+        # Reentrant: a garbage collection while the lock is held may finalize an object that must wait for a queue.
         self.lock = threading.RLock()
         self._memory = struct("VkPhysicalDeviceMemoryProperties2")
         lib.vkGetPhysicalDeviceMemoryProperties(self.physical, ffi.addressof(self._memory, "memoryProperties"))
@@ -76,7 +76,7 @@ class Device(Resource):
 
     @property
     def handle(self) -> Any:
-        """The VkDevice; an error once it has been destroyed, where the driver would crash."""
+        """The VkDevice; raises `DeviceError` after it has been destroyed, since the driver would crash."""
         if self._handle is None or self.inherited:
             if self.inherited:
                 raise DeviceError(f"this device was opened by the process that this one was forked from; {AFTER_FORK}")
@@ -85,7 +85,7 @@ class Device(Resource):
 
     @property
     def upload_s(self) -> float:
-        """Seconds that this thread's copies to its buffers have taken so far."""
+        """Seconds that the current thread's copies to buffers of this device have taken so far."""
         return getattr(self._of_thread, "upload_s", 0.0)
 
     @upload_s.setter
@@ -94,17 +94,17 @@ class Device(Resource):
 
     @staticmethod
     def selected() -> str | None:
-        """Return what the environment variable VKSSP_DEVICE selects, None where it is not set."""
+        """Return the value of the environment variable VKSSP_DEVICE, or None if it is not set."""
         return os.environ.get(DEVICE_VARIABLE)
 
     @classmethod
     def default(cls, listed: list[DeviceInfo]) -> DeviceInfo:
-        """Return that of some devices which VKSSP_DEVICE selects, the fastest kind where it is not set.
+        """Return the device that VKSSP_DEVICE selects from a list or, if it is not set, a device of the fastest kind.
 
         Raises
         ------
         DeviceError
-            If it selects none of them, or there are none.
+            If VKSSP_DEVICE selects no device of the list, or the list is empty.
         """
         try:
             return choose(listed, cls.selected())
@@ -122,7 +122,7 @@ class Device(Resource):
         kind = ("vkEnumerateDeviceExtensionProperties", "VkExtensionProperties")
         names = {text(p.extensionName) for p in enumerate_all(*kind, self.physical, ffi.NULL)}
         self.has_memory_budget = "VK_EXT_memory_budget" in names
-        # The specification asks that this one be enabled wherever it is offered (MoltenVK).
+        # The specification demands that this extension be enabled if the device offers it (MoltenVK does).
         extensions = [b"VK_KHR_portability_subset"] if "VK_KHR_portability_subset" in names else []
         if self.has_memory_budget:
             extensions.append(b"VK_EXT_memory_budget")
@@ -132,7 +132,7 @@ class Device(Resource):
         for queue, family in zip(queues, families, strict=True):
             queue.sType = constant("VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO")
             queue.queueFamilyIndex, queue.queueCount, queue.pQueuePriorities = family, 1, priorities
-        # Only what kernels may ask for: an enabled feature can cost speed.
+        # Only the features that kernels may need are enabled: an enabled feature can cost speed.
         has = self.info.features
         features_1_2 = struct("VkPhysicalDeviceVulkan12Features", shaderBufferInt64Atomics="int64_atomics" in has)
         features = struct("VkPhysicalDeviceFeatures2", pNext=features_1_2)
@@ -148,7 +148,7 @@ class Device(Resource):
         return create("vkCreateDevice", "VkDevice", self.physical, info, ffi.NULL)
 
     def memory_type(self, allowed: int, *preferences: int) -> int | None:
-        """Return the first memory type among the bits `allowed` that has all flags of the earliest preference met."""
+        """Return the first memory type in the bit set `allowed` with all flags of the first preference that is met."""
         properties = self._memory.memoryProperties
         for wanted in preferences:
             for index in range(properties.memoryTypeCount):
@@ -157,7 +157,7 @@ class Device(Resource):
         return None
 
     def available(self, memory_type: int) -> int:
-        """Return the bytes that can still be allocated of a memory type, as far as the driver says."""
+        """Return the number of bytes of a memory type that can still be allocated, as far as the driver reports."""
         heap = self._memory.memoryProperties.memoryTypes[memory_type].heapIndex
         if self.has_memory_budget:
             budget = struct("VkPhysicalDeviceMemoryBudgetPropertiesEXT")
@@ -167,12 +167,12 @@ class Device(Resource):
         return int(self._memory.memoryProperties.memoryHeaps[heap].size)
 
     def free_bytes(self) -> int:
-        """Return the bytes that can still be allocated of the device's own memory, as far as the driver says."""
+        """Return the number of bytes of the device's own memory that can still be allocated, as the driver reports."""
         kind = self.memory_type(0xFFFFFFFF, constant("VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"), 0)
         return 0 if kind is None else self.available(kind)
 
     def require(self, nbytes: int, what: str) -> None:
-        """Raise `DeviceError` if something needs more bytes than there are, before any of them is allocated."""
+        """Raise `DeviceError` if `what` needs more bytes than are free; call this before allocation."""
         free = self.free_bytes()
         if nbytes > free:
             raise DeviceError(
@@ -181,9 +181,9 @@ class Device(Resource):
             )
 
     def abandon(self, why: str) -> DeviceError:
-        """Leave the device and all that was made from it alone, and return an error that says why.
+        """Stop all use of the device and of the objects made from it, and return an error with the reason.
 
-        It may still be at work on buffers, which therefore cannot be given back, and waiting for it may take for ever.
+        The device may still work on buffers, which therefore cannot be freed, and a wait for the device may never end.
         """
         self._is_abandoned = True
         error = DeviceError(f"{self.info.name} {why}")
@@ -192,16 +192,16 @@ class Device(Resource):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody waits for the device any more."""
+        """Whether `abandon` was called; no thread waits for the device any more then."""
         return self._is_abandoned
 
     def wait_idle(self, queue: Any) -> None:
-        """Wait until a queue has nothing left to do."""
+        """Wait until a queue has no work left."""
         with self.lock:
             call("vkQueueWaitIdle", queue)
 
     def settle(self) -> None:
-        """Wait until the device has nothing left to do, also if Ctrl-C comes meanwhile."""
+        """Wait until the device has no work left, even if Ctrl-C interrupts the wait."""
         for queue in (self.queue, self.transfer_queue):
             waits = not self._is_abandoned and self._handle is not None
             while waits:
@@ -209,7 +209,7 @@ class Device(Resource):
                     self.wait_idle(queue)
                     waits = False
                 except Exception:
-                    waits = False  # a device that is lost does nothing any more
+                    waits = False  # a lost device has no work
                 except BaseException:
                     continue
 

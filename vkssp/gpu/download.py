@@ -1,4 +1,4 @@
-"""Large downloads: copied beside what the device computes, a piece at a time while the host takes the last one away."""
+"""Large downloads in pieces: the device copies a piece while it computes and while the host reads earlier pieces."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from vkssp.resource import Resource
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device
 
-#: Bytes of a piece, and how many there are, so that some arrive while others are taken away.
+#: Size of a piece in bytes, and number of pieces: some are being filled while the host reads others.
 PIECE_BYTES, PIECES = 8 << 20, 4
 
 
 class Download(Resource):
-    """Brings bytes of shared buffers to the host.
+    """Download of bytes of shared buffers to the host.
 
     Parameters
     ----------
     device : Device
-        Where the buffers are.
+        Device of the buffers.
     most_bytes : int
-        The most that is ever asked for at once, where that is less than a few pieces.
+        Largest number of bytes of one `read`; if it is small, the pieces are fewer or smaller.
     owner : Resource
-        What closes it.
+        Resource that closes this object.
     """
 
     def __init__(self, device: Device, most_bytes: int, owner: Resource) -> None:
         self._piece_bytes = max(4, min(PIECE_BYTES, most_bytes))
         count = max(1, min(PIECES, -(-most_bytes // self._piece_bytes)))
-        # One thread cannot take away what a bus brings.
+        # A single thread copies more slowly than the bus delivers.
         self._threads = ThreadPoolExecutor(min(count, os.cpu_count() or 1), "vkssp-download")
         super().__init__(owner)
         try:
@@ -51,14 +51,14 @@ class Download(Resource):
             raise
 
     def read(self, source: Buffer, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint8]:
-        """Return bytes of a buffer that nobody writes to meanwhile.
+        """Return bytes of a buffer, which must not be written to in the meantime.
 
         Parameters
         ----------
         source : Buffer
-            The buffer, a shared one; the device has finished what it wrote there.
+            Shared buffer; the device must have finished writing to it.
         spans : sequence of (int, int)
-            Where spans begin and end; they are put together.
+            First byte and end of each span; the spans are concatenated.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class Download(Resource):
                 if one is not None:
                     one.result()
         finally:
-            # After Ctrl-C, too, no thread may go on writing.
+            # No thread may write after this method has ended, even if Ctrl-C ended it.
             for one in taken:
                 if one is not None:
                     one.exception()
@@ -102,7 +102,7 @@ class Download(Resource):
         np.copyto(where, self._pieces[slot].view(np.uint8)[: len(where)])
 
     def close(self) -> None:
-        """Give back what this holds, once no thread waits for a copy, or takes from a piece, that would be gone."""
+        """Release the buffers and recordings after the threads that wait for copies or read pieces have ended."""
         if not self.inherited:
             self._threads.shutdown()
         super().close()

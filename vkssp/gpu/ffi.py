@@ -1,9 +1,9 @@
-"""The one door to Vulkan: structs that keep their children alive, and calls whose results are checked.
+"""Interface to the Vulkan loader: structs that keep their children alive, and calls whose results are checked.
 
-The `vulkan` package is a thin layer of cffi over the loader. Its Python wrappers cost several microseconds a call, and
-a struct nested in another by value, or in a list, can be freed while the driver still reads it. So only its `ffi`, its
-`lib` and its constants are used here; `struct` and `array` own what they point to, and `call` turns result codes into
-exceptions.
+The `vulkan` package is a thin cffi layer over the loader. Its Python wrappers cost several microseconds a call, and
+they can free a struct that is nested in another by value, or in a list, while the driver still reads it. Therefore this
+module uses only the package's `ffi`, `lib` and constants. `struct` and `array` own the objects that they point to, and
+`call` turns result codes into exceptions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ffi: Any = None if vk is None else vk.ffi
 lib: Any = None if vk is None else vk.lib
 
 SUCCESS, TIMEOUT, INCOMPLETE, DEVICE_LOST = 0, 2, 5, -4
-# The package's own table has some of these with the wrong sign.
+# The table in the `vulkan` package has the wrong sign for some of these codes.
 _RESULTS = {
     1: "VK_NOT_READY",
     2: "VK_TIMEOUT",
@@ -48,12 +48,12 @@ _RESULTS = {
     -1000072003: "VK_ERROR_INVALID_EXTERNAL_HANDLE",
 }
 
-# What each struct or array points to, for as long as it lives itself.
+# The objects that each struct or array points to, kept alive as long as the struct or array.
 _children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
 class VulkanError(DeviceError):
-    """A Vulkan call failed; `code` is its VkResult."""
+    """Failure of a Vulkan call; `code` is its VkResult."""
 
     def __init__(self, function: str, code: int) -> None:
         self.code, self.is_lost = code, code == DEVICE_LOST
@@ -70,12 +70,12 @@ def require_loader() -> None:
 
 
 def constant(name: str) -> int:
-    """Return a constant of the Vulkan headers by its full name."""
+    """Return the constant of the Vulkan headers that has a given full name."""
     return int(getattr(vk, name))
 
 
 def call(function: str, *args: Any, allow: Sequence[int] = ()) -> int:
-    """Call a Vulkan function that returns a VkResult, and raise unless it succeeds or returns one of `allow`."""
+    """Call a Vulkan function and return its VkResult; raise `VulkanError` if it is neither success nor in `allow`."""
     code = int(getattr(lib, function)(*args))
     if code != SUCCESS and code not in allow:
         raise VulkanError(function, code)
@@ -96,10 +96,10 @@ def _structure_type(ctype: str) -> int:
 
 
 def struct(ctype: str, **values: Any) -> Any:
-    """Return a pointer to a new struct, its sType set; it keeps alive whatever its fields are given.
+    """Return a pointer to a new struct with its sType set, which keeps the values of its fields alive.
 
-    A field takes a number, a handle, a pointer, bytes for a string, or a struct made here where the field holds one by
-    value.
+    The value of a field is a number, a handle, a pointer, or bytes for a string. If the field holds a struct by value,
+    its value is a pointer made by this function.
     """
     pointer = ffi.new(f"{ctype}*")
     fields = dict(ffi.typeof(ctype).fields)
@@ -112,14 +112,14 @@ def struct(ctype: str, **values: Any) -> Any:
         if isinstance(value, ffi.CData):
             kept.append(value)
             if fields[name].type.kind == "struct":
-                value = value[0]  # copied by value: what it points to must outlive the copy, so it is kept too
+                value = value[0]  # copied by value; the objects that the copy points to must stay alive, too
         setattr(pointer, name, value)
     _children[pointer] = kept
     return pointer
 
 
 def array(ctype: str, items: Sequence[Any]) -> Any:
-    """Return a new array of numbers, handles, structs (by value) or strings that keeps its items alive."""
+    """Return a new array of numbers, handles, structs (by value) or strings, which keeps its items alive."""
     items = [ffi.new("char[]", item) if isinstance(item, bytes) else item for item in items]
     by_value = ffi.typeof(ctype).kind == "struct"
     result = ffi.new(f"{ctype}[]", [item[0] if by_value else item for item in items])
@@ -134,7 +134,7 @@ def enumerate_all(function: str, ctype: str, *args: Any) -> list[Any]:
     """
     count = ffi.new("uint32_t*")
     getattr(lib, function)(*args, count, ffi.NULL)
-    # VK_INCOMPLETE only says that another driver or layer appeared in between; what was filled is valid.
+    # VK_INCOMPLETE only means that a driver or layer appeared between the two calls; the filled items are valid.
     items = ffi.new(f"{ctype}[]", max(1, count[0]))
     code = getattr(lib, function)(*args, count, items)
     if isinstance(code, int) and code not in (SUCCESS, INCOMPLETE):

@@ -1,4 +1,4 @@
-"""The Vulkan devices of this machine: what there is, what each can do, and which one is chosen."""
+"""Vulkan instance and the physical devices of this machine: their list, their properties, and the choice of one."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
 _MINIMUM_API = (1, 2)
-# VkPhysicalDeviceType, in the order in which a device is chosen.
+# VkPhysicalDeviceType, in the order of preference.
 _KINDS = {2: "discrete", 1: "integrated", 3: "virtual", 4: "cpu", 0: "other"}
 # VkSubgroupFeatureFlagBits, in the order of their bits.
 _SUBGROUP_OPERATIONS = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
 
-# Address space that a driver takes when it is loaded: Mesa's with LLVM, a tenth more than it is. Some crash without.
+# Address space that a driver takes when it is loaded: Mesa's with LLVM, measured plus 10 %. Some drivers crash without.
 _ADDRESSES = 220 << 20
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a device allows; every size that this package chooses is checked against it.
+    """Limits of a device; the sizes that this package chooses are checked against them.
 
     Attributes
     ----------
     storage_range : int
-        Bytes that one storage buffer binding may span.
+        Maximum number of bytes that one storage buffer binding may span.
     workgroups : int
-        Workgroups that one dispatch may have.
+        Maximum number of workgroups of one dispatch.
     workgroup_size : int
-        Invocations that one workgroup may have.
+        Maximum number of invocations of one workgroup.
     storage_buffers : int
-        Buffers that a kernel works on.
+        Maximum number of storage buffers of a kernel.
     shared_memory : int
-        Bytes of shared memory of one workgroup.
+        Maximum number of bytes of shared memory of one workgroup.
     push_constants : int
-        Bytes of push constants.
+        Maximum number of bytes of push constants.
     allocation : int
-        Bytes of one memory allocation.
+        Maximum number of bytes of one memory allocation.
     subgroup_size : int
-        Invocations in a subgroup.
+        Number of invocations in a subgroup.
     timestamp_period : float
-        Nanoseconds of one timestamp tick; 0 where the queue has no timestamps.
+        Nanoseconds in one timestamp tick; 0 if the queue has no timestamps.
     """
 
     storage_range: int
@@ -63,37 +63,37 @@ class Limits:
 
     @property
     def buffer(self) -> int:
-        """Bytes of a buffer that a kernel can work on."""
+        """Maximum number of bytes of a buffer that a kernel can use."""
         return min(self.storage_range, self.allocation)
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A device as it is listed.
+    """Description of a device in the list of devices.
 
     Attributes
     ----------
     index : int
-        Its place in the list, by which it can be chosen.
+        Position in the list, which selects the device.
     name : str
-        The driver's name of the device.
+        Name of the device, given by the driver.
     kind : str
         discrete, integrated, virtual, cpu or other.
     driver : str
         Name and version of the driver.
     api_version : str
-        Vulkan version that it offers.
+        Vulkan version of the device.
     memory : int
-        Bytes of its own memory; of the memory that it shares with the host where it has none.
+        Bytes of the largest heap of device-local memory, which may be shared with the host; 0 if there is none.
     limits : Limits
-        What it allows.
+        Limits of the device.
     features : frozenset of str
-        What it can do beyond Vulkan 1.2's minimum, as far as kernels may ask for it: ``subgroup_basic``,
-        ``subgroup_ballot`` and the like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers.
+        Features beyond Vulkan 1.2's minimum that kernels may need: ``subgroup_basic``, ``subgroup_ballot`` and the
+        like in compute shaders, ``int64`` and ``int64_atomics`` on storage buffers.
     uuid : str
-        The driver's identifier of device and build, in hexadecimal; pipeline caches are kept under it.
+        The driver's identifier of device and driver build, in hexadecimal; it names the file of the pipeline cache.
     unusable : str
-        Why vkssp cannot use it; empty where it can.
+        Reason why vkssp cannot use the device; empty if it can.
     """
 
     index: int
@@ -108,15 +108,15 @@ class DeviceInfo:
     unusable: str
 
 
-# The processes that made the instances that are open, by the instances' numbers.
+# Identifiers of the processes that made the open instances, by the number of the instance.
 _makers: dict[int, int] = {}
 
 
 def require_no_fork() -> None:
-    """Raise `DeviceError` if the process was forked while one that it comes from had an instance open.
+    """Raise `DeviceError` if the process was forked while an ancestor process had an instance open.
 
-    Drivers keep threads and locks for all of a process, which a fork does not copy, or copies as they are: a device
-    that the child opens then may end it.
+    A driver keeps threads and locks for the whole process. A fork does not copy the threads, and it copies the locks
+    in their current state. Therefore the child process may crash if it opens a device.
     """
     if set(_makers.values()) - {os.getpid()}:
         raise DeviceError(
@@ -125,7 +125,7 @@ def require_no_fork() -> None:
 
 
 class Instance(Resource):
-    """A VkInstance and the physical devices that it sees."""
+    """VkInstance and its physical devices."""
 
     def __init__(self) -> None:
         vkffi.require_loader()
@@ -164,13 +164,13 @@ class Instance(Resource):
         del _makers[self._made]
 
 
-# Variables that tell the loader which drivers there are, lists of files, and which of them to take, by name.
+# Environment variables of the loader: the first list driver files, the second select drivers by name.
 _DRIVER_FILES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
 _DRIVER_NAMES = ("VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE")
 
 
 def _no_driver() -> DeviceError:
-    """Return the error that the loader finds no driver: none is there, or it was told to look elsewhere."""
+    """Return the error for a loader that finds no driver: none is installed, or environment variables hide it."""
     told = {name: value for name in (*_DRIVER_FILES, *_DRIVER_NAMES) if (value := os.environ.get(name))}
     if not told:
         return DeviceError(
@@ -188,7 +188,7 @@ def _no_driver() -> DeviceError:
 
 
 def _families(physical: Any) -> list[tuple[int, int]]:
-    """Return what each queue family of a device can do, as flags, and the valid bits of its timestamps."""
+    """Return the capability flags of each queue family of a device, and the valid bits of its timestamps."""
     count = ffi.new("uint32_t*")
     lib.vkGetPhysicalDeviceQueueFamilyProperties(physical, count, ffi.NULL)
     families = ffi.new("VkQueueFamilyProperties[]", max(1, count[0]))
@@ -197,7 +197,7 @@ def _families(physical: Any) -> list[tuple[int, int]]:
 
 
 def queue_family(physical: Any) -> tuple[int, int]:
-    """Return the index of the first queue family that computes, and its timestamps' valid bits; -1 if there is none."""
+    """Return the index of the first queue family with compute, and its valid timestamp bits; -1 and 0 if none has."""
     compute = constant("VK_QUEUE_COMPUTE_BIT")
     for index, (flags, timestamp_bits) in enumerate(_families(physical)):
         if flags & compute:
@@ -206,7 +206,7 @@ def queue_family(physical: Any) -> tuple[int, int]:
 
 
 def transfer_family(physical: Any) -> int | None:
-    """Return the index of the queue family that only copies, beside what others compute; None if there is none."""
+    """Return the index of the first queue family that can only copy, or None if there is none."""
     transfer = constant("VK_QUEUE_TRANSFER_BIT")
     more = constant("VK_QUEUE_COMPUTE_BIT") | constant("VK_QUEUE_GRAPHICS_BIT")
     for index, (flags, _) in enumerate(_families(physical)):
@@ -220,7 +220,7 @@ def _version(number: int) -> tuple[int, int, int]:
 
 
 def describe(index: int, physical: Any) -> DeviceInfo:
-    """Return what a physical device is and can do."""
+    """Return the description of a physical device."""
     properties = struct("VkPhysicalDeviceProperties2")
     lib.vkGetPhysicalDeviceProperties(physical, ffi.addressof(properties, "properties"))
     api = _version(properties.properties.apiVersion)
@@ -275,7 +275,7 @@ def describe(index: int, physical: Any) -> DeviceInfo:
 
 
 def offered_features(physical: Any) -> tuple[Any, Any]:
-    """Return the features that a device offers, of Vulkan 1.0 and 1.2, the first chained to the second."""
+    """Return the structs of the Vulkan 1.0 and 1.2 features of a device; the first struct points to the second."""
     version_1_2 = struct("VkPhysicalDeviceVulkan12Features")
     version_1_0 = struct("VkPhysicalDeviceFeatures2", pNext=version_1_2)
     lib.vkGetPhysicalDeviceFeatures2(physical, version_1_0)
@@ -292,7 +292,7 @@ def _local_memory(physical: Any) -> int:
 
 
 def list_devices() -> list[DeviceInfo]:
-    """Return the Vulkan devices of this machine, in the loader's order.
+    """Return the descriptions of the Vulkan devices of this machine, in the order of the loader.
 
     Raises
     ------
@@ -314,12 +314,12 @@ def _by_index(devices: list[DeviceInfo], selector: int | str) -> list[DeviceInfo
 
 
 def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
-    """Return the device that a selector means: an index, or a part of a name in any case; by default the fastest kind.
+    """Return the device that a selector means: an index, or part of a name in any case; by default the fastest kind.
 
     Raises
     ------
     DeviceError
-        If none fits, with the list of those that there are.
+        If no device fits, or the device is unusable; the message lists the devices.
     """
     ranked = sorted(devices, key=lambda d: (bool(d.unusable), _PREFERENCE.index(d.kind), d.index))
     listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
@@ -329,7 +329,7 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         chosen = ranked[0]
     else:
         fitting = _by_index(devices, selector)
-        if not fitting and isinstance(selector, str):  # a number may also be that of a model
+        if not fitting and isinstance(selector, str):  # a number may also be part of a model's name
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
             raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")

@@ -1,4 +1,4 @@
-"""Kernels: a shader with its specialization constants, and the buffers that it works on."""
+"""Kernels (shaders with their specialization constants), and their bindings to buffers."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
     from vkssp.gpu.buffer import Buffer
     from vkssp.gpu.device import Device
 
-#: Specialization constant that every shader has: the invocations of a workgroup.
+#: Id of the specialization constant that every shader has: the number of invocations of a workgroup.
 WORKGROUP_SIZE = 0
 
 
 class Kernel(Resource):
-    """A shader made ready to run; it shares its pipeline with all others on the device that are made alike.
+    """Shader ready to run; kernels of one device with equal shader code and constants share a pipeline.
 
     Parameters
     ----------
     device : Device
-        Where it runs.
+        Device that the kernel runs on.
     name : str
-        Name of the shader, without its ending.
+        Name of the shader, without suffix.
     bindings : int
-        Number of storage buffers that it works on, at bindings 0 and up.
+        Number of storage buffers, at bindings 0 and up.
     push_constants : int
         Number of uint32 push constants.
     workgroup_size : int
-        Invocations in a workgroup.
+        Number of invocations in a workgroup.
     constants : mapping of int to int, optional
         Other specialization constants by id, uint32 each.
     shared_bytes : int
-        Shared memory that the shader takes with these constants. Checked here, since a driver may lose the device
-        instead of refusing a pipeline that takes too much.
+        Bytes of shared memory that the shader takes with these constants. They are checked here, since a driver may
+        lose the device instead of refusing a pipeline that takes too much.
     needs : collection of str
         Features that the shader uses, as `DeviceInfo.features` names them.
     owner : Resource, optional
-        What closes it; by default the device.
+        Resource that closes the kernel; by default the device.
 
     Raises
     ------
     DeviceError
-        If the device's limits do not allow it, or it lacks a feature.
+        If the kernel exceeds the device's limits, or the device lacks a feature.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Kernel(Resource):
         except BaseException:
             self.close()
             raise
-        self._program = made.program  # the same, and not one more copy of its code
+        self._program = made.program  # equal to the old value, but shares its copy of the shader code
         self.set_layout, self.layout, self.pipeline = made.set_layout, made.layout, made.handle
 
     def on(self, *buffers: Buffer) -> Bindings:
@@ -102,7 +102,7 @@ class Kernel(Resource):
 
 
 class Bindings(Resource):
-    """A kernel together with the buffers that it works on: a descriptor set."""
+    """Kernel with the buffers that it uses: a descriptor set."""
 
     def __init__(self, kernel: Kernel, buffers: Sequence[Buffer]) -> None:
         if len(buffers) != kernel.bindings:

@@ -1,7 +1,7 @@
-"""Pipelines: shaders compiled for a device, which all kernels there share that are made alike.
+"""Pipelines: shaders compiled for a device, shared by all equal kernels of the device.
 
-A driver takes longer to compile the shaders of a solver than small graphs are searched for. So a device keeps what it
-has compiled: all that kernels hold, and the last ones that nobody holds any more.
+A driver takes longer to compile the shaders of a solver than a search of a small graph takes. Therefore a device keeps
+all pipelines that kernels hold, and the most recently used ones that no kernel holds any more.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from vkssp.resource import Resource
 if TYPE_CHECKING:
     from vkssp.gpu.device import Device
 
-#: Pipelines that a device keeps at most though nobody holds them; constants differ from graph to graph without end.
+#: Maximum number of pipelines that a device keeps although no kernel holds them: constants differ from graph to graph.
 MOST_UNUSED = 64
-# Address space that a driver may take to compile a kernel; Mesa's crashes without.
+# Address space that a driver may take to compile a kernel; Mesa's driver crashes without it.
 _ADDRESSES = 64 << 20
-# What a pipeline is made of, in the order in which it is made.
+# The Vulkan objects of a pipeline, in the order of their creation.
 _MODULE, _SET_LAYOUT, _LAYOUT, _PIPELINE = "ShaderModule", "DescriptorSetLayout", "PipelineLayout", "Pipeline"
 
 
 class Program(NamedTuple):
-    """What a pipeline is made for; equal ones are the same.
+    """Shader and parameters that a pipeline is compiled from; equal programs share one pipeline.
 
     Attributes
     ----------
     name : str
-        Name of the shader, without its ending.
+        Name of the shader, without suffix.
     code : bytes
-        The shader, SPIR-V. It may be compiled anew while a device is open.
+        SPIR-V code of the shader. It is part of the key since a shader may be recompiled while a device is open.
     bindings, push_bytes : int
-        Number of its storage buffers, and bytes of its push constants.
+        Number of storage buffers, and number of bytes of push constants.
     constants : tuple
-        Its specialization constants and their values, by id.
+        Pairs of id and value of the specialization constants, sorted by id.
     """
 
     name: str
@@ -58,22 +58,22 @@ class Program(NamedTuple):
 
     @classmethod
     def of(cls, device: Device, name: str, bindings: int, push_bytes: int, constants: Mapping[int, int]) -> Program:
-        """Return what a shader is to be made into; an error if the device is closed, or there is no such shader."""
+        """Return the program of a shader; raise `DeviceError` if the device is closed or the shader does not exist."""
         _ = device.handle
         return cls(name, spirv.load(name), bindings, push_bytes, tuple(sorted(constants.items())))
 
 
 class Pipeline(Resource):
-    """A compute pipeline and its layouts, compiled when first asked for.
+    """Compute pipeline and its layouts, compiled on the first call of `compile`.
 
     Attributes
     ----------
     holders : set of int
-        Who uses it.
+        Numbers of the kernels that use the pipeline.
     used : int
-        When it was last taken or let go.
+        Time, on the clock of `Pipelines`, at which a kernel last took or released the pipeline.
     is_made : bool
-        Whether it has been compiled.
+        Whether the pipeline has been compiled.
     """
 
     def __init__(self, owner: Pipelines, program: Program) -> None:
@@ -82,8 +82,8 @@ class Pipeline(Resource):
         self.used = 0
         self.is_made = False
         self._lock = threading.Lock()
-        # Where the driver writes them: what is there is given back whatever happens, even after Ctrl-C as it returns
-        # from seconds of compiling.
+        # The driver writes the handles here, so that they are destroyed in all cases, even if Ctrl-C arrives when the
+        # driver returns after seconds of compilation.
         kinds = (_MODULE, _SET_LAYOUT, _LAYOUT, _PIPELINE)
         self._handles = {kind: ffi.new(f"Vk{kind}*") for kind in kinds}
         super().__init__(owner)
@@ -104,7 +104,7 @@ class Pipeline(Resource):
         return self._handles[_PIPELINE][0]
 
     def compile(self) -> None:
-        """Compile it, or wait until another thread has; after an error the next one tries again."""
+        """Compile the pipeline, or wait until another thread has; after an error the next call tries again."""
         with self._lock:
             if self.is_made:
                 return
@@ -157,7 +157,7 @@ class Pipeline(Resource):
         try:
             call(function, self.device.handle, info, ffi.NULL, made)
         except VulkanError:
-            made[0] = ffi.NULL  # a driver that fails may leave anything there
+            made[0] = ffi.NULL  # a failed call may leave an invalid handle
             raise
 
     def _compile(self) -> None:
@@ -183,7 +183,7 @@ class Pipeline(Resource):
         )
         info = struct("VkComputePipelineCreateInfo", stage=stage, layout=self.layout)
         cache = pipeline_cache(self.device)
-        with cache.lock:  # where it fails there is no pipeline, as Vulkan asks
+        with cache.lock:  # if the call fails, Vulkan sets the handle to null
             call(
                 "vkCreateComputePipelines",
                 self.device.handle,
@@ -197,7 +197,7 @@ class Pipeline(Resource):
     def _destroy(self, kind: str) -> None:
         handle = self._handles[kind][0]
         if handle != ffi.NULL:
-            self._handles[kind][0] = ffi.NULL  # before, so that nothing is destroyed twice
+            self._handles[kind][0] = ffi.NULL  # before the call, so that no object is destroyed twice
             getattr(lib, f"vkDestroy{kind}")(self.device.handle, handle, ffi.NULL)
 
     def _release(self) -> None:
@@ -206,9 +206,9 @@ class Pipeline(Resource):
 
 
 class Pipelines(Resource):
-    """The pipelines of a device, one for each program.
+    """Pipelines of a device, one for each program.
 
-    Whoever lets one go has no work left that uses it.
+    A kernel must not release its pipeline while submitted work uses it.
     """
 
     def __init__(self, device: Device) -> None:
@@ -220,11 +220,11 @@ class Pipelines(Resource):
 
     @property
     def all(self) -> list[Pipeline]:
-        """Those that there are, the oldest first."""
+        """List of the pipelines, the oldest first."""
         return list(self._made_for.values())
 
     def hold(self, program: Program, holder: int) -> Pipeline:
-        """Return the pipeline of a program, which stays until this holder lets it go, also where this fails."""
+        """Return the compiled pipeline of a program; the holder must call `let_go` later, even if this call fails."""
         with self._lock:
             pipeline = self._made_for.get(program)
             if pipeline is None or pipeline.closed:
@@ -236,9 +236,9 @@ class Pipelines(Resource):
         return pipeline
 
     def let_go(self, program: Program, holder: int) -> None:
-        """Count one holder less; what is no longer needed goes when the next pipeline is asked for.
+        """Remove a holder of a program's pipeline; the next call of `hold` closes surplus pipelines.
 
-        Takes no lock: kernels that were forgotten come here from wherever memory is collected, even out of `hold`.
+        This method takes no lock: the finalizer of a kernel calls it during any garbage collection, even inside `hold`.
         """
         pipeline = self._made_for.get(program)
         if pipeline is not None and holder in pipeline.holders:
@@ -246,7 +246,7 @@ class Pipelines(Resource):
             pipeline.holders.discard(holder)
 
     def _close_unused(self) -> None:
-        """Close those that nobody holds, but for the last ones; those that could not be made go first."""
+        """Close all but the last `MOST_UNUSED` pipelines without holders; those that failed to compile go first."""
         unused = [pipeline for pipeline in self.all if not pipeline.holders]
         unused.sort(key=lambda pipeline: (pipeline.is_made, pipeline.used))
         for pipeline in unused[: max(0, len(unused) - MOST_UNUSED)]:
@@ -265,7 +265,7 @@ def _cache_folder() -> Path:
 
 
 class PipelineCache(Resource):
-    """The driver's compiled pipelines, kept on disk from run to run, one file per device and driver build."""
+    """The driver's cache of compiled pipelines, kept on disk between runs, one file per device and driver build."""
 
     def __init__(self, device: Device) -> None:
         self.device, self.lock = device, threading.Lock()
@@ -279,7 +279,7 @@ class PipelineCache(Resource):
         super().__init__(device)
 
     def _load(self) -> bytes:
-        # Drivers need not survive damaged data, so the file carries a digest of its own.
+        # Drivers may crash on damaged data, so the file begins with a digest of the data.
         try:
             content = self.path.read_bytes() if self.path else b""
         except OSError:
@@ -295,7 +295,7 @@ class PipelineCache(Resource):
         return data[: size[0]].tobytes()
 
     def _release(self) -> None:
-        # A cache that cannot be kept (no home folder, a full disk, a lost device) costs time, not answers.
+        # A cache that cannot be saved (no home folder, a full disk, a lost device) costs only time.
         with contextlib.suppress(Exception):
             data = self._data()
             if self.path and data != self._stored:
@@ -306,7 +306,7 @@ class PipelineCache(Resource):
 
 
 def pipeline_cache(device: Device) -> PipelineCache:
-    """Return the device's pipeline cache, read from disk when first asked for."""
+    """Return the pipeline cache of a device, which is read from disk on the first call."""
     with device.lock:
         cache = device.caches.get("pipelines")
         if cache is None:

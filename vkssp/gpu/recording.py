@@ -1,7 +1,7 @@
-"""Command buffers: recorded once, submitted many times, with barriers, copies and timestamps.
+"""Command buffers with dispatches, barriers, copies and timestamps, recorded once and submitted many times.
 
-The calls of the recording loop go to the loader's raw functions, at about a microsecond each; whoever records thousands
-of dispatches feels the difference to the package's wrappers.
+Recording calls the raw functions of the loader, which take about a microsecond each. The wrappers of the `vulkan`
+package are noticeably slower for a recording with thousands of dispatches.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from vkssp.gpu.device import Device
     from vkssp.gpu.kernel import Bindings
 
-#: Seconds after which a submission is given up; a software device may be slow, a lost one would keep us for ever.
+#: Seconds after which the wait for a submission ends with an error: a software device may be slow, a hung one may never
+#: answer.
 PATIENCE = 600.0
-_SLICE_NS = 200_000_000  # the GIL returns, and with it Ctrl-C, after every such wait
+_SLICE_NS = 200_000_000  # length of one wait; Python can handle Ctrl-C between two waits
 _COMPUTE_STAGE, _TRANSFER_STAGE, _HOST_STAGE = 0x800, 0x1000, 0x4000
 _SHADER_READ_WRITE, _TRANSFER_READ_WRITE, _HOST_READ_WRITE = 0x20 | 0x40, 0x800 | 0x1000, 0x2000 | 0x4000
 _COMPUTE, _TRANSFER = (_COMPUTE_STAGE, _SHADER_READ_WRITE), (_TRANSFER_STAGE, _TRANSFER_READ_WRITE)
@@ -37,7 +38,7 @@ _SCOPES = {
 
 
 class Timestamps(Resource):
-    """A few slots in which the device writes the time as it passes."""
+    """Query pool whose slots the device writes the time to."""
 
     def __init__(self, device: Device, count: int, owner: Resource | None = None) -> None:
         self.device = device
@@ -47,11 +48,11 @@ class Timestamps(Resource):
         super().__init__(owner or device)
 
     def read(self, slot: int) -> float:
-        """Return the time in a slot in milliseconds, once it was written; 0 on a device that has no clock."""
+        """Return the time in a slot in milliseconds, after it was written; 0 if the queue has no timestamps."""
         return self.read_all(slot, 1)[0]
 
     def read_all(self, first: int, count: int) -> list[float]:
-        """Return the same of several slots."""
+        """Return the times in `count` slots from `first` on, in milliseconds."""
         if not self.period:
             return [0.0] * count
         ticks = ffi.new("uint64_t[]", count)
@@ -64,19 +65,20 @@ class Timestamps(Resource):
 
 
 class Recording(Resource):
-    """One command buffer and the fence that tells when it has been carried out.
+    """Command buffer, and the fence that signals that the device has executed it.
 
-    Inside ``with recording.record():`` its commands are recorded anew; afterwards it may be submitted any number of
-    times, each time after the last submission was waited for.
+    The block ``with recording.record():`` records the commands anew. The recording may then be submitted any number of
+    times; each submission waits for the last one.
 
     Parameters
     ----------
     device : Device
-        Where it is carried out.
+        Device that executes the commands.
     owner : Resource, optional
-        What closes it; by default the device.
+        Resource that closes the recording; by default the device.
     copies : bool
-        Whether it only copies, between buffers that queues share, and may do so beside what is computed.
+        Whether the recording only copies between shared buffers; it is then submitted to the transfer queue, which
+        can work while the compute queue does.
     """
 
     def __init__(self, device: Device, owner: Resource | None = None, *, copies: bool = False) -> None:
@@ -84,8 +86,8 @@ class Recording(Resource):
         self._family = device.transfer_family if copies else device.family
         self._queue = device.transfer_queue if copies else device.queue
         self.pending = False
-        self._with: Recording | None = None  # that this was last submitted with, whose fence tells of both
-        # Destroying what was never made is allowed, so a failure on the way leaves nothing behind.
+        self._with: Recording | None = None  # the recording of the same submission, whose fence stands for both
+        # Vulkan allows null handles to be destroyed, so `close` also works after a partial failure.
         self._pool = self._fence = ffi.NULL
         super().__init__(owner or device)
         try:
@@ -113,7 +115,7 @@ class Recording(Resource):
 
     @contextmanager
     def record(self) -> Iterator[Self]:
-        """Begin to record anew; the recording ends with the block."""
+        """Record the commands of the block in place of the old ones."""
         self._check_open()
         self.wait()
         call("vkBeginCommandBuffer", self.handle, struct("VkCommandBufferBeginInfo"))
@@ -123,12 +125,12 @@ class Recording(Resource):
             call("vkEndCommandBuffer", self.handle)
 
     def bind(self, bindings: Bindings) -> None:
-        """Bind a kernel's pipeline and the buffers it works on."""
+        """Bind a kernel's pipeline and its buffers."""
         lib.vkCmdBindPipeline(self.handle, 1, bindings.kernel.pipeline)
         lib.vkCmdBindDescriptorSets(self.handle, 1, bindings.kernel.layout, 0, 1, bindings.sets, 0, ffi.NULL)
 
     def push(self, bindings: Bindings, *values: int) -> None:
-        """Set the kernel's push constants, all of them uint32."""
+        """Set all push constants of a kernel, uint32 each."""
         kernel = bindings.kernel
         if 4 * len(values) != kernel.push_bytes:
             raise ValueError(f"{kernel.name} takes {kernel.push_bytes // 4} push constants, not {len(values)}")
@@ -140,7 +142,7 @@ class Recording(Resource):
         lib.vkCmdDispatch(self.handle, workgroups, 1, 1)
 
     def barrier(self, before: str = "compute", after: str = "compute") -> None:
-        """Make what `before` wrote visible to `after`; each is compute, transfer, host or all."""
+        """Make writes of the stage `before` visible to the stage `after`; each is compute, transfer, host or all."""
         (stages, access), (next_stages, next_access) = _SCOPES[before], _SCOPES[after]
         self._barrier.srcAccessMask, self._barrier.dstAccessMask = access, next_access
         lib.vkCmdPipelineBarrier(self.handle, stages, next_stages, 0, 1, self._barrier, 0, ffi.NULL, 0, ffi.NULL)
@@ -151,22 +153,22 @@ class Recording(Resource):
         lib.vkCmdCopyBuffer(self.handle, source.handle, target.handle, 1, region)
 
     def fill(self, buffer: Buffer, value: int, nbytes: int | None = None) -> None:
-        """Set every word of a buffer, or those in so many bytes at its beginning."""
+        """Set each word of the first `nbytes` bytes of a buffer, by default of the whole buffer."""
         lib.vkCmdFillBuffer(self.handle, buffer.handle, 0, buffer.nbytes if nbytes is None else nbytes, value)
 
     def timestamp(self, timestamps: Timestamps, slot: int) -> None:
-        """Write the time at which everything recorded so far is done to a slot."""
+        """Write to a slot the time at which all commands recorded so far are complete."""
         if timestamps.period:
             lib.vkCmdResetQueryPool(self.handle, timestamps.handle, slot, 1)
             lib.vkCmdWriteTimestamp(self.handle, 0x2000, timestamps.handle, slot)
 
     def submit(self, first: Recording | None = None) -> None:
-        """Hand the commands to the device's queue, and return at once.
+        """Submit the commands to the device's queue without waiting for their completion.
 
         Parameters
         ----------
         first : Recording, optional
-            Another one, which is carried out before. A submission costs the host more than its commands do.
+            Recording to execute first, in the same submission. A submission costs the host more than its commands.
         """
         self._check_open()
         self.wait()
@@ -180,7 +182,7 @@ class Recording(Resource):
                 self._submit_infos[first] = struct("VkSubmitInfo", commandBufferCount=2, pCommandBuffers=handles)
             info, first._with = self._submit_infos[first], self
         with self.device.lock:
-            # Before the call: what was submitted and is not known to be pending would be freed under the device.
+            # Set before the call: objects that the device uses would be freed if a submitted recording was not pending.
             for recording in both:
                 recording.pending = True
             try:
@@ -191,7 +193,7 @@ class Recording(Resource):
                 raise
 
     def wait(self) -> None:
-        """Wait until the last submission has been carried out.
+        """Wait until the device has executed the last submission.
 
         Raises
         ------
@@ -218,9 +220,9 @@ class Recording(Resource):
     def _release(self) -> None:
         handle = self.device.handle
         if self.pending:
-            # An error or Ctrl-C left it running, or about to. The fence cannot be trusted then, but the queue can.
+            # After an error or Ctrl-C the submission may still run or start. Only the queue says reliably when it ends.
             with contextlib.suppress(DeviceError):
                 self.device.wait_idle(self._queue)
-            self.pending = False  # whoever still waits for it has nothing to wait for
+            self.pending = False  # ends the waits of other recordings for this one
         lib.vkDestroyFence(handle, self._fence, ffi.NULL)
         lib.vkDestroyCommandPool(handle, self._pool, ffi.NULL)

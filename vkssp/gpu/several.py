@@ -1,4 +1,4 @@
-"""Choices of several devices."""
+"""Selection of several devices."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import list_devices
 
-#: What stands for all devices of the machine.
+#: Selector of all devices of the machine.
 ALL = "all"
-#: A device, or several.
+#: Type of a selection of one or several devices.
 Devices = Device | int | str | Sequence[Device | int | str]
 
 
 def are_several(devices: Devices | None) -> bool:
-    """Return whether a choice of devices, as `SolverPool` takes it, may mean more than one."""
+    """Return whether a selection of devices, as `SolverPool` takes it, may mean more than one device."""
     if isinstance(devices, str):
         indices = [index.strip() for index in devices.split(",")]
         return devices == ALL or (len(indices) > 1 and all(index.isdecimal() for index in indices))
@@ -25,7 +25,7 @@ def are_several(devices: Devices | None) -> bool:
 
 
 def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
-    """Return the devices that are meant, and whether each of them is, by its name.
+    """Return the selected devices, and whether the caller named each of them.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
     Raises
     ------
     QueryError
-        If it is no choice of devices, or there is none.
+        If the selection is invalid or empty, or names an open device twice.
     DeviceError
-        If all are meant, and there is no Vulkan loader or driver.
+        If all devices are selected, and there is no Vulkan loader or driver.
     """
     if devices is None:
         devices = Device.selected() or ALL
@@ -45,7 +45,7 @@ def chosen(devices: Devices | None) -> tuple[list[Device | int | str], bool]:
         listed = [info for info in list_devices() if not info.unusable]
         hardware = [info.index for info in listed if info.kind != "cpu"]
         found: list[Device | int | str] = [*(hardware or [info.index for info in listed])]
-        return (found, False) if found else ([""], True)  # whose error says what there is
+        return (found, False) if found else ([""], True)  # opening the device "" raises an error with the list
     if isinstance(devices, str) and are_several(devices):
         return [index.strip() for index in devices.split(",")], True
     several: Any = devices

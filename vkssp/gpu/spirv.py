@@ -1,4 +1,4 @@
-"""The compiled shaders: shipped in the wheel, and in a checkout compiled anew when their source has changed."""
+"""Compiled shaders: shipped in the wheel; in a source checkout recompiled after their source has changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _lock = threading.Lock()
 
 @functools.cache
 def _bring_up_to_date() -> None:
-    # Only a checkout has the sources beside the package; an installed wheel has what it was built with.
+    # Only a checkout has the sources beside the package; an installed wheel has the shaders of its build.
     if not (_BUILDER.exists() and (_BUILDER.parent.parent / "shaders").is_dir()):
         return
     builder = runpy.run_path(str(_BUILDER))
@@ -28,12 +28,12 @@ def _bring_up_to_date() -> None:
 
 
 def load(name: str) -> bytes:
-    """Return the SPIR-V module of a shader.
+    """Return the SPIR-V code of a shader.
 
     Raises
     ------
     DeviceError
-        If there is none, or a changed one does not compile.
+        If the compiled shader is missing, or a changed source does not compile.
     """
     with _lock:
         _bring_up_to_date()

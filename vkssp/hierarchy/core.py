@@ -1,7 +1,8 @@
-"""Core of a graph: the nodes left without dead ends and chains, whose good elimination needs no dissection.
+"""Core of a graph: the nodes outside of dead ends and chains, which have a good elimination order without dissection.
 
-In a street map with the shapes of its streets the core has a few percent of the nodes. All other nodes form trees that
-hang on one node of the core or link two. Eliminating these trees first joins no other nodes of the core than these two.
+In a street map with the shapes of its streets, the core has a few percent of the nodes. All other nodes form trees that
+are attached to one node of the core or link two. If these trees are eliminated first, a tree adds no edge to the core
+except between these two nodes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.extra import kernels
 
-#: Nodes of trees up to this label are eliminated one after the other, from the outside in: pieces of chains of three
-#: nodes are one supernode then, where they would be two, and there are a quarter fewer of these, and of ancestors.
+#: Nodes of trees up to this label are eliminated one after the other, from the outside in. Then pieces of three nodes
+#: of a chain are one supernode instead of two, and there are a quarter fewer supernodes and ancestors.
 _PIECE = 1
 
 
@@ -26,11 +27,11 @@ class Core:
     Attributes
     ----------
     node : numpy.ndarray
-        The graph's node for each of the core's, shape (num_nodes,), uint32.
+        The graph's node for each node of the core, shape (num_nodes,), uint32.
     edges : Edges
-        The edges between these, by their places in `node`.
+        Edges between nodes of the core, by their indices in `node`.
     outside : numpy.ndarray
-        The graph's other nodes, in the order in which they are to be eliminated, before those of the core, uint32.
+        The graph's other nodes in the order of their elimination, which precedes that of the core, uint32.
     """
 
     node: Uint32s

@@ -1,4 +1,4 @@
-"""Edges of a graph for eliminations: without directions, weights, loops and parallel edges."""
+"""Edges of a graph for elimination: without directions, weights, loops and parallel edges."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges between different nodes, each of them once.
+    """Edges between different nodes, each edge once.
 
     Attributes
     ----------
     num_nodes : int
         Number of nodes.
     low, high : numpy.ndarray
-        The two nodes of each edge, shape (num_edges,), uint32; the first is the lower one.
+        Lower and higher node of each edge, shape (num_edges,), uint32.
     """
 
     num_nodes: int
@@ -32,14 +32,14 @@ class Edges:
 
     @classmethod
     def of(cls, graph: Graph) -> Edges:
-        """Return those of a graph."""
-        # Not by way of a graph's tails, which it would keep from then on.
+        """Return the edges of a graph."""
+        # Not from `graph.tail`, which the graph would then keep in memory.
         tail = np.repeat(np.arange(graph.num_nodes, dtype=np.uint32), np.diff(graph.first_out))
         return cls.between(graph.num_nodes, tail, graph.head)
 
     @classmethod
     def between(cls, num_nodes: int, one: Uint32s, other: Uint32s) -> Edges:
-        """Return those between pairs of nodes, among which there may be loops and parallels."""
+        """Return the edges between pairs of nodes, which may contain loops and parallel edges."""
         key = np.minimum(one, other).astype(np.uint64) << np.uint64(32) | np.maximum(one, other)
         key = key[one != other]
         key.sort()
@@ -49,20 +49,20 @@ class Edges:
         return cls(num_nodes, (key >> np.uint64(32)).astype(np.uint32), key.astype(np.uint32))
 
     def renamed(self, rank: Uint32s) -> Edges:
-        """Return the same edges between nodes of other names, given the new name of each node."""
+        """Return the edges with each node replaced by its rank."""
         low, high = rank[self.low], rank[self.high]
         return Edges(self.num_nodes, np.minimum(low, high), np.maximum(low, high))
 
     def upward(self) -> tuple[Indices, Int32s]:
-        """Return for each node its upper neighbours: where they begin, and the nodes."""
+        """Return the higher neighbours of each node: offsets, and nodes."""
         return self._rows(self.low, self.high)
 
     def downward(self) -> tuple[Indices, Int32s]:
-        """Return for each node its lower neighbours: where they begin, and the nodes."""
+        """Return the lower neighbours of each node: offsets, and nodes."""
         return self._rows(self.high, self.low)
 
     def both_ways(self) -> tuple[Indices, Int32s]:
-        """Return for each node all of its neighbours: where they begin, and the nodes."""
+        """Return all neighbours of each node: offsets, and nodes."""
         return self._rows(np.concatenate([self.low, self.high]), np.concatenate([self.high, self.low]))
 
     def _rows(self, node: Uint32s, neighbour: Uint32s) -> tuple[Indices, Int32s]:

@@ -1,4 +1,4 @@
-"""What an elimination joins, counted before any of it is made."""
+"""Elimination tree and numbers of arcs of an elimination, computed without making the arcs."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from vkssp.hierarchy.extra import kernels
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """An elimination of nodes in some order, named by their ranks in an order that joins the same.
+    """Elimination of the nodes of a graph, in an equivalent order: a postorder of the elimination tree.
 
     Attributes
     ----------
     node : numpy.ndarray
-        The graph's node of each rank, shape (num_nodes,), uint32; 0 is eliminated first. Ranks are in postorder.
+        The graph's node of each rank, shape (num_nodes,), uint32; rank 0 is eliminated first.
     first, upper : numpy.ndarray
-        The graph's edges by rank: where those of each node begin, shape (num_nodes + 1,), int64, and the upper node of
-        each, shape (num_edges,), int32.
+        The graph's edges by rank: offset of each node's first edge, shape (num_nodes + 1,), int64, and upper node of
+        each edge, shape (num_edges,), int32.
     parent : numpy.ndarray
-        The first neighbour that is left when a node is eliminated, -1 where none is, shape (num_nodes,), int32.
+        The lowest neighbour that is left when a node is eliminated, -1 if there is none, shape (num_nodes,), int32.
     count : numpy.ndarray
-        How many neighbours are left when a node is eliminated, shape (num_nodes,), int32.
+        Number of neighbours that are left when a node is eliminated, shape (num_nodes,), int32.
     height : numpy.ndarray
-        How many nodes lie below each node on the longest way down, shape (num_nodes,), int32.
+        Number of nodes below each node on the longest path down, shape (num_nodes,), int32.
     tree_height : int
-        Number of nodes on the longest way from the top.
+        Number of nodes on the longest path from the top.
     """
 
     node: Uint32s
@@ -42,21 +42,21 @@ class Elimination:
 
     @property
     def num_arcs(self) -> int:
-        """Number of arcs that there are at the end, each of them both ways."""
+        """Number of arcs after the elimination; both directions count as one."""
         return int(self.count.sum(dtype=np.int64))
 
 
 def eliminate(edges: Edges, node: Uint32s) -> Elimination:
-    """Return what eliminating nodes in some order joins.
+    """Return the elimination of the nodes in some order.
 
-    Takes time and memory in proportion to nodes and edges, however many arcs there would be.
+    Time and memory are nearly linear in the number of nodes and edges, however many arcs the elimination adds.
 
     Parameters
     ----------
     edges : Edges
-        The graph's.
+        Edges of the graph.
     node : numpy.ndarray
-        The nodes in the order in which they are eliminated, shape (num_nodes,), uint32.
+        Nodes in the order of elimination, shape (num_nodes,), uint32.
     """
     kernel = kernels()
     n = edges.num_nodes
@@ -66,7 +66,7 @@ def eliminate(edges: Edges, node: Uint32s) -> Elimination:
     kernel.elimination_tree(*edges.renamed(rank).downward(), parent)
     kernel.subtree_sizes(parent, size)
     kernel.place_in_postorder(parent, size, place)
-    # From here on by ranks in postorder.
+    # From here on, nodes are named by their ranks in postorder.
     above = np.where(parent >= 0, place[parent], np.int32(-1))
     parent = np.empty(n, np.int32)
     parent[place] = above

@@ -1,4 +1,4 @@
-"""What preparing needs that need not be installed: the library that computes orders, and the compiler of kernels."""
+"""Optional dependencies of preprocessing: the library that computes orders, and the compiler of kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from vkssp.errors import QueryError
 
 
 def require_library() -> Any:
-    """Return the module routingkit_cch, which computes orders; numba is asked for, too, which compiles the rest.
+    """Return the module routingkit_cch, which computes orders; also check for numba, which compiles the kernels.
 
     Raises
     ------
     QueryError
-        If one of them is not installed.
+        If routingkit-cch or numba is not installed.
     """
     try:
         importlib.import_module("numba")

@@ -1,7 +1,7 @@
-"""Orders by inertial flow, as RoutingKit computes them: in this process for small graphs, in one of its own for others.
+"""Orders by inertial flow, computed by RoutingKit: in this process for small graphs, in a separate one for others.
 
-The library's function lets no other Python code run, for half a minute where a core has a million nodes. Ctrl-C and
-other threads would wait for it; and where memory is short, it ends the process that it runs in.
+No other Python code can run during the library's function, which takes half a minute for a core of a million nodes.
+Ctrl-C and other threads would wait for it, and if memory is short, the function ends its process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from vkssp.hierarchy import order_process
 from vkssp.hierarchy.extra import require_library
 from vkssp.signals import undoing
 
-#: Nodes up to which this process computes the order: a fifth of a second, and starting another takes a twentieth.
+#: Number of nodes up to which this process computes the order. That takes up to a fifth of a second; the start of
+#: another process takes a twentieth.
 MOST_NODES_HERE = 16384
 
 
@@ -35,14 +36,14 @@ def inertial_order(num_nodes: int, tail: Uint32s, head: Uint32s, lat: Floats, lo
     num_nodes : int
         Number of nodes.
     tail, head : numpy.ndarray
-        Both nodes of each edge, or of each arc, shape (num_edges,) each.
+        Both nodes of each edge or arc, shape (num_edges,) each.
     lat, lon : numpy.ndarray
-        Coordinates of the nodes, in any one unit, shape (num_nodes,) each.
+        Coordinates of the nodes, both in the same unit, shape (num_nodes,) each.
 
     Raises
     ------
     MemoryShortageError
-        If there is too little memory for it.
+        If there is too little memory.
     VksspError
         If the library fails.
     """
@@ -51,17 +52,17 @@ def inertial_order(num_nodes: int, tail: Uint32s, head: Uint32s, lat: Floats, lo
         return np.zeros(0, np.uint32)
     arrays = [tail, head, lat.astype(np.float32), lon.astype(np.float32)]
     order = None
-    # In programs that have Python inside, its executable is the program.
+    # In programs that embed Python, `sys.executable` is the program.
     if num_nodes > MOST_NODES_HERE and "python" in Path(sys.executable or "").name.lower():
         order = _order_elsewhere(num_nodes, arrays, str(Path(library.__file__).parent.parent))
     if order is None:
-        # The library takes sequences, for which views stand without a Python object for each number.
+        # The library takes sequences; a memoryview is one without a Python object for each number.
         order = np.array(library.compute_order_inertial(num_nodes, *(array.data for array in arrays)), np.uint32)
     return order
 
 
 def _order_elsewhere(num_nodes: int, arrays: Sequence[npt.NDArray[Any]], folder: str) -> Uint32s | None:
-    """Return the order that another process computes with the library in a folder; None where none can be started."""
+    """Return the order that another process computes with the library in a folder; None if no process can start."""
     command = [sys.executable, "-I", "-S", order_process.__file__, folder]
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -78,7 +79,7 @@ def _order_elsewhere(num_nodes: int, arrays: Sequence[npt.NDArray[Any]], folder:
                 for array in (np.array([num_nodes, len(arrays[0])], np.uint64), *arrays):
                     graph.write(array.data)
                 graph.flush()
-            # The pipe to the process stays open: it ends where that is closed.
+            # The pipe to the process stays open, since the process ends when the pipe closes.
             if answer.readinto(order.data.cast("B")) == order.nbytes:
                 return order
             code = process.wait()

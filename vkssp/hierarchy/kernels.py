@@ -1,9 +1,10 @@
-"""What eliminating nodes one after the other joins, without joining it: the tree, the counts, and supernodes.
+"""Kernels of preprocessing: elimination tree, numbers of arcs, supernodes and their ancestors, without the arcs.
 
-Nodes are named by their ranks: 0 is eliminated first. A node's parent in the elimination tree is the first of the
-neighbours that are left when it is eliminated; all of these are above it in the tree, and all but the parent are left
-when the parent is. The kernels after `place_in_postorder` want ranks that are in postorder: those of a node's
-descendants come right before its own. Such ranks make the same arcs (J. W. H. Liu, 1990).
+Nodes are named by their ranks: rank 0 is eliminated first. The parent of a node in the elimination tree is the lowest
+of the neighbours that are left when the node is eliminated. All of these neighbours are above the node in the tree, and
+all but the parent are neighbours of the parent when it is eliminated. The kernels after `place_in_postorder` need ranks
+in postorder, in which the ranks of a node's descendants come right before its own. Such ranks give the same arcs
+(J. W. H. Liu, 1990).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from vkssp.jit import jit
 
-Int32s = npt.NDArray[Any]  # what is written are int64s, which numba narrows
+Int32s = npt.NDArray[Any]  # the kernels assign int64 values, which numba narrows
 
 
 @jit
@@ -40,7 +41,7 @@ def elimination_tree(first: Int32s, lower: Int32s, parent: Int32s) -> None:
 
 @jit
 def subtree_sizes(parent: Int32s, size: Int32s) -> None:
-    """Write the number of nodes in the subtree of each node, itself included; parents have higher ranks."""
+    """Write the number of nodes in the subtree of each node, the node included; parents must have higher ranks."""
     size[:] = 1
     for node in range(len(parent)):
         if parent[node] >= 0:
@@ -49,7 +50,7 @@ def subtree_sizes(parent: Int32s, size: Int32s) -> None:
 
 @jit
 def place_in_postorder(parent: Int32s, size: Int32s, place: Int32s) -> None:
-    """Write the rank of each node in a postorder of the tree; siblings keep their sequence."""
+    """Write the rank of each node in a postorder of the tree; siblings keep their order."""
     free = np.empty_like(place)  # the highest rank that is not yet taken below a node
     root_free = len(parent) - 1
     for node in range(len(parent) - 1, -1, -1):
@@ -69,8 +70,9 @@ def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, co
 
     The edges to upper neighbours of node ``v`` are ``first[v]`` to ``first[v + 1] - 1``; ranks are in postorder. The
     algorithm is that of J. R. Gilbert, E. G. Ng and B. W. Peyton ("An efficient algorithm to compute row and column
-    counts for sparse Cholesky factorization", 1994): nodes that lose node ``u`` are a subtree below it, whose leaves
-    are found by the edges of ``u``; what two leaves share begins at their least common ancestor.
+    counts for sparse Cholesky factorization", 1994): the nodes that have a node ``u`` as a neighbour when they are
+    eliminated form a subtree below ``u``. The edges of ``u`` give its leaves, and the paths from two leaves meet at
+    their lowest common ancestor.
     """
     n = len(parent)
     most_first, last_leaf = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -109,7 +111,7 @@ def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, co
 
 @jit
 def tree_heights(parent: Int32s, height: Int32s) -> int:
-    """Write the number of nodes below each node on its longest path down; return the nodes on the longest path."""
+    """Write the number of nodes below each node on its longest path down; return the number on the longest path."""
     height[:] = 0
     highest = 0
     for node in range(len(parent)):
@@ -131,13 +133,15 @@ def make_supernodes(
     top: Int32s,
     level: Int32s,
 ) -> int:
-    """Cut the tree into paths down, each a supernode, and return the number of supernodes.
+    """Split the tree into paths down, each a supernode, and return the number of supernodes.
 
-    A node's child joins its supernode where the list that it then has is longer than its own by at most `relax`: of
-    several the one with the greatest height, of these the lowest. Supernodes are counted from the top.
+    A child joins the supernode of its parent if the child's list of arcs grows by at most `relax`. Of several such
+    children, the child with the greatest height joins; of equal heights, the child with the lowest rank. Supernodes are
+    numbered from the top.
 
-    For each node `group` is its supernode, `inside` its place in that from the top, and `below` the next node, or -1;
-    for each supernode `top` is its first node and `level` how many supernodes lie above it.
+    The kernel writes for each node its supernode (`group`), its place in the supernode from the top (`inside`), and the
+    next node of the supernode or -1 (`below`), and for each supernode its first node (`top`) and the number of
+    supernodes above it (`level`).
     """
     n = len(parent)
     first_child, next_child = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
@@ -186,8 +190,8 @@ def list_ancestors(
 ) -> None:
     """Write the positions of each supernode's ancestors, ascending, from ``begin[supernode]`` on.
 
-    They are the neighbours of its nodes above it and the ancestors of the supernodes below it that are above it, too.
-    All of these are on one way up, on which higher nodes have lower positions.
+    These ancestors are the neighbours of its nodes above it, and the ancestors of its child supernodes that are above
+    it. All are on the same path to the root, on which higher nodes have lower positions.
     """
     num_groups = len(top)
     mark = np.full(len(parent), -1, np.int32)
@@ -227,7 +231,7 @@ def list_ancestors(
 
 @jit
 def label_of(seen: int, twice: int) -> int:
-    """Return the lowest label that a node may have, given those that it sees below it, and those seen in two ways."""
+    """Return the lowest label that a node may have, given the labels that it sees, and those that it sees twice."""
     label = 0
     while twice >> label:
         label += 1
@@ -245,26 +249,27 @@ def label_trees(
     low: Int32s,
     high: Int32s,
 ) -> tuple[int, int]:
-    """Label the nodes of trees that hang on the others, or link two of them, and write the edges between the others.
+    """Label the nodes of trees that are attached to one core node or link two, and write the edges of the core.
 
-    Between two nodes of a tree that have the same label there is one with a higher one, so that they may be eliminated
-    by their labels, and no way up passes more nodes than there are labels: the fewest possible. A node needs to know
-    only of the labels that are seen from it, over no higher ones (A. A. Schaffer, "Optimal node ranking of trees in
-    linear time", 1989).
+    Between two nodes of a tree with the same label there is a node with a higher label. So the nodes can be eliminated
+    in the order of their labels, and no path to the root has more nodes of the tree than there are labels, which is the
+    smallest possible number. A node sees the labels below it that no higher label hides, and its own label depends only
+    on these (A. A. Schaffer, "Optimal node ranking of trees in linear time", 1989).
 
-    Nodes that get none, the core, have the label -1: those that are on cycles and have three neighbours or more there,
-    and one node of each cycle by itself. A chain between two of them is an edge there, which may come twice.
+    The core has the label -1. It consists of the nodes with at least three neighbours outside of dead ends, and one
+    node of each cycle without such nodes. A chain between two core nodes is an edge of the core; such edges may be
+    parallel.
 
     Parameters
     ----------
     first, neighbour : numpy.ndarray
-        The neighbours of each node, both ways.
+        Neighbours of each node, in both directions.
     label : numpy.ndarray
-        The label of each node, shape (num_nodes,), is written.
+        Output: label of each node, shape (num_nodes,).
     sequence : numpy.ndarray
-        Nodes with labels are written, those farther out before those that they hang on; shape (num_nodes,).
+        Output: nodes with labels, outer nodes before the nodes that they are attached to; shape (num_nodes,).
     low, high : numpy.ndarray
-        The edges of the core are written, shape (num_edges,).
+        Output: edges of the core, shape (num_edges,).
 
     Returns
     -------
@@ -275,7 +280,7 @@ def label_trees(
     label[:] = -1
     degree = np.empty(n, np.int32)
     seen, twice = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    # Dead ends: a node is next as soon as one neighbour is left, which it hangs on.
+    # Dead ends: a node follows as soon as only one neighbour is left, to which it is attached.
     is_dead_end = np.zeros(n, np.bool_)
     labelled = 0
     for node in range(n):
@@ -299,7 +304,7 @@ def label_trees(
                 if degree[other] == 1:
                     sequence[labelled] = other
                     labelled += 1
-    # Chains, from all nodes of the core; and then from one of each cycle that has none.
+    # Chains: first from all nodes of the core, then from one node of each cycle without such nodes.
     made = 0
     for is_cycle in (False, True):
         for start in range(n):

@@ -1,6 +1,6 @@
 """Program that computes an order by inertial flow: graph from standard input, order to standard output.
 
-It runs as a file of its own, and imports nothing of this package nor numpy, so that it starts in a few hundredths of a
+It runs as a separate file and imports neither this package nor numpy, so that it starts in a few hundredths of a
 second.
 """
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 #: Answer of the program when it is ready for the graph.
 READY = b"\n"
-#: Exit code where memory is short.
+#: Exit code if memory is short.
 NO_MEMORY = 3
 
 
 def _end_with_parent() -> None:
-    """Have the system end this process when the parent is gone, which closes the other end of standard input.
+    """Let the system end this process when the parent ends, which closes the other end of standard input.
 
-    The library's function lets no Python code run meanwhile. On systems without this, the process ends a bit later.
+    No Python code can do this, since none runs during the library's function. On systems without this feature, the
+    process ends after the function.
     """
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
@@ -34,13 +35,13 @@ def _end_with_parent() -> None:
         signal.signal(signal.SIGIO, signal.SIG_DFL)
         fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
-        if select.select([0], [], [], 0)[0]:  # it was gone before
+        if select.select([0], [], [], 0)[0]:  # the parent has ended already
             sys.exit(1)
 
 
 def main(folder: str) -> None:
     """Compute the order with the library in a folder."""
-    # The parent decides what Ctrl-C ends; on Windows it cannot while it waits for this process.
+    # The parent handles Ctrl-C; on Windows it cannot do so while it waits for this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN if os.name == "posix" else signal.SIG_DFL)
     sys.path.append(folder)
     import routingkit_cch

@@ -1,4 +1,4 @@
-"""Preprocessing of a graph, once for searches with any weights."""
+"""Preprocessing of a graph: its hierarchy, computed once for searches with any weights."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def stages(graph: Graph) -> Generator[str, None, Graph]:
         )
     yield "supernodes, levels and lists"
     hierarchy = build(elimination)
-    _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # of supernodes some more
+    _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # supernodes add some arcs
     return replace(graph, hierarchy=hierarchy)
 
 

@@ -17,8 +17,8 @@ def build(elimination: Elimination) -> Hierarchy:
 
     Supernodes are paths down the elimination tree (fundamental supernodes: J. W. H. Liu, E. G. Ng, B. W. Peyton, "On
     finding supernodes for sparse matrix computations", 1993), relaxed by `RELAX` (C. Ashcraft and R. Grimes, "The
-    influence of relaxed supernode partitions on the multifrontal method", 1989). Lists of ancestors are made for
-    supernodes only, from those of the supernodes right below; their lengths are known before.
+    influence of relaxed supernode partitions on the multifrontal method", 1989). Only supernodes get lists of
+    ancestors, which are made from the lists of the child supernodes; their lengths are known in advance.
     """
     kernel = kernels()
     n, parent = len(elimination.node), elimination.parent

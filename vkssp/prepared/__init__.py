@@ -1,1 +1,1 @@
-"""Preparation of a graph for searches: renumbering, reduction, blocks, and checks of seeds and targets."""
+"""Steps from a graph to a search: renumbering, reduction, blocks of arcs, and checks of seeds and targets."""

@@ -1,8 +1,8 @@
 """Arcs of a graph in the layout of block_resident: by blocks of nodes with consecutive ids.
 
-Of most nodes of a road network all arcs but those that leave the block fit into a record of four words, which a search
-reads at once instead of the row's ends first and then its arcs. What does not fit is in lists for each block: arcs that
-leave it, and arcs that stay in it but are too heavy for a word or too many for the record.
+For most nodes of a road network, all arcs that stay in the node's block fit into a record of four words. A search reads
+a record at once, instead of the ends of a row first and then its arcs. Lists for each block have the other arcs: those
+that leave the block, and those that stay in it but are too heavy for a word or too many for the record.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from vkssp.graph import UNREACHABLE
 
 #: Arcs of a record, the components of a uvec4 in shaders/algorithms/block_resident.comp.
 RECORD = 4
-#: Bytes of a record, of an arc that is in none, and of a block's ranges of those.
+#: Bytes of a record, of an arc outside of records, and of a block's ranges of such arcs.
 RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16
-# Nodes whose arcs are put in order at once; what that takes beside the result stays small, and in the caches.
+# Nodes whose arcs are processed at once, so that temporary arrays are small and stay in the caches.
 _NODES_AT_ONCE = 1 << 18
 
 
@@ -30,13 +30,14 @@ class Blocks:
     Attributes
     ----------
     records : numpy.ndarray
-        Some arcs of each node that stay in its block: in each word the weight and, in the low `place_bits` bits, the
-        place of the head in the block. The highest weight, with the node's own place, stands for no arc. Shape
-        (num_nodes, 4), uint32.
+        Up to four arcs of each node that stay in its block. The low `place_bits` bits of a word are the place of the
+        head in the block, the others are the weight. A word with the highest weight and the node's own place stands
+        for no arc. Shape (num_nodes, 4), uint32.
     others : numpy.ndarray
         Place of the tail in its block, head, and weight of each other arc, shape (k, 3), uint32.
     ranges : numpy.ndarray
-        Where in `others` those that leave each block begin and end, and those that stay; shape (num_blocks, 4), uint32.
+        Beginning and end in `others` of the arcs that leave each block, then of the arcs that stay in it; shape
+        (num_blocks, 4), uint32.
     """
 
     records: npt.NDArray[np.uint32]
@@ -45,12 +46,12 @@ class Blocks:
 
 
 def place_bits(block: int) -> int:
-    """Return how many bits the place of a node in its block has; one at least, that weights may be shifted by."""
+    """Return the number of bits of a node's place in its block, at least 1, by which weights are shifted."""
     return max(1, block.bit_length() - 1)
 
 
 def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Blocks:
-    """Put the arcs of a graph in order.
+    """Return the arcs of a graph by blocks.
 
     Parameters
     ----------
@@ -81,13 +82,13 @@ def make_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32],
 def words_in_blocks(
     first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int
 ) -> npt.NDArray[np.int64]:
-    """Return where `make_blocks` puts each arc.
+    """Return the place at which `make_blocks` puts each arc.
 
     Returns
     -------
     numpy.ndarray
-        The word of `records` that holds it, counted through all rows; after these the row of `others`; -1 for loops;
-        shape (num_arcs,), int64.
+        Index of the arc's word in the flattened `records`, or number of all words of `records` plus index of the arc in
+        `others`, or -1 for a loop; shape (num_arcs,), int64.
     """
     result = np.full(len(arcs), -1, np.int64)
     count = RECORD * (len(first_out) - 1)
@@ -99,16 +100,23 @@ def words_in_blocks(
 
 
 def bytes_in_blocks(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> tuple[int, int]:
-    """Return the bytes of the records and of the other arcs that `make_blocks` makes, without making them."""
+    """Return the bytes that `make_blocks` would take for records and for other arcs."""
     others = sum(len(some.other) for some in _dealt(first_out, arcs, block))
     return RECORD_BYTES * (len(first_out) - 1), OTHER_BYTES * others
 
 
 @dataclass(frozen=True, eq=False)
 class _Dealt:
-    """Where the arcs of some nodes go: those that are kept in records, by their words, and the others, in their order.
+    """Places of the arcs of some blocks of nodes.
 
-    And of the others their tails, and, for some blocks, how many leave each and how many stay.
+    Attributes
+    ----------
+    kept, word : numpy.ndarray
+        Arcs in records, and their words.
+    other, tail : numpy.ndarray
+        Other arcs in their order, and their tails.
+    blocks, counts : slice, numpy.ndarray
+        The blocks, and for each block the numbers of other arcs that leave it and that stay in it.
     """
 
     kept: npt.NDArray[np.int64]
@@ -120,7 +128,7 @@ class _Dealt:
 
 
 def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Iterator[_Dealt]:
-    """Yield where arcs go, of some whole blocks at a time."""
+    """Yield the places of arcs, for some whole blocks at a time."""
     num_nodes, bits = len(first_out) - 1, place_bits(block)
     step = max(_NODES_AT_ONCE, block)
     for first in range(0, num_nodes, step):
@@ -137,7 +145,7 @@ def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], bloc
         slot = before[:-1] - np.repeat(before[offset[:-1]], degree)
         is_kept = fits & (slot < RECORD)
         kept, other = np.flatnonzero(is_kept), np.flatnonzero(~is_kept & ~is_loop)
-        # Those that leave a block come before those that stay in it.
+        # Arcs that leave a block come before arcs that stay in it.
         key = (tail[other].astype(np.int64) - first) // block * 2 + stays[other]
         order = np.argsort(key, kind="stable")
         blocks = slice(first // block, -(-end // block))

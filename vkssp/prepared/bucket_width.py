@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vkssp.algorithm import Parameter, Terminal
 from vkssp.graph import UNREACHABLE
 
-#: The parameter.
+#: Parameter of the bucket width.
 DELTA = Parameter("delta", 1, UNREACHABLE - 1, None, "width of a bucket, in units of weight")
 #: Default bucket width in mean arc weights.
 DELTA_PER_MEAN = 100.0
@@ -16,8 +16,8 @@ DELTA_PER_MEAN = 100.0
 def default_delta(mean: float, per_mean: float = DELTA_PER_MEAN) -> int:
     """Return a bucket width for the mean of a graph's weights.
 
-    Wide buckets relax some arcs more than once but need fewer sweeps, and on a road network the time goes into the
-    number of sweeps; the multiple of the mean weight was measured, see docs/performance-log.md.
+    Wide buckets relax some arcs more than once but need fewer iterations, and on a road network the number of
+    iterations determines the time. The multiple of the mean weight was measured, see docs/performance-log.md.
     """
     return int(min(max(1.0, per_mean * mean), UNREACHABLE - 1))
 
@@ -25,10 +25,11 @@ def default_delta(mean: float, per_mean: float = DELTA_PER_MEAN) -> int:
 def first_bucket(
     delta: int, seeds: Sequence[Terminal], targets: Sequence[Terminal], narrower: int = 64
 ) -> dict[str, int]:
-    """Return how the state of a search with a near and a far part begins, but for the length of the near one.
+    """Return the initial state of a search with near and far nodes, except for the number of near nodes.
 
-    That for a target begins with a bucket that is so many times narrower, so that a near one need not wait for all of a
-    wide one. Each is twice as wide as the one before, up to `delta`; see widened() in shaders/include/distance.glsl.
+    A search with targets begins with a bucket that is `narrower` times narrower than `delta`, so that a target close to
+    the seeds does not wait for a whole wide bucket. Each bucket is twice as wide as the last, up to `delta`; see
+    widened() in shaders/include/distance.glsl.
     """
     low = min(offset for _, offset in seeds)
     first = max(1, delta // narrower) if targets else delta

@@ -1,10 +1,10 @@
-"""What is left of a graph while nodes are taken out of it: dead ends are peeled and chains become single edges.
+"""Removal of nodes from a graph: dead ends are peeled, and chains become single edges.
 
-In turns, every chain of nodes with two neighbours becomes an edge between its ends, which joins any other edge between
-them, and every node with one neighbour is taken out. Each turn at least halves the leaves of a tree, so however long
-dead ends are, the number of turns is logarithmic. How far along a chain its
-nodes lie is found by pointer jumping (J. C. Wyllie, "The Complexity of Parallel Computations", 1979): each half-edge
-knows a later one and the way to it, and takes over what that one knows, so that every step doubles what is known.
+In each turn, every chain of nodes with two neighbours becomes an edge between its ends, which is merged with any other
+edge between them, and every node with one neighbour is removed. Each turn at least halves the number of leaves of a
+tree, so the number of turns is logarithmic, however long dead ends are. Pointer jumping (J. C. Wyllie, "The Complexity
+of Parallel Computations", 1979) finds the positions of nodes along a chain: each half-edge has a pointer to a later one
+and the weight of the path to it, and each step doubles the length of this path.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy.typing as npt
 from vkssp.graph import UNREACHABLE
 from vkssp.graph.csr import rows_of, tails_of
 
-Indices = npt.NDArray[Any]  # int32, or int64 where a graph is too large for it
+Indices = npt.NDArray[Any]  # int32, or int64 if the graph is too large
 Weights = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.bool_]
 
 
 class Removed(NamedTuple):
-    """Nodes taken out at one time, by the ids of the whole graph.
+    """Nodes removed at one time, by the ids of the whole graph.
 
-    Those that stay then reach each of them through its ends only: over `first` and the weight from there, or over
-    `second`; `anchor` is the same node for all of a chain.
+    Each path from a remaining node to a removed one goes through `first` or `second`; the weights of the shortest paths
+    from there are `from_first` and `from_second`. All nodes of a chain have the same `anchor`.
     """
 
     node: Indices
@@ -38,7 +38,7 @@ class Removed(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Pairs of neighbours, each pair once and low < high, with the weights of the lightest arcs `up` and `down`."""
+    """Pairs of neighbours low < high, with the weights of the lightest arcs from low to high and from high to low."""
 
     low: Indices
     high: Indices
@@ -46,16 +46,16 @@ class Edges(NamedTuple):
     down: Weights
 
     def taken(self, which: npt.NDArray[Any]) -> Edges:
-        """Return some of the edges, by a mask or indices."""
+        """Return the edges that a mask or indices select."""
         return Edges(*(values[which] for values in self))
 
     def followed_by(self, others: Edges) -> Edges:
-        """Return these edges and others."""
+        """Return these edges, followed by others."""
         return Edges(*(np.concatenate([mine, more]) for mine, more in zip(self, others, strict=True)))
 
 
 def directed(tail: Indices, head: Indices, there: Weights, back: Weights) -> Edges:
-    """Return edges between pairs in any order, without loops, from the weights of tail to head and back."""
+    """Return edges without loops from pairs in any order and the weights from tail to head and back."""
     proper = tail != head
     if not proper.all():
         tail, head, there, back = tail[proper], head[proper], there[proper], back[proper]
@@ -65,7 +65,7 @@ def directed(tail: Indices, head: Indices, there: Weights, back: Weights) -> Edg
 
 
 def joined(edges: Edges, num_nodes: int) -> Edges:
-    """Return each pair once, with the lightest of its weights."""
+    """Return each pair once, with the lightest of its weights in each direction."""
     by_high = rows_of(edges.high.astype(np.uint32), num_nodes)[1]
     order = by_high[rows_of(edges.low[by_high].astype(np.uint32), num_nodes)[1]]
     low, high = edges.low[order], edges.high[order]
@@ -91,29 +91,29 @@ class RemainingGraph:
     Attributes
     ----------
     name : numpy.ndarray
-        Ids of the nodes that are left in the whole graph, rising, shape (n,).
+        Ids in the whole graph of the remaining nodes, rising, shape (n,).
     edges : Edges
-        Edges between them, which number them from 0.
+        Edges between the remaining nodes, by their indices in `name`.
     removed : list of Removed
-        What was taken out, in that order.
+        Removed nodes, in the order of removal.
     saturated : bool
-        Whether some sum of weights does not fit into 32 bits; it counts as UNREACHABLE then.
+        Whether some sum of weights does not fit into 32 bits; such a sum counts as UNREACHABLE.
     """
 
     def __init__(self, first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32]) -> None:
         num_nodes = len(first_out) - 1
         none = np.full(len(arcs), UNREACHABLE, np.uint32)
-        # Half the memory where 32 bits do: its use is what large graphs take time for.
+        # 32 bits take half the memory if they suffice: memory traffic determines the time on large graphs.
         self._type: type[np.signedinteger[Any]] = np.int32 if max(num_nodes, len(arcs)) < 2**30 else np.int64
         tails, heads = tails_of(first_out).astype(self._type), arcs[:, 0].astype(self._type)
         self.edges = joined(directed(tails, heads, arcs[:, 1], none), num_nodes)
         self.name: Indices = np.arange(num_nodes, dtype=self._type)
         self.removed: list[Removed] = []
         self.saturated = False
-        self._kept = np.zeros(num_nodes, np.bool_)  # one node of each cycle that is all of its component
+        self._kept = np.zeros(num_nodes, np.bool_)  # one node of each cycle that is a connected component
 
     def add(self, left: Weights, right: Weights) -> Weights:
-        """Return sums, UNREACHABLE where an operand is or where they do not fit."""
+        """Return sums; a sum is UNREACHABLE if an operand is or if it does not fit into 32 bits."""
         total = left.astype(np.uint64) + right
         over = total >= UNREACHABLE
         if over.any():
@@ -122,7 +122,7 @@ class RemainingGraph:
         return total.astype(np.uint32)
 
     def shrink(self) -> int:
-        """Contract chains and peel leaves, once each; return how many nodes were taken out, or set apart for it."""
+        """Contract chains and peel leaves, once each; return the number of nodes removed or newly kept in cycles."""
         before, kept = len(self.name), int(self._kept.sum())
         gone = self._contract()
         gone |= self._peel()
@@ -141,7 +141,7 @@ class RemainingGraph:
         low, high, up, down = self.edges
         touched = leaf[low] | leaf[high]
         which = np.flatnonzero(touched)
-        upper = leaf[high[which]]  # of two that have only each other the lower one stays
+        upper = leaf[high[which]]  # the lower of two leaves with one edge between them stays
         node, end = (np.where(upper, first[which], second[which]) for first, second in ((high, low), (low, high)))
         weight = np.where(upper, up[which], down[which])
         self._remove(node, end, weight, end, np.full(len(node), UNREACHABLE, np.uint32), node)
@@ -155,12 +155,12 @@ class RemainingGraph:
         inner = (self._degree() == 2) & ~self._kept
         touched = inner[low] | inner[high]
         which = np.flatnonzero(touched)
-        # Half-edge h goes from tail[h] to head[h], half-edge h +- count the other way.
+        # Half-edge h goes from tail[h] to head[h], half-edge h +- count in the opposite direction.
         count = len(which)
         tail = np.concatenate([low[which], high[which]])
         head = np.concatenate([high[which], low[which]])
         back = np.concatenate([down[which], up[which]])
-        # A node inside a chain has two edges, so the sum of their numbers less one of them is the other.
+        # A node inside a chain has two edges; the sum of their numbers minus one of them is the other.
         number = np.tile(np.arange(count, dtype=self._type), 2)
         both = np.where(inner, np.bincount(tail, weights=number, minlength=len(inner)), 0).astype(self._type)
 
@@ -186,7 +186,7 @@ class RemainingGraph:
         ends = head[later[first]], head[later[second]]
         self._remove(inside, ends[0], way_back(first), ends[1], way_back(second), anchor)
 
-        # Every chain is entered from both ends; one of the two makes the edge.
+        # Each chain has an entry at both ends; the entry with the lower number makes the edge.
         entry = np.flatnonzero(~inner[tail] & inner[head])
         exit_ = (later[entry] + count) % max(1, 2 * count)
         entry, exit_ = entry[entry < exit_], exit_[entry < exit_]
@@ -197,7 +197,17 @@ class RemainingGraph:
         return gone
 
     def _follow(self, head: Indices, back: Weights, inner: Flags, leaving: Any) -> tuple[Indices, Weights, Indices]:
-        """Return the last half-edge of each one's chain, the way back from before it, and those that have no last."""
+        """Follow each half-edge along its chain.
+
+        Returns
+        -------
+        later : numpy.ndarray
+            Last half-edge of the chain.
+        way : numpy.ndarray
+            Weight of the path back from the tail of the last half-edge to the tail of the half-edge.
+        cyclic : numpy.ndarray
+            Half-edges without a last one, since they are in a cycle.
+        """
         onward = np.flatnonzero(inner[head])
         later = np.arange(len(head), dtype=self._type)
         later[onward] = leaving(head[onward], onward)
@@ -214,7 +224,7 @@ class RemainingGraph:
         return later, way, active
 
     def _keep_one(self, tail: Indices, head: Indices, gone: Flags) -> None:
-        """Set one node of each cycle apart, given its half-edges; the next turn takes the others out."""
+        """Mark one node of each cycle as kept, given the half-edges; the next turn removes the others."""
         if len(tail) == 0:
             return
         from scipy import sparse
@@ -228,7 +238,7 @@ class RemainingGraph:
         gone[nodes] = False
 
     def _merge(self, old: Edges, new: Edges) -> None:
-        """Put edges together; where a new one is parallel to another, the lighter weights hold."""
+        """Set the edges to old and new ones; of parallel edges the lighter weights are kept."""
         touched = np.zeros(len(self.name), np.bool_)
         touched[new.low] = touched[new.high] = True
         near = touched[old.low] & touched[old.high]

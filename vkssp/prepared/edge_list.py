@@ -1,4 +1,4 @@
-"""Graph as a list of edges, sorted for locality: undirected edges once, then arcs without an opposite arc."""
+"""List of the edges of a graph, sorted for locality: undirected edges first, then arcs without an opposite arc."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Edges:
     start, end, weight : numpy.ndarray
         Shape (num_edges,), uint32.
     num_undirected : int
-        How many of them, the first ones, go both ways.
+        Number of undirected edges, which come first.
     """
 
     start: Uint32s
@@ -34,15 +34,15 @@ class Edges:
 
 
 def edges_of(renumbered: RenumberedGraph, segment: int) -> Edges:
-    """Return the edges of a graph: two opposite arcs of one weight become one edge, loops are left out.
+    """Return the edges of a graph without loops; two opposite arcs of equal weight become one undirected edge.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
         The graph.
     segment : int
-        Edges are sorted by the segment of this many nodes that their end lies in, and then by that of their start; 0
-        leaves them sorted by start and end. The start of an undirected edge is its lower node.
+        Number of nodes of a segment. Edges are sorted by the segment of their end, and then by the segment of their
+        start; if `segment` is 0, they are sorted by start and end. The start of an undirected edge is its lower node.
     """
     tail, (head, weight) = tails_of(renumbered.first_out), renumbered.arcs.T
     upward, downward = tail < head, tail > head
@@ -59,10 +59,10 @@ def edges_of(renumbered: RenumberedGraph, segment: int) -> Edges:
 
 
 def _paired(ahead: Columns, back: Columns) -> tuple[Columns, Columns]:
-    """Return the edges that are in both of two sorted lists, and the arcs that are left, those of `back` turned."""
+    """Return the edges that are in both of two sorted lists, and the other arcs, those of `back` with ends swapped."""
     is_back = np.repeat([False, True], [len(ahead[0]), len(back[0])])
     low, high, weight, is_back = sort_columns(*map(np.concatenate, zip(ahead, back, strict=True)), is_back)
-    # Of equal edges those of `ahead` come first, and as many of them as there are of `back` have a partner.
+    # Of equal edges, those of `ahead` come first; the smaller of the numbers in `ahead` and `back` is that of pairs.
     new = np.ones(len(low), np.bool_)
     new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1]) | (weight[1:] != weight[:-1])
     first = np.flatnonzero(new)
@@ -84,9 +84,9 @@ def _by_segment(edges: Columns, segment: int) -> Columns:
 
 
 def sort_columns(*columns: npt.NDArray[Any]) -> Any:
-    """Return columns of numbers with their rows sorted by the first, then the second and so on; a tuple of arrays.
+    """Return columns of numbers with their rows sorted by the first column, then the second and so on.
 
-    Where a row fits into 64 bits it is sorted as one number, which takes a tenth of the time.
+    If a row fits into 64 bits, rows are sorted as single numbers, which takes a tenth of the time.
     """
     if len(columns[0]) == 0:
         return columns

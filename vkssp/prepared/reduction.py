@@ -19,16 +19,17 @@ from vkssp.prepared.contraction import RemainingGraph, Removed
 from vkssp.prepared.renumbered import RenumberedGraph
 
 REDUCTIONS = ("auto", "none", "full")
-#: A reduction pays in graphs of so many nodes,
+#: Minimum number of nodes of a graph for a reduction to pay.
 LEAST_NODES = 10_000
-#: if it leaves at most this part of them. Where a graph is small enough to leave most of a GPU idle the time is the
-#: number of steps, and half of the nodes less make a third of the steps less (NY, 54% left: 1.7 ms to 1.1 on an H200);
-#: larger ones gain nothing by that (a grid of 16.8 million nodes, 47% left: 10 ms to 16).
+#: Maximum fraction of nodes in the core for a reduction to pay, number of nodes up to which a graph is small, and
+#: maximum fraction for small graphs. A small graph leaves most of a GPU idle, so the number of iterations determines
+#: the time, and a core of half the nodes needs a third fewer iterations (NY, 54% left: 1.7 ms to 1.1 on an H200). A
+#: larger graph gains nothing from such a core (a grid of 16.8 million nodes, 47% left: 10 ms to 16).
 MOST_LEFT, SMALL, MOST_LEFT_OF_SMALL = 1 / 3, 1 << 19, 0.6
-#: and no more nodes than these together between core nodes, since the way out of them is searched on the host.
+#: Maximum number of nodes of a component of removed nodes for a reduction to pay, since the CPU searches components.
 LARGEST_COMPONENT = 1 << 16
-# Turns end when one takes out less than this part of the nodes that it leaves, or after so many: trees are done then,
-# but a long ladder would go rung by rung.
+# Turns end when a turn removes less than this fraction of the nodes that remain, or after this number of turns. Trees
+# are removed completely by then, but a long ladder would lose only one rung in each turn.
 _LEAST_GAIN, _MOST_TURNS = 1e-3, 32
 
 
@@ -39,19 +40,20 @@ class Reduction:
     Attributes
     ----------
     core : Graph
-        The core, whose nodes are numbered in the same sequence as before.
+        The core; its nodes have the same order as in the graph.
     records : numpy.ndarray
-        For each node two core nodes, each with the weight from there to it, shape (num_nodes, 4), uint32: (first,
-        from_first, second, from_second). From outside of its component a node is as far as the lesser of the distances
-        to the two and the weights from there; a weight is UNREACHABLE where no way leads from there, or its sum does
-        not fit. The record of a core node names the node itself with weight 0.
+        For each node two core nodes and the weights of the paths from them to the node: (first, from_first, second,
+        from_second), shape (num_nodes, 4), uint32. The distance of a removed node from outside of its component is the
+        minimum over both core nodes of the core node's distance plus the weight. A weight is UNREACHABLE if there is no
+        path from the core node, or its weight does not fit. The record of a core node names the node itself with weight
+        0.
     component : numpy.ndarray
-        Index of each removed node's component, which is what removed nodes connect; UNREACHABLE for core nodes; shape
-        (num_nodes,), uint32.
+        Index of each removed node's component (a set of removed nodes connected by arcs between them); UNREACHABLE for
+        core nodes; shape (num_nodes,), uint32.
     first_member : numpy.ndarray
         Offset of each component's first node in `members`, shape (num_components + 1,), uint32.
     members : numpy.ndarray
-        The removed nodes by component, rising in each, uint32.
+        Removed nodes by component, rising in each component, uint32.
     saturated : bool
         Whether some sum of weights does not fit into 32 bits.
     """
@@ -70,21 +72,22 @@ class Reduction:
 
     @property
     def pays(self) -> bool:
-        """Whether the core is so much smaller, and its surroundings so small, that searches in a large graph gain."""
+        """Whether searches get faster: the core has few enough nodes, and no component is too large."""
         few_left = self.core.num_nodes <= most_left(len(self.component))
         return few_left and self.largest_component <= LARGEST_COMPONENT
 
 
 def most_left(num_nodes: int) -> float:
-    """Return the largest number of nodes that a reduction may leave to be worth it."""
+    """Return the maximum number of nodes of the core for a reduction to pay."""
     return num_nodes * (MOST_LEFT_OF_SMALL if num_nodes <= SMALL else MOST_LEFT)
 
 
 def may_pay(renumbered: RenumberedGraph) -> bool:
-    """Return whether a reduction may pay, at a glance, so that dense graphs are spared the work of finding out.
+    """Return whether a reduction may pay, by a quick estimate that saves the reduction of dense graphs.
 
-    At first only nodes with two neighbours at most can go. Others have to lose neighbours to dead ends before, and of
-    those there are no more than leaves. Nodes that go because two chains beside each other become one are not foreseen.
+    At first, only nodes with at most two neighbours can be removed. Other nodes must first lose neighbours in dead
+    ends, and there are at most as many of these nodes as leaves. The estimate ignores nodes that can be removed because
+    two parallel chains become one.
     """
     degree = np.maximum(
         np.diff(renumbered.first_out), np.bincount(renumbered.arcs[:, 0], minlength=renumbered.num_nodes)
@@ -95,7 +98,10 @@ def may_pay(renumbered: RenumberedGraph) -> bool:
 
 
 def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
-    """Return a graph's reduction, one of `REDUCTIONS`; None where none is wanted or, with ``"auto"``, none pays."""
+    """Return the reduction of a graph, or None if it is not wanted.
+
+    `wanted` is one of `REDUCTIONS`; ``"auto"`` returns None if a reduction does not pay.
+    """
     if wanted == "none" or (wanted == "auto" and not may_pay(renumbered)):
         return None
     reduction: Reduction = renumbered.derived("reduction", lambda: reduce_graph(renumbered))
@@ -103,15 +109,15 @@ def reduction_for(renumbered: RenumberedGraph, wanted: str) -> Reduction | None:
 
 
 def reduce_graph(renumbered: RenumberedGraph) -> Reduction:
-    """Remove dead ends and chains from a graph, exactly.
+    """Remove dead ends and chains from a graph without loss of exactness.
 
-    Directions, one-way arcs, parallel arcs and loops are all minded: neighbours are those by any arc of either
-    direction, and an arc that stands for a chain exists where all arcs of the chain do.
+    Directions, one-way arcs, parallel arcs and loops are respected: two nodes are neighbours if an arc joins them in
+    either direction, and the arc that replaces a chain exists in a direction if all arcs of the chain do.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
-        The graph; it has no cycles of weight zero.
+        The graph, which has no cycles of weight zero.
     """
     remaining = RemainingGraph(renumbered.first_out, renumbered.arcs)
     for _ in range(_MOST_TURNS):
@@ -129,23 +135,24 @@ def reduce_graph(renumbered: RenumberedGraph) -> Reduction:
 
 
 def with_components(renumbered: RenumberedGraph, reduction: Reduction) -> tuple[Graph, Uint32s]:
-    """Return the core together with the components, where ways lead from those to the core but not back.
+    """Return the core together with the components, with arcs from components to the core but not back.
 
-    A search from a removed node finds there what is near it, too, and records lead to all others from the core.
+    A search in this graph from a removed node also finds the distances in its component. The distances of all other
+    removed nodes follow from those of the core by the records.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
         The graph.
     reduction : Reduction
-        Its reduction.
+        Reduction of the graph.
 
     Returns
     -------
     graph : Graph
-        Its first nodes are those of the core, the others `reduction.members`.
+        The nodes of the core, followed by `reduction.members`.
     node : numpy.ndarray
-        The node there of each node of the graph, shape (num_nodes,), uint32.
+        Node of the returned graph for each node of `renumbered`, shape (num_nodes,), uint32.
     """
     core, members = reduction.core, reduction.members.astype(np.int64)
     node = reduction.records[:, 0].copy()
@@ -160,9 +167,9 @@ def with_components(renumbered: RenumberedGraph, reduction: Reduction) -> tuple[
 
 
 def _records(remaining: RemainingGraph, num_nodes: int) -> tuple[npt.NDArray[np.uint32], Uint32s]:
-    """Return records, and one node of each removed node's component, which is the same for all of it.
+    """Return the records, and for each removed node an anchor, the same node for the whole component.
 
-    They follow from the last nodes taken out, whose ends are core nodes, to the first.
+    They are computed from the last removed nodes, whose ends are core nodes, back to the first.
     """
     number = np.full(num_nodes, UNREACHABLE, np.uint32)
     number[remaining.name] = np.arange(len(remaining.name), dtype=np.uint32)
@@ -172,14 +179,14 @@ def _records(remaining: RemainingGraph, num_nodes: int) -> tuple[npt.NDArray[np.
     anchor = np.full(num_nodes, UNREACHABLE, np.uint32)
     for batch in reversed(remaining.removed):
         records[batch.node] = _composed(remaining, records, batch)
-        # Ends that were removed later lie in the same component.
+        # Ends that were removed later are in the same component.
         around = np.minimum(anchor[batch.first], anchor[batch.second])
         anchor[batch.node] = np.where(around != UNREACHABLE, around, batch.anchor.astype(np.uint32))
     return records, anchor
 
 
 def _components(anchor: Uint32s) -> tuple[Uint32s, Uint32s, Uint32s]:
-    """Return the component of each node, and the nodes of each component, as `Reduction` has them."""
+    """Return `component`, `first_member` and `members` of a `Reduction`."""
     num_nodes = len(anchor)
     removed = np.flatnonzero(anchor != UNREACHABLE).astype(np.uint32)
     anchors = removed[anchor[removed] == removed]
@@ -191,9 +198,10 @@ def _components(anchor: Uint32s) -> tuple[Uint32s, Uint32s, Uint32s]:
 
 
 def _composed(remaining: RemainingGraph, records: npt.NDArray[np.uint32], batch: Removed) -> npt.NDArray[np.uint32]:
-    """Return the records of some nodes from those of their ends.
+    """Return the records of some nodes from the records of their ends.
 
-    What is taken out together has at most two neighbours left, so both ends' records name the same two at most.
+    Nodes that are removed together have at most two remaining neighbours, so the records of both ends name at most two
+    core nodes together.
     """
     ends = records[batch.first], records[batch.second]
     cores = np.stack([end[:, column] for end in ends for column in (0, 2)])

@@ -1,4 +1,4 @@
-"""Part of a search among removed nodes: from seeds there to the core nodes around them."""
+"""Part of a search inside components of removed nodes: from seeds to the core nodes around the components."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Int64s = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """What paths reach that leave the seeds' components at their very end at most.
+    """Distances by paths inside the components of the seeds; a path may end at a core node around its component.
 
     Attributes
     ----------
     nodes, distances : numpy.ndarray
         Removed nodes, rising within each component, and their distances, shape (k,), uint32.
     exits : dict of int to int
-        Distances of core nodes, by their ids in the core; those that are seeds themselves are among them.
+        Distances of core nodes, by their ids in the core; core nodes that are seeds are included.
     overflow : bool
         Whether some sum did not fit into 32 bits.
     """
@@ -38,18 +38,18 @@ class Inside:
     overflow: bool
 
     def distance(self, node: int) -> int:
-        """Return the distance of a node, UNREACHABLE where it is not among those that were reached."""
+        """Return the distance of a removed node, UNREACHABLE if it was not reached."""
         here = np.flatnonzero(self.nodes == node)
         return int(self.distances[here[0]]) if len(here) else UNREACHABLE
 
 
 class Surroundings:
-    """The arcs of removed nodes, component by component, as scipy's search wants them.
+    """Arcs of removed nodes, component by component, in the form that scipy's search needs.
 
     Parameters
     ----------
     reduction : Reduction
-        Of the graph.
+        Reduction of the graph.
     renumbered : RenumberedGraph
         The graph.
     """
@@ -64,7 +64,7 @@ class Surroundings:
         heads = arcs[:, 0].astype(np.int64)
         component = np.repeat(np.arange(len(first_member) - 1), np.diff(first_member))
         of_arc = np.repeat(component, degree)
-        # Core nodes around a component come after those in it, and have no arcs.
+        # Core nodes around a component come after its own nodes, and have no arcs.
         outside = reduction.component[heads] == UNREACHABLE
         around, number = np.unique(of_arc[outside] * renumbered.num_nodes + heads[outside], return_inverse=True)
         self._first_exit = np.searchsorted(around // max(1, renumbered.num_nodes), np.arange(len(first_member)))
@@ -77,12 +77,12 @@ class Surroundings:
         self._head, self._weight, self._rows = head, arcs[:, 1].astype(np.float64), rows.astype(np.int64)
 
     def search(self, seeds: Sequence[Terminal]) -> Inside:
-        """Search from the seeds without leaving a core node.
+        """Search from seeds inside their components, without relaxing arcs of core nodes.
 
         Parameters
         ----------
         seeds : sequence of (int, int)
-            Nodes, each with the weight between it and the place that is meant.
+            Nodes with their offsets.
         """
         reduction = self.reduction
         nodes, offsets = np.array(seeds, np.int64).reshape(-1, 2).T
@@ -96,7 +96,7 @@ class Surroundings:
         near, far, left, distances = self._search(nodes[removed], offsets[removed], part[removed])
         fits, leaves = far < UNREACHABLE, distances < UNREACHABLE
         _put_least(exits, left[leaves], distances[leaves])
-        # Another component around a core node may lead there by a way that fits.
+        # A path from another component may reach the same core node with a sum that fits.
         overflow = not (fits.all() and exits.keys() >= set(left[~leaves].tolist()))
         return Inside(near[fits], far[fits].astype(np.uint32), exits, overflow)
 
@@ -110,8 +110,8 @@ class Surroundings:
         distances : numpy.ndarray
             Their distances, int64.
         exits, exit_distances : numpy.ndarray
-            Core nodes around them that are reached, by their ids in the core, perhaps more than once, uint32, and their
-            distances, int64.
+            Core nodes that are reached, by their ids in the core, uint32, and their distances, int64. A core node
+            occurs once for each component that it is reached from.
         """
         from scipy import sparse
         from scipy.sparse import csgraph
@@ -123,14 +123,14 @@ class Surroundings:
         first_exit = self._first_exit[parts]
         around = self._first_exit[parts + 1] - first_exit
         each = size + around
-        # Where each component begins, of which the core nodes around it come last.
+        # First index of each component; the core nodes around a component come after its own nodes.
         base = np.cumsum(each) - each
         members, exits = ranges(begin, size), ranges(first_exit, around)
         inside, outside = ranges(base, size), ranges(base + size, around)
         first_arc = self._rows[begin]
         num_arcs = self._rows[begin + size] - first_arc
         arcs = ranges(first_arc, num_arcs)
-        # One node more, with an arc to every seed.
+        # An additional node with an arc to every seed.
         hub = int(each.sum())
         degree = np.zeros(hub + 1, np.int64)
         degree[inside], degree[hub] = self._rows[members + 1] - self._rows[members], len(nodes)
@@ -138,7 +138,7 @@ class Surroundings:
         heads = [self._head[arcs] + np.repeat(base, num_arcs), self._place[nodes] + base[of_seed]]
         weight = np.concatenate([self._weight[arcs], offsets])
         matrix: Any = sparse.csr_array((weight, np.concatenate(heads).astype(np.int32), rows), shape=(hub + 1, hub + 1))
-        # Exact, as sums of whole numbers up to 2**53 are in this type.
+        # Exact: float64 represents whole numbers up to 2**53.
         distance = csgraph.dijkstra(matrix, indices=hub)
         reached, left = np.isfinite(distance[inside]), np.isfinite(distance[outside])
         return (

@@ -56,9 +56,9 @@ class RenumberedGraph:
         ``"z"`` numbers nodes along the Z-order curve of their coordinates, ``"landmarks"`` by hops from landmarks (see
         `vkssp.landmark_order`), ``"natural"`` keeps the caller's numbering. ``"auto"`` takes ``"z"`` if the graph has
         coordinates. Without coordinates it takes ``"landmarks"`` if the graph looks like a road network and many fewer
-        arcs leave blocks of 1024 ids than before, otherwise ``"natural"``. ``"landmarks"`` takes about a second on the
-        host for a million nodes, also if ``"auto"`` rejects the result. ``"hierarchy"`` numbers nodes by their
-        positions in the graph's hierarchy, which is made if the graph has none; see `vkssp.prepare`.
+        arcs leave blocks of 1024 ids than before, otherwise ``"natural"``. ``"landmarks"`` takes about a second of CPU
+        time for a million nodes, even if ``"auto"`` rejects the result. ``"hierarchy"`` numbers nodes by their ranks in
+        the graph's hierarchy, which is made if the graph has none; see `vkssp.prepare`.
     keep : bool
         Whether data that algorithms derive from the arrays, such as the arcs by head, is kept for the next solver.
 
@@ -90,7 +90,7 @@ class RenumberedGraph:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
         self.graph, self.order = graph, order
         self._kept: dict[str, Any] | None = {} if keep else None
-        self._making = threading.RLock()  # one makes what all solvers that begin at once wait for
+        self._making = threading.RLock()  # solvers that begin at once wait for a single computation
         self.hierarchy = _hierarchy(graph) if order == "hierarchy" else None
         if self.hierarchy is not None:
             self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.position
@@ -108,7 +108,7 @@ class RenumberedGraph:
         graph, rank = self.graph, self._rank
         group, between = zero_cycles(graph)
         if group is not None:
-            # A cycle's nodes take the place of the first of them in the numbering.
+            # A contracted cycle takes the place of its first node in the numbering.
             place = np.arange(graph.num_nodes, dtype=np.uint32) if rank is None else rank
             least = np.full(int(group.max()) + 1, graph.num_nodes, np.int64)
             np.minimum.at(least, group, place)
@@ -167,9 +167,10 @@ class RenumberedGraph:
         Returns
         -------
         RenumberedGraph
-            It shares all it can with this one: `arc` itself, where nodes and arcs are the same, and only then.
+            It shares as much data as possible with this one. It shares the array `arc` if and only if nodes and arcs
+            are the same.
         """
-        place = None if changed is None else self.places(changed)  # first, so that the copy knows what that takes
+        place = None if changed is None else self.places(changed)  # first, so that the copy gets the cached `_place`
         other = object.__new__(RenumberedGraph)
         other.__dict__.update(self.__dict__)
         other.graph, other._kept = graph, {} if self.keeps else None
@@ -190,7 +191,7 @@ class RenumberedGraph:
         return other
 
     def _same_cycles(self, graph: Graph, which: Any) -> bool:
-        """Return whether other weights, of some arcs, leave the cycles of weight zero as they are."""
+        """Return whether the cycles of weight zero stay the same with the weights that some arcs have in `graph`."""
         before, after = self.graph.weight[which] == 0, graph.weight[which] == 0
         if np.array_equal(before, after):
             return True
@@ -206,16 +207,16 @@ class RenumberedGraph:
             return self._kept[name]
 
     def reverse(self) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-        """Return the arcs sorted by head, then by the caller's arc ids under any numbering of nodes.
+        """Return the arcs sorted by head, then by the caller's arc ids, whatever the numbering of nodes.
 
         Returns
         -------
         first_in : numpy.ndarray
             Offset of each node's first incoming arc, shape (num_nodes + 1,), uint32.
         arcs_in : numpy.ndarray
-            Tail and weight of each, shape (num_arcs, 2), uint32.
+            Tail and weight of each arc, shape (num_arcs, 2), uint32.
         arc_in : numpy.ndarray
-            The caller's id of each, shape (num_arcs,), int64.
+            The caller's id of each arc, shape (num_arcs,), int64.
         """
 
         def make() -> Any:
@@ -253,7 +254,7 @@ class RenumberedGraph:
         return np.stack([self.num_nodes + np.arange(count), np.zeros(count, np.int64)], axis=1).astype(np.uint32)
 
     def split_rows(self, limit: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Return rows in which large nodes are split, for searches that one large node would hold up.
+        """Return rows in which large nodes are split, for searches that one large node would delay.
 
         A node with more than `limit` arcs is split into pieces: additional nodes with at most `limit` of its arcs each.
         The node itself keeps only arcs of weight zero to the pieces. All original arcs keep their places.
@@ -261,8 +262,7 @@ class RenumberedGraph:
         Returns
         -------
         rows : numpy.ndarray
-            First arc of each node and the end of its arcs, those of the pieces after all others, shape
-            (num_nodes + k, 2), uint32.
+            First arc and end of the arcs of each node, then of each piece, shape (num_nodes + k, 2), uint32.
         arcs : numpy.ndarray
             Head and weight of the arcs to the pieces, to be put after all others, shape (k, 2), uint32.
         """
@@ -277,7 +277,7 @@ class RenumberedGraph:
         return rows, self.arcs_to_pieces(limit)
 
     def lightest_out(self) -> npt.NDArray[np.uint32]:
-        """Return the weight of each node's lightest outgoing arc, 2**32 - 1 where it has none; shape (num_nodes,)."""
+        """Return the weight of each node's lightest outgoing arc, 2**32 - 1 if there is none; shape (num_nodes,)."""
         lightest = np.full(self.num_nodes, UNREACHABLE, np.uint32)
         has_arcs = self.first_out[1:] > self.first_out[:-1]
         if has_arcs.any():
@@ -285,12 +285,12 @@ class RenumberedGraph:
         return lightest
 
     def overflowed(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return the nodes that are reached only by paths whose sums do not fit into 32 bits.
+        """Return a mask of the nodes that are reached only by paths whose sums do not fit into 32 bits.
 
         Parameters
         ----------
         found : numpy.ndarray
-            Distances of a search that had such sums, shape (num_nodes,), uint32.
+            Distances of a search with such sums, shape (num_nodes,), uint32.
         """
         from scipy import sparse
         from scipy.sparse import csgraph
@@ -299,7 +299,7 @@ class RenumberedGraph:
         first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
         beyond = np.zeros(len(found), np.bool_)
         if len(first):
-            # From one more node, linked to all that such an arc leads to.
+            # Search from an additional node with links to all heads of arcs whose sums do not fit.
             n = len(found)
             ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
             links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
@@ -345,7 +345,7 @@ def _hierarchy(graph: Graph) -> Hierarchy:
     """Return the hierarchy of a graph; make it if the graph has none."""
     if graph.hierarchy is not None:
         return graph.hierarchy
-    # This takes long, and needs compiled code.
+    # Imported only if needed: preprocessing takes long and needs compiled code.
     from vkssp.hierarchy.prepare import prepare
 
     made = prepare(graph).hierarchy

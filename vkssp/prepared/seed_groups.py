@@ -17,14 +17,14 @@ from vkssp.prepared.terminals import terminals
 
 
 class Groups:
-    """Groups of seeds: nodes, each with the weight between it and the place that is meant.
+    """Groups of seeds, each a node and an offset.
 
     Parameters
     ----------
     first : numpy.ndarray
         Offset of each group's first seed, shape (groups + 1,), int64.
     node, offset : numpy.ndarray
-        The seeds, group by group, shape (seeds,), uint32.
+        Nodes and offsets of the seeds, group by group, shape (seeds,), uint32.
     """
 
     def __init__(self, first: npt.NDArray[np.int64], node: Uint32s, offset: Uint32s) -> None:
@@ -32,11 +32,11 @@ class Groups:
 
     @classmethod
     def of_nodes(cls, nodes: Uint32s) -> Groups:
-        """Return a group for each of some nodes."""
+        """Return one group for each node."""
         return cls(np.arange(len(nodes) + 1), nodes, np.zeros(len(nodes), np.uint32))
 
     def __len__(self) -> int:
-        """Return how many groups there are."""
+        """Return the number of groups."""
         return len(self.first) - 1
 
     def __getitem__(self, number: int) -> list[Terminal]:
@@ -45,26 +45,26 @@ class Groups:
         return list(zip(self.node[here].tolist(), self.offset[here].tolist(), strict=True))
 
     def since(self, number: int) -> Groups:
-        """Return the groups from one on."""
+        """Return the groups from `number` on."""
         return self.between(number, len(self))
 
     def between(self, begin: int, end: int) -> Groups:
-        """Return some of the groups."""
+        """Return the groups from `begin` up to, but not including, `end`."""
         return Groups(self.first[begin : end + 1], self.node, self.offset)
 
     def moved(self, node: Uint32s) -> Groups:
-        """Return the same for a graph where nodes are others, `node` of each."""
+        """Return the groups for another numbering of nodes, in which node i is `node[i]`."""
         return Groups(self.first, node[self.node], self.offset)
 
     def put(self, begin: int, end: int, places: npt.NDArray[np.uint32]) -> None:
-        """Write groups into a ring: UNREACHABLE where there are no more seeds.
+        """Write groups into a ring buffer; UNREACHABLE as a node marks unused seeds.
 
         Parameters
         ----------
         begin, end : int
-            Which groups.
+            First group and end of the groups.
         places : numpy.ndarray
-            The ring, shape (places, most seeds, 2), uint32.
+            Ring buffer, shape (places, most seeds, 2), uint32.
         """
         groups = np.arange(begin, end)
         first, count = self.first[begin:end], self.first[begin + 1 : end + 1] - self.first[begin:end]
@@ -75,19 +75,19 @@ class Groups:
 
 
 def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
-    """Return groups of seeds by the caller's ids; one may be empty.
+    """Return checked groups of seeds by the caller's ids; a group may be empty.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
         The graph.
     seeds : Groups or sequence of sequences of (int, int)
-        By the caller's ids; nodes of `Groups` are there for certain.
+        Seeds by the caller's ids; `Groups` are not checked.
 
     Raises
     ------
     QueryError
-        As `terminals` does.
+        See `terminals`.
     """
     if isinstance(seeds, Groups):
         return seeds
@@ -98,7 +98,7 @@ def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequenc
     try:
         flat = np.array([seed for group in seeds for seed in group] or np.empty((0, 2), np.int64))
     except ValueError:
-        flat = np.empty(0)  # nothing that has two columns
+        flat = np.empty(0)  # has no two columns, so the seeds are checked one by one
     most = (renumbered.graph.num_nodes, UNREACHABLE)
     is_good = flat.shape == (first[-1], 2) and flat.dtype.kind in "iu" and int(count.max(initial=0)) <= MAX_TERMINALS
     if is_good and bool(((flat >= 0) & (flat < most)).all()):
@@ -106,7 +106,7 @@ def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequenc
         return Groups(first, node, offset)
     for group in seeds:
         if len(group):
-            terminals(renumbered, group, "source")  # the first that is wrong says so
+            terminals(renumbered, group, "source")  # raises for the first invalid group
     found = [(operator.index(node), operator.index(offset)) for group in seeds for node, offset in group]
     node, offset = np.array(found, np.int64).reshape(-1, 2).T.astype(np.uint32)
     return Groups(first, node, offset)

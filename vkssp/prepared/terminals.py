@@ -18,23 +18,23 @@ from vkssp.prepared.renumbered import RenumberedGraph
 def terminals(
     renumbered: RenumberedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
 ) -> list[Terminal]:
-    """Return places by the ids of a prepared graph.
+    """Return seeds or targets by the ids of the renumbered graph.
 
     Parameters
     ----------
     renumbered : RenumberedGraph
         The graph.
     places : sequence of (int, int)
-        Nodes, by the caller's ids, each with a weight.
+        Nodes by the caller's ids, each with an offset.
     name : str
-        What they are, ``"source"``, of which there has to be one, or ``"target"``.
+        ``"source"`` for seeds, of which there must be at least one, or ``"target"``.
     most : int, optional
-        How many there may be; None for any number.
+        Maximum number of places; None for any number.
 
     Raises
     ------
     QueryError
-        If there is no such node, a weight is out of range, or there are too many places, or no source.
+        If a node does not exist, an offset is out of range, or there are too many places or no source.
     """
     places = pairs_of(places, name)
     if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
@@ -56,12 +56,12 @@ def terminals(
 
 
 def pairs_of(places: Sequence[Terminal], name: str) -> list[Terminal]:
-    """Return seeds, which are named ``"source"``, or targets as a list, or raise `QueryError` if they are none."""
+    """Return seeds (`name` is ``"source"``) or targets as a list; raise `QueryError` if they are no sequence."""
     return listed(places, "seeds" if name == "source" else "targets", "pairs of a node id and a weight")
 
 
 def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return, for each node that is there, by rising nodes, the index of its least offset, the first of equal ones."""
+    """Return the index of the least offset of each distinct node, in rising order of nodes; the first of equal ones."""
     order = np.lexsort((offsets, nodes))
     first = np.ones(len(order), np.bool_)
     first[1:] = np.diff(nodes[order].astype(np.int64)) > 0
@@ -69,12 +69,12 @@ def least_of_each(nodes: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDA
 
 
 def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
-    """Return many nodes of a graph as an array, shape (k,), uint32; `name` is what they are called.
+    """Return checked nodes of a graph as an array, shape (k,), uint32; `name` is their name in error messages.
 
     Raises
     ------
     QueryError
-        If there are none, or one is no node of the graph.
+        If there are no nodes, or a node is not in the graph.
     """
     found = ids_among(nodes, name, "node", graph.num_nodes, QueryError)
     if len(found) == 0:
@@ -83,24 +83,24 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
 
 
 def checked_columns(graph: Graph, nodes: npt.ArrayLike, limit: int) -> tuple[Uint32s, int]:
-    """Return the nodes whose distances are wanted, perhaps none, and the limit of these.
+    """Return the checked nodes of the columns of a table, perhaps none, and the checked limit of distances.
 
     Raises
     ------
     QueryError
-        If there is no such graph, node or distance.
+        If `graph` is no graph, a node is not in it, or the limit is no distance.
     """
     most = whole_number(limit, "limit", 0, UNREACHABLE)
     return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
 
 
 def checked_limit(limit: int | None) -> int:
-    """Return the distance beyond which nodes count as unreachable, `UNREACHABLE` for none.
+    """Return the distance beyond which nodes count as unreachable, or `UNREACHABLE` if there is no limit.
 
     Raises
     ------
     QueryError
-        If it is no distance.
+        If the limit is no distance.
     """
     if limit is None:
         return UNREACHABLE

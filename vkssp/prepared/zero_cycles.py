@@ -12,7 +12,7 @@ from vkssp.graph import Graph
 
 
 def zero_cycles(graph: Graph) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.bool_] | None]:
-    """Return the group of each node and which arcs lie between groups; nothing where all groups are single nodes."""
+    """Return each node's group, and a mask of the arcs between groups; None for both if all groups are single nodes."""
     zero = graph.weight == 0
     if not zero.any():
         return None, None
@@ -43,7 +43,7 @@ class ZeroTrees:
         n, tail, head = graph.num_nodes, graph.tail, graph.head
         inside = (graph.weight == 0) & (group[tail] == group[head]) & (tail != head)
         _, roots = np.unique(group, return_index=True)
-        # One more node, linked to all roots, makes one search of what would be thousands.
+        # An additional node with links to all roots, so that one search takes the place of thousands.
         hub = np.full(len(roots), n)
         ones = np.ones(int(inside.sum()) + len(roots), np.bool_)
 
@@ -52,18 +52,18 @@ class ZeroTrees:
             links = sparse.csr_array((ones, ends), shape=(n + 1, n + 1))
             return csgraph.breadth_first_order(links, n, return_predecessors=True)[1]
 
-        self._before = tree(tail, head)  # on the way from the root to a node, the node before it
-        self._after = tree(head, tail)  # on the way from a node to the root, the node after it
+        self._before = tree(tail, head)  # on the path from the root to a node, the node before it
+        self._after = tree(head, tail)  # on the path from a node to the root, the node after it
 
     def arcs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the arcs of both trees, those that `walk` takes.
+        """Return the arcs of both trees, which are the arcs that `walk` takes.
 
         Returns
         -------
         into : numpy.ndarray
-            Of each node the arc that enters it in the tree away from the root, -1 at roots, shape (num_nodes,), int64.
+            Arc that enters each node in the tree away from the root, -1 at roots, shape (num_nodes,), int64.
         out : numpy.ndarray
-            Of each node the arc that leaves it in the tree towards the root, -1 at roots, shape (num_nodes,), int64.
+            Arc that leaves each node in the tree towards the root, -1 at roots, shape (num_nodes,), int64.
         """
         tail, head = self._graph.tail, self._graph.head
         into, out = np.full((2, self._graph.num_nodes), -1, np.int64)
@@ -82,7 +82,7 @@ class ZeroTrees:
             up.append(int(self._after[up[-1]]))
         while self._before[down[-1]] != hub:
             down.append(int(self._before[down[-1]]))
-        # Where the two meet before the root, the rest of both is a detour.
+        # If both paths meet before the root, the rest of both is a detour.
         place = {node: i for i, node in enumerate(up)}
         meet = next(i for i, node in enumerate(down) if node in place)
         nodes = up[: place[down[meet]] + 1] + down[:meet][::-1]

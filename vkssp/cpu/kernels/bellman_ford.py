@@ -1,6 +1,6 @@
-"""Bellman-Ford: sweeps over all nodes, which relax all their arcs, until a sweep improves nothing.
+"""Kernel of the Bellman-Ford algorithm: sweeps over all nodes, which relax all arcs, until a sweep improves nothing.
 
-Distances are improved in place, so that a sweep carries them along every path whose ids rise.
+Distances are improved in place, so that a sweep carries them along every path with rising ids.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 @jit
 def search(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, rows: Rows) -> Totals:
-    """Relax all arcs until nothing changes."""
+    """Relax all arcs until no distance changes."""
     dist[:] = UNREACHABLE
     for i in range(len(seeds)):
         seed = np.uint64(seeds[i, 0])

@@ -1,7 +1,7 @@
-"""Delta-stepping of Meyer and Sanders over buckets that are doubly linked lists, so that a node is in one at most.
+"""Kernels of delta-stepping; buckets are doubly linked lists, so that a node is in at most one.
 
-There are slots for a window of consecutive buckets, and one more list for all nodes beyond it. When the window is empty
-it moves on to the nearest of those, so any delta does with few slots.
+There are lists for a window of consecutive buckets, and one more list for all nodes beyond the window. When the window
+is empty, it moves to the nearest of these nodes, so few lists suffice for any delta.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LIGHT, HEAVY = 0, 1
 
 @jit
 def split(first_out: Uint32s, arcs: Uint32s, delta: np.uint64, parted: Uint32s, first_heavy: Uint32s) -> None:
-    """Write the arcs to `parted`, each node's light arcs (at most delta) first, and where its heavy ones start."""
+    """Write to `parted` each node's light arcs (at most delta), then its heavy arcs; write the first heavy arc, too."""
     for node in range(np.uint64(len(first_heavy))):
         begin, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
         at = begin
@@ -35,13 +35,13 @@ def split(first_out: Uint32s, arcs: Uint32s, delta: np.uint64, parted: Uint32s, 
 
 @jit
 def slot_of(distance: np.uint64, delta: np.uint64, base: np.uint64, beyond: np.uint64) -> np.uint64:
-    """Return the list for a distance: its bucket's place in the window, or `beyond`, the list behind the window."""
+    """Return the list for a distance: the place of its bucket in the window, or `beyond`, the list after the window."""
     return min(distance // delta - base, beyond)
 
 
 @jit
 def link(node: np.uint64, slot: np.uint64, lists: Uint32s, after: Uint32s, before: Uint32s) -> None:
-    """Put a node that is in no list into one."""
+    """Put a node that is in no list into a list."""
     second = np.uint64(lists[slot])
     after[node], before[node] = second, FIRST
     if second != NONE:
@@ -60,7 +60,7 @@ def improve(
     after: Uint32s,
     before: Uint32s,
 ) -> None:
-    """Give a node a smaller distance, and move it to the list for that."""
+    """Lower the distance of a node, and move the node to the list for the new distance."""
     beyond = np.uint64(len(lists) - 1)
     slot = slot_of(distance, delta, base, beyond)
     previous = np.uint64(before[node])
@@ -82,7 +82,7 @@ def improve(
 
 @jit
 def move_window(delta: np.uint64, dist: Uint32s, lists: Uint32s, after: Uint32s, before: Uint32s) -> np.uint64:
-    """Start the window at the nearest node beyond it; return its first bucket."""
+    """Move the window to the nearest node beyond it; return the first bucket of the window."""
     beyond = np.uint64(len(lists) - 1)
     start = np.uint64(lists[beyond])
     node, nearest = start, UNREACHABLE
@@ -119,8 +119,8 @@ def search(
 ) -> tuple[int, int, int, np.uint64, int, bool, int]:
     """Empty bucket after bucket until all are empty or the best target is known.
 
-    `nodes` takes those of the bucket that a phase relaxes, `removed` all that have been taken out of the bucket, and
-    `removed_in` the number of the bucket that each was last taken out of.
+    The kernel writes to `nodes` the nodes of the bucket that a phase relaxes, to `removed` all nodes that were removed
+    from the bucket, and to `removed_in` the number of the bucket that each node was last removed from.
     """
     dist[:] = UNREACHABLE
     before[:] = NONE
@@ -162,7 +162,7 @@ def search(
                         num_removed += 1
                     node = np.uint64(after[node])
                 working = nodes
-            else:  # every distance below the bucket's end is final
+            else:  # all distances below the end of the bucket are final
                 best = UNREACHABLE
                 for i in range(len(targets)):
                     best = min(best, np.uint64(dist[targets[i, 0]]) + np.uint64(targets[i, 1]))

@@ -1,10 +1,10 @@
-"""Dijkstra's algorithm over an implicit 4-ary heap in which keys decrease in place.
+"""Kernels of Dijkstra's algorithm with an implicit 4-ary heap in which keys decrease in place.
 
-An entry is a distance in the upper and a node in the lower half of one uint64, so that one comparison orders entries
-and the four children of an entry lie in 32 bytes. Behind the last entry the heap holds `EMPTY`, which is greater than
-any entry: the least of four children is found without asking how many of them there are.
+An entry is a uint64 with a distance in the upper half and a node in the lower half, so that one comparison orders
+entries and the four children of an entry take 32 bytes. After the last entry the heap holds `EMPTY`, which is greater
+than any entry. So the least of four children is found without a check of their number.
 
-How a node is improved stands three times: as a function of its own it made searches a fourth slower.
+The code that improves a node is repeated three times: a separate function made searches a quarter slower.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from vkssp.jit import jit
 UNREACHABLE = np.uint64(2**32 - 1)
 EMPTY = np.uint64(2**64 - 1)
 ZERO, ONE, TWO, THREE, FOUR, HALF = (np.uint64(value) for value in (0, 1, 2, 3, 4, 32))
-# Targets are told from other nodes by a bit of this word.
+# Mask of the low bits of a node that choose its bit in the word of targets.
 SIXTY_THREE = np.uint64(63)
 
 
 @jit
 def rise(heap: Uint64s, place: Uint32s, at: np.uint64, entry: np.uint64) -> None:
-    """Put an entry at or above a hole."""
+    """Put an entry into the heap, at the free place `at` or above."""
     while at > ZERO:
         parent = (at - ONE) >> TWO
         above = heap[parent]
@@ -38,7 +38,7 @@ def rise(heap: Uint64s, place: Uint32s, at: np.uint64, entry: np.uint64) -> None
 
 @jit
 def remove_least(heap: Uint64s, place: Uint32s, size: np.uint64) -> None:
-    """Take the root out of a heap that then holds `size` entries."""
+    """Remove the root of a heap, which then has `size` entries."""
     entry = heap[size]
     heap[size] = EMPTY
     if size == ZERO:
@@ -61,7 +61,7 @@ def remove_least(heap: Uint64s, place: Uint32s, size: np.uint64) -> None:
 
 @jit
 def reset(dist: Uint32s, heap: Uint64s, reached: Uint32s, num_reached: Uint32s) -> None:
-    """Forget the distances of the last search, and what one that was interrupted has left in the heap."""
+    """Reset the distances of the last search, and the heap if that search was interrupted."""
     if num_reached[0] < len(dist):
         for i in range(num_reached[0]):
             dist[reached[i]] = UNREACHABLE
@@ -88,10 +88,11 @@ def search(
 ) -> Totals:
     """Settle nodes until the heap is empty or the best target is known.
 
-    `place` holds where in the heap a node is. `zeros` says whether there are arcs of weight zero: without them all
-    nodes as near as the nearest in the heap have their distance already. `order` takes the nodes as they are settled,
-    or is empty. `reached` and `num_reached` say which nodes the last search gave a distance, so that a short one does
-    not pay for all others; a number of all nodes or more stands for not knowing.
+    `place` has the place of each node in the heap. `zeros` says whether there are arcs of weight zero; without such
+    arcs, all nodes at the least distance in the heap have their final distance already. The kernel writes the settled
+    nodes to `order`, unless it is empty. `reached` and `num_reached` are the nodes with a distance after the last
+    search, so that a short search does not reset all nodes; if `num_reached` is at least the number of nodes, these are
+    unknown.
     """
     reset(dist, heap, reached, num_reached)
     size = count = ZERO
@@ -117,7 +118,7 @@ def search(
     while size > ZERO:
         root = heap[0]
         node, distance = root & UNREACHABLE, root >> HALF
-        # Asked for before the heap is worked on, which hides some of the way to memory.
+        # Loaded before the work on the heap, which hides part of the memory latency.
         arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
         if marks >> (node & SIXTY_THREE) & ONE:
             for i in range(len(targets)):
@@ -173,7 +174,7 @@ def advance_side(
     count: np.uint64,
     best: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Settle the nearest node of one side; return entries of the heap, reached nodes, and the best way by now."""
+    """Settle the nearest node of one side; return numbers of heap entries and reached nodes, and the best length."""
     root = heap[0]
     node, distance = root & UNREACHABLE, root >> HALF
     size -= ONE
@@ -211,10 +212,10 @@ def meet(
     source: int,
     target: int,
 ) -> tuple[np.uint64, int]:
-    """Search from both ends until they have met and nothing shorter can be left; return the distance and nodes settled.
+    """Search from both ends until no shorter path can exist; return the distance and the number of settled nodes.
 
-    All buffers are pairs, of the search from the source and of that from the target. The one with fewer nodes in its
-    heap goes on: where one of the two ends lies in a town, the other covers the country first.
+    All buffers are pairs, for the search from the source and the search from the target. The search with fewer nodes in
+    its heap continues: if one end is in a town, the search from the other end covers the country first.
     """
     for side in range(2):
         reset(dist[side], heap[side], reached[side], num_reached[side])
@@ -222,7 +223,7 @@ def meet(
         dist[side][end] = 0
         reached[side][0] = end
         rise(heap[side], place[side], ZERO, end)
-    # Views of the two halves: made in the loop they would cost more than a node does.
+    # Views of the two halves are made here, since in the loop they would cost more than a node.
     dist_out, place_out, heap_out, reached_out = dist[0], place[0], heap[0], reached[0]
     dist_in, place_in, heap_in, reached_in = dist[1], place[1], heap[1], reached[1]
     size, other_size = ONE, ONE

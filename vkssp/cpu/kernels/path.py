@@ -1,4 +1,4 @@
-"""Walks a shortest path back along the distances; the twin of shaders/path/path.comp, and gives the same path."""
+"""Kernel that walks back along a shortest path; it gives the same path as shaders/path/path.comp."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE = np.uint64(1)
 def walk(
     first_in: Uint32s, arcs_in: Uint32s, dist: Uint32s, seeds: Uint32s, targets: Uint32s, path: Uint32s
 ) -> tuple[int, int, int]:
-    """Write places in `arcs_in` to `path`, the last arc first; return seed, target and length, or a seed of -1."""
+    """Write places in `arcs_in` to `path`, the last arc first; return seed and target, or -1, and the length."""
     best, target = UNREACHABLE, -1
     for i in range(len(targets)):
         through = np.uint64(dist[targets[i, 0]]) + np.uint64(targets[i, 1])
@@ -32,11 +32,11 @@ def walk(
         arc, end = np.uint64(first_in[node]), np.uint64(first_in[node + ONE])
         while arc < end:
             tail = np.uint64(arcs_in[arc, 0])
-            # Loops are left out: those of weight zero fit, and lead nowhere.
+            # Loops are left out: a loop of weight zero fits the distance but leads nowhere.
             if tail != node and np.uint64(dist[tail]) + np.uint64(arcs_in[arc, 1]) == distance:
                 break
             arc += ONE
-        # No arc fits, or the walk goes in circles: these are no shortest distances.
+        # If no arc fits, or the walk goes in circles, the distances are not shortest distances.
         if arc == end or length >= len(path):
             return -1, target, length
         path[length] = arc

@@ -1,8 +1,8 @@
-"""The three steps of Ortega-Arranz et al., one node after another: minimum, update, relax.
+"""Kernels of the three steps of Ortega-Arranz et al.: minimum, update, relax.
 
-Every step looks at all nodes, as the one thread for each node does on a GPU: `minimum` finds the threshold, `update`
-settles the unsettled nodes up to it, which are the frontier, and `relax` improves distances from there, either along
-the arcs of frontier nodes (successors) or along the arcs into unsettled nodes (predecessors).
+Every step visits all nodes, one after another; a GPU has one thread for each node. `minimum` finds the threshold,
+`update` settles the unsettled nodes up to the threshold, which become the frontier, and `relax` improves distances from
+the frontier, along the arcs of frontier nodes (successors) or the arcs into unsettled nodes (predecessors).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 @jit
 def lightest_arcs(first_out: Uint32s, arcs: Uint32s, omega: Uint32s) -> None:
-    """Write the weight of each node's lightest arc to `omega`; 2**32 - 1 where there is none."""
+    """Write the weight of each node's lightest arc to `omega`; 2**32 - 1 if the node has no arcs."""
     for node in range(np.uint64(len(omega))):
         least = UNREACHABLE
         for arc in range(np.uint64(first_out[node]), np.uint64(first_out[node + ONE])):
@@ -28,12 +28,12 @@ def lightest_arcs(first_out: Uint32s, arcs: Uint32s, omega: Uint32s) -> None:
 
 @jit
 def minimum(unsettled: Uint8s, dist: Uint32s, omega: Uint32s) -> tuple[np.uint64, np.uint64]:
-    """Return the least distance of an unsettled node, and the least sum of one and the node's lightest arc.
+    """Return the least distance of an unsettled node, and the least sum of such a distance and the lightest arc.
 
-    Where `omega` is empty both are the former. Neither passes 2**32 - 1.
+    If `omega` is empty, both results are the least distance. Neither exceeds 2**32 - 1.
     """
     nearest = threshold = UNREACHABLE
-    # Without a branch, so that the compiler can take several nodes at once.
+    # The loops have no branch, so that the compiler can vectorize them.
     if len(omega) == 0:
         for node in range(np.uint64(len(dist))):
             distance = np.uint64(dist[node])
@@ -49,7 +49,7 @@ def minimum(unsettled: Uint8s, dist: Uint32s, omega: Uint32s) -> tuple[np.uint64
 
 @jit
 def update(unsettled: Uint8s, frontier: Uint8s, dist: Uint32s, threshold: np.uint64) -> None:
-    """Settle the unsettled nodes up to the threshold, as the next frontier."""
+    """Settle the unsettled nodes up to the threshold, which become the next frontier."""
     reached = min(threshold, UNREACHABLE - ONE)
     for node in range(np.uint64(len(dist))):
         settles = unsettled[node] & np.uint8(np.uint64(dist[node]) <= reached)
@@ -61,7 +61,7 @@ def update(unsettled: Uint8s, frontier: Uint8s, dist: Uint32s, threshold: np.uin
 def relax_successors(
     first_out: Uint32s, arcs: Uint32s, unsettled: Uint8s, frontier: Uint8s, dist: Uint32s
 ) -> tuple[int, np.uint64, int, bool]:
-    """Relax the arcs of the frontier's nodes to unsettled ones; return nodes that worked, arcs, improvements."""
+    """Relax the arcs of the frontier; return numbers of nodes, arcs and improvements, and whether a sum overflows."""
     worked = improved = 0
     relaxed = ZERO
     overflow = False
@@ -88,7 +88,7 @@ def relax_successors(
 def relax_predecessors(
     first_in: Uint32s, arcs_in: Uint32s, unsettled: Uint8s, frontier: Uint8s, dist: Uint32s
 ) -> tuple[int, np.uint64, int, bool]:
-    """Relax the arcs into unsettled nodes from the frontier's; return nodes that worked, arcs, improvements."""
+    """Relax the arcs from the frontier into unsettled nodes; return the same as `relax_successors`."""
     worked = improved = 0
     relaxed = ZERO
     overflow = False
@@ -131,8 +131,8 @@ def search(
 ) -> Totals:
     """Repeat the steps until all reached nodes are settled or the best target is known.
 
-    `first` and `arcs` are the arcs by head where `predecessors` is set. With an empty `omega` only the nearest nodes
-    are settled; `lightest` is the weight of the lightest arc of all.
+    If `predecessors` is set, `first` and `arcs` are the arcs by head. With an empty `omega`, an iteration settles only
+    the nearest nodes. `lightest` is the weight of the graph's lightest arc.
     """
     dist[:] = UNREACHABLE
     unsettled[:] = 1
@@ -149,7 +149,7 @@ def search(
         best = UNREACHABLE
         for i in range(len(targets)):
             best = min(best, np.uint64(dist[targets[i, 0]]) + np.uint64(targets[i, 1]))
-        # Whatever will be improved yet will be no nearer than this.
+        # No distance that will still improve will be less than this.
         final = threshold if len(omega) else min(nearest + np.uint64(lightest), UNREACHABLE)
         if best < final:
             break

@@ -1,4 +1,4 @@
-"""Names for the types of arrays that kernels take, which numba does not read."""
+"""Types of the arguments of kernels, for type checkers; numba does not read them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 Uint8s = npt.NDArray[np.uint8]
-Uint32s = npt.NDArray[Any]  # what is written are uint64s, which numba narrows
+Uint32s = npt.NDArray[Any]  # kernels assign uint64 values, which numba narrows
 Uint64s = npt.NDArray[np.uint64]
-Rows = Any  # an array of dtype ROW, whose rows have attributes in compiled code
+Rows = Any  # an array of dtype ROW, whose records have attributes in compiled code
 Flag = bool
-#: Iterations; visited, worked, relaxed, improved; overflow. Python gets integers of its own.
+#: Iterations; visited, worked, relaxed, improved; overflow. numba returns them as Python integers.
 Totals = tuple[int, int, int, np.uint64, int, bool]

@@ -1,4 +1,4 @@
-"""Kernel that gives each node the label of its nearest seed; the twin of shaders/engine/voronoi_hook.comp."""
+"""Kernel that gives each node the label of its nearest seed; it finds the same as shaders/engine/voronoi_hook.comp."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ONE = np.uint64(1)
 
 @jit
 def find(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, label: Uint32s, stack: Uint32s) -> None:
-    """Label what seeds reach along shortest paths, the least label first; whoever has one keeps it.
+    """Label the nodes on shortest paths from each seed, the least label first; a labelled node keeps its label.
 
-    Seeds are (node, offset, label), by rising labels.
+    Seeds are (node, offset, label), sorted by label.
     """
     label[:] = UNREACHABLE
     for i in range(len(seeds)):
@@ -32,7 +32,7 @@ def find(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, label
             while arc < end:
                 head = np.uint64(arcs[arc, 0])
                 through = distance + np.uint64(arcs[arc, 1])
-                # A sum that does not fit is the distance of nothing, not even of what is as good as unreachable.
+                # A sum that does not fit is no distance, even if it equals the distance of unreachable nodes.
                 if label[head] == UNREACHABLE and through < UNREACHABLE and np.uint64(dist[head]) == through:
                     label[head] = own
                     stack[height] = head
