@@ -1,4 +1,4 @@
-"""Facility assignment: which place serves each node and each part of a street; in files, and on the command line."""
+"""Service areas: which place serves each node and each part of a street; in files, and on the command line."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Routing between places on a map: snapping, routes, isochrones, tables, assignments, GeoJSON and maps."""
+"""Routing between places on a map: snapping, routes, isochrones, tables, service areas, GeoJSON and maps."""

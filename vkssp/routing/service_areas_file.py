@@ -1,4 +1,4 @@
-"""Files of assignments: streets for a map, or a line for each node."""
+"""Files of service areas: streets for a map, or a line for each node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vkssp.solver.table_file import COLUMNS
 if TYPE_CHECKING:
     from vkssp.routing.service_areas import ServiceAreas
 
-#: Endings of files for assignments of nodes, and of files for assignments of streets.
+#: Endings of files of nodes, and of files of streets.
 NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
 Ids = Sequence[int] | Sequence[str]
 # Successive hues differ by this part of the circle (the golden ratio), which keeps any number of hues well apart.
@@ -33,17 +33,17 @@ _GOLDEN = 0.618034
 
 
 def check_areas_ending(path: str | Path, *, streets: bool = True) -> None:
-    """Raise `FormatError` unless the file's ending is one for an assignment, with streets or of nodes alone."""
+    """Raise `FormatError` unless the file's ending is one for service areas, with streets or of nodes alone."""
     endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
     if path_of(path).suffix.lower() in endings:
         return
     if Path(path).suffix.lower() in STREET_ENDINGS:
         raise FormatError(f"cannot write {path}: sources that are nodes have no streets; give places, or write .csv")
-    raise FormatError(f"cannot write an assignment to {path}: its name must end in one of {', '.join(endings)}")
+    raise FormatError(f"cannot write service areas to {path}: its name must end in one of {', '.join(endings)}")
 
 
 def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None = None) -> None:
-    """Write an assignment to a file, which appears only when it is complete.
+    """Write service areas to a file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None =
         .npy: ``source`` and one of the same three by node, in an array of a structured type. ``source`` is the number
         of the source from 0, 2**32 - 1 if no path leads to the node.
     areas : ServiceAreas
-        The assignment.
+        The service areas.
     ids : sequence of int or str, optional
         Names of the sources; their numbers by default. NumPy arrays do not hold names.
 
@@ -66,7 +66,7 @@ def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None =
     FormatError
         If the file cannot be written, or its ending is not known.
     QueryError
-        If `areas` is no assignment, or if there are not as many names as sources.
+        If `areas` are no service areas, or if there are not as many names as sources.
     """
     check_areas_ending(path)
     if not hasattr(areas, "nodes"):
