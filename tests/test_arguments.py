@@ -166,7 +166,14 @@ def test_arguments_of_graphs(graph: Graph, streets: Graph, tmp_path: Path) -> No
 def test_arguments_of_readers_and_generators(tmp_path: Path, streets: Graph) -> None:
     path = tmp_path / "a.txt"
     path.write_text("1 2 3\n")
-    read = {"path": path, "format": "snap", "weights": "unit", "directed": True, "scale": 1.0, "coordinates": False}
+    read = {
+        "path": path,
+        "format": "edge_list",
+        "weights": "unit",
+        "directed": True,
+        "scale": 1.0,
+        "coordinates": False,
+    }
     check_refused(read_graph, {**read, "progress": False})
     check_refused(read_file, read)
     check_refused(

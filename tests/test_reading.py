@@ -59,7 +59,9 @@ def test_options_are_handed_on(tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "1 2\n2 3\n")
     assert read_graph(path).weight.tolist() == [1, 1]
     assert read_graph(path, weights="random:8-8", directed=False).weight.tolist() == [8] * 4
-    assert read_graph(path, format="snap").num_nodes == 3
+    assert read_graph(path, format="edge_list").num_nodes == 3
+    with pytest.warns(DeprecationWarning, match="the format 'snap' is called 'edge_list' now"):
+        assert read_graph(path, format="snap").num_nodes == 3
     weighted = written(tmp_path, "b.txt", "1 2 0.5\n")
     assert read_graph(weighted, scale=10).weight.tolist() == [5]
     road = written(tmp_path, "a.gr", formats.dimacs(4, ARCS))
@@ -101,7 +103,7 @@ TEXTS = {
     "b.gr": ("pace", formats.pace(4, ARCS), 8),
     "c.mtx": ("matrixmarket", formats.matrix_market(4, ARCS), 4),
     "d.graph.gz": ("metis", formats.metis(4, ARCS), 8),
-    "e.txt": ("snap", formats.snap(ARCS), 4),
+    "e.txt": ("edge_list", formats.edge_list(ARCS), 4),
 }
 
 
@@ -144,7 +146,7 @@ def test_import_of_an_expression(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 
 def test_options_on_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", formats.snap(ARCS))
+    path = written(tmp_path, "a.txt", formats.edge_list(ARCS))
     assert as_json(capsys, "info", path, "--weights", "random:7-7")["weight"]["mean"] == 7
     assert as_json(capsys, "info", path, "--undirected")["arcs"] == 8
     road = written(tmp_path, "a.gr", formats.dimacs(4, ARCS))
@@ -177,7 +179,7 @@ def test_errors_are_one_line(
     words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, "a.txt", formats.snap(ARCS))
+    written(tmp_path, "a.txt", formats.edge_list(ARCS))
     written(tmp_path, "good.gr", formats.dimacs(4, ARCS))
     written(tmp_path, "bad.gr", "p sp 3 1\na 9 1 1\n")
     assert main(["info", *arguments]) == 2
@@ -212,7 +214,7 @@ def test_options_that_would_change_nothing_are_refused(
     words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, "a.txt", formats.snap(ARCS))
+    written(tmp_path, "a.txt", formats.edge_list(ARCS))
     (tmp_path / "map.osm").write_text("<osm version='0.6'></osm>")
     Graph.from_edges([0], [1], [2]).save("saved.graph")
     graph, *options = arguments

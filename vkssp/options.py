@@ -29,7 +29,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "the time that turns, signals and signs take (default: the profile's; costs for car, none for bike and foot)",
     )
     others = parser.add_argument_group("for graphs in other formats")
-    others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or snap")
+    others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or edge_list")
     others.add_argument(
         "--weights",
         metavar="RULE",

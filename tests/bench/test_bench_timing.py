@@ -146,7 +146,9 @@ def test_files_are_read_as_the_command_says(tmp_path: Path, device: Device) -> N
     path = tmp_path / "line.txt"
     path.write_text("0 1\n1 2\n2 3\n")
     command = ["bench", str(path), "--algorithms", "bellman_ford", "--sources", "1", "--json", str(tmp_path / "r.json")]
-    assert main([*command, "--limit", "0", "--format", "snap", "--undirected", "--weights", "random:5-9,seed=2"]) == 0
+    assert (
+        main([*command, "--limit", "0", "--format", "edge_list", "--undirected", "--weights", "random:5-9,seed=2"]) == 0
+    )
     text = (tmp_path / "r.json").read_text()
     assert '"arcs": 6' in text and '"weights": "random:5-9,seed=2"' in text
     again = measure(settings(sources=1), device)

@@ -47,16 +47,16 @@ UNIT = [(u, v, 1) for u, v, _ in PATH]
         ("i.graph", "4 3 111 1\n8 9 2 5\n8 9 1 5 3 6\n8 9 2 6 4 7\n8 9 3 7\n", "metis", PATH),
         ("twice.graph", "2 2 1\n2 5 2 6\n1 6 1 5\n", "metis", [(0, 1, 5), (0, 1, 6), (1, 0, 6), (1, 0, 5)]),
         ("nobody.graph", "2 0\n\n\n", "metis", []),
-        ("a.txt", "# hi\n3 1\n1 3\n\n# hi\n1\t4\n", "snap", [(0, 1, 1), (0, 2, 1), (1, 0, 1)]),
+        ("a.txt", "# hi\n3 1\n1 3\n\n# hi\n1\t4\n", "edge_list", [(0, 1, 1), (0, 2, 1), (1, 0, 1)]),
         (
             "b.txt",
             "# Undirected graph: x\n# Nodes: 3 Edges: 2\n3 1\n1 4\n",
-            "snap",
+            "edge_list",
             [(0, 2, 1), (0, 1, 1), (1, 0, 1), (2, 0, 1)],
         ),
-        ("c.txt", "0 1 5\n1 2 6.0\n", "snap", [(0, 1, 5), (1, 2, 6)]),
-        ("d.txt", "# nothing\n", "snap", []),
-        ("e.txt", "9223372036854775806 0\n", "snap", [(1, 0, 1)]),
+        ("c.txt", "0 1 5\n1 2 6.0\n", "edge_list", [(0, 1, 5), (1, 2, 6)]),
+        ("d.txt", "# nothing\n", "edge_list", []),
+        ("e.txt", "9223372036854775806 0\n", "edge_list", [(1, 0, 1)]),
     ],
 )
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -74,7 +74,7 @@ def test_files(
     found = read_file(written(tmp_path, name, text))
     assert found.format == (format or "matrixmarket")
     assert sorted(arcs(found.graph)) == sorted(expected)
-    assert (found.graph.lat is None) and (found.node_ids is None) == (found.format != "snap")
+    assert (found.graph.lat is None) and (found.node_ids is None) == (found.format != "edge_list")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_format_can_be_forced(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="line 2: has 1 fields"):
         read_file(path)
     assert arcs(read_file(path, format="metis").graph) == UNIT
-    with pytest.raises(QueryError, match="format is 'csv'; give one of dimacs, pace, matrixmarket, metis, snap"):
+    with pytest.raises(QueryError, match="format is 'csv'; give one of dimacs, pace, matrixmarket, metis, edge_list"):
         read_file(path, format="csv")
 
 

@@ -94,7 +94,7 @@ def test_edge_lists(
     most = data.draw(st.sampled_from([40, 2**32, 2**53 - 1 if weighted else 2**63 - 2]))
     ids = data.draw(st.lists(st.integers(0, most), min_size=nodes, max_size=nodes, unique=True))
     path = tmp_path / "a.txt"
-    path.write_text(formats.snap(wanted, weighted=weighted, ids=ids))
+    path.write_text(formats.edge_list(wanted, weighted=weighted, ids=ids))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stream, "BLOCK", block)
         found = read_file(path)
@@ -110,7 +110,7 @@ WHOLE = {
     "b.gr": formats.pace(3, [(0, 1, 5), (1, 2, 60)]),
     "a.mtx": formats.matrix_market(3, [(1, 0, 5), (2, 1, 60)], "real", "symmetric"),
     "a.graph": formats.metis(3, [(1, 0, 5), (2, 1, 60)], "111", 1),
-    "a.txt": formats.snap([(1, 0, 5), (2, 1, 60)], weighted=True),
+    "a.txt": formats.edge_list([(1, 0, 5), (2, 1, 60)], weighted=True),
 }
 
 
@@ -163,9 +163,9 @@ def test_damage_is_an_error_with_a_reason(
         ("dimacs10/rgg_n_2_15_s0.graph", "metis", 32_768, 2 * 160_240),
         ("dimacs10/delaunay_n15.graph", "metis", 32_768, 2 * 98_274),
         ("matrixmarket/usroads.mtx", "matrixmarket", 129_164, 2 * 165_435),
-        ("snap/facebook_combined.txt", "snap", 4_039, 88_234),
-        ("snap/CA-CondMat_tab-sep.edgelist", "snap", 23_133, 186_936),
-        ("snap/wiki-Vote.txt", "snap", 7_115, 103_689),
+        ("snap/facebook_combined.txt", "edge_list", 4_039, 88_234),
+        ("snap/CA-CondMat_tab-sep.edgelist", "edge_list", 23_133, 186_936),
+        ("snap/wiki-Vote.txt", "edge_list", 7_115, 103_689),
     ],
 )
 def test_real_files(name: str, format: str, nodes: int, arc_count: int) -> None:

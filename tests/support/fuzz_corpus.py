@@ -92,8 +92,8 @@ def write_texts(folder: Path) -> list[Path]:
         "s.mtx": formats.matrix_market(nodes, edges, "real", "symmetric"),
         "g.metis": formats.metis(nodes, edges),
         "w.metis": formats.metis(nodes, edges, "111", 2),
-        "g.txt": formats.snap(arcs),
-        "w.txt": formats.snap(arcs, weighted=True, ids=range(10**9, 10**9 + nodes)),
+        "g.txt": formats.edge_list(arcs),
+        "w.txt": formats.edge_list(arcs, weighted=True, ids=range(10**9, 10**9 + nodes)),
     }
     paths = [formats.written(folder, name, text) for name, text in contents.items()]
     text = contents["g.gr"].encode()

@@ -61,7 +61,7 @@ def metis(nodes: int, edges: Arcs, kind: str = "001", weights_of_nodes: int = 0)
     return "\n".join(["% a graph", f"{nodes} {len(edges)} {kind} {weights_of_nodes}", *lines, ""])
 
 
-def snap(arcs: Arcs, *, weighted: bool = False, ids: Sequence[int] | None = None) -> str:
+def edge_list(arcs: Arcs, *, weighted: bool = False, ids: Sequence[int] | None = None) -> str:
     names = ids if ids is not None else range(2**32)
     lines = (f"{names[u]}\t{names[v]}" + (f"\t{w}" if weighted else "") for u, v, w in arcs)
     return "\n".join(["# Directed graph", f"# Nodes: 0 Edges: {len(arcs)}", *lines, ""])

@@ -12,10 +12,11 @@ from vkssp.formats.build import GraphFile, Options, located
 from vkssp.formats.columns import Rule, check_scale
 from vkssp.formats.detect import format_of
 from vkssp.formats.dimacs import read_co, read_dimacs, read_pace
-from vkssp.formats.edge_list import read_snap
+from vkssp.formats.edge_list import read_edge_list
 from vkssp.formats.matrixmarket import read_coordinates, read_matrix_market
 from vkssp.formats.metis import read_metis
 from vkssp.formats.stream import Lines
+from vkssp.former import warn_of
 
 __all__ = ["FORMATS", "GraphFile", "read_file"]
 
@@ -25,7 +26,7 @@ FORMATS: dict[str, Callable[[Lines, Options], GraphFile]] = {
     "pace": read_pace,
     "matrixmarket": read_matrix_market,
     "metis": read_metis,
-    "snap": read_snap,
+    "edge_list": read_edge_list,
 }
 
 
@@ -80,6 +81,9 @@ def read_file(
     QueryError
         If an argument is invalid.
     """
+    if isinstance(format, str) and format == "snap":
+        warn_of("the format 'snap'", "'edge_list'", 2)
+        format = "edge_list"
     if format is not None and not (isinstance(format, str) and format in FORMATS):
         raise QueryError(f"format is {shown(format)}; give one of {', '.join(FORMATS)}")
     directed = None if directed is None else flag(directed, "directed")

@@ -41,9 +41,9 @@ def format_of(lines: Lines) -> str:
             pass
         return "pace" if lines.peek().partition(b"\n")[0].split()[:2] == [b"p", b"tw"] else "dimacs"
     if first.startswith(b"#"):
-        return "snap"
+        return "edge_list"
     if first.startswith(b"%") or first[:1].isdigit():
         if name.endswith(".mtx"):
             return "matrixmarket"
-        return "metis" if name.endswith((".graph", ".metis")) else "snap"
+        return "metis" if name.endswith((".graph", ".metis")) else "edge_list"
     raise lines.error(f"is no graph that can be read: it begins with '{shown(line)}'; give a graph as {_KNOWN}")

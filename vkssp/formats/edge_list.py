@@ -21,7 +21,7 @@ _EDGES = re.compile(rb"#.*\bEdges:\s*(\d{1,15})\b", re.IGNORECASE)
 _UNDIRECTED = re.compile(rb"#\s*undirected\b", re.IGNORECASE)
 
 
-def read_snap(lines: Lines, options: Options) -> GraphFile:
+def read_edge_list(lines: Lines, options: Options) -> GraphFile:
     """Read a list of edges: two ids on each line, optionally with a weight; comments begin with # or %.
 
     Ids are any whole numbers from 0. The nodes are numbered from 0 in ascending order of their ids, so that ids 0 to
@@ -56,7 +56,7 @@ def read_snap(lines: Lines, options: Options) -> GraphFile:
         raise lines.error(f"has {len(names)} nodes, more than the {MOST_NODES} that can be read")
     weight = rest[0] if rest else None
     graph = graph_of_edges(len(names), tails, heads, weight, options, undirected=undirected)
-    return GraphFile(graph, "snap", names)
+    return GraphFile(graph, "edge_list", names)
 
 
 def _comments(lines: Lines) -> tuple[tuple[int, int] | None, bool]:
