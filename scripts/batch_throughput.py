@@ -31,8 +31,8 @@ from tqdm import tqdm
 
 from vkssp import Graph, QueryError, Solver, VksspError, prepare
 from vkssp.algorithms.phast import Phast, hierarchy_of
-from vkssp.batch.rows import Batch
-from vkssp.batch.sweeps import Sweeps
+from vkssp.batch.block_resident_rows import BlockResidentRows
+from vkssp.batch.sweep_batch import SweepBatch
 from vkssp.bench.cores import cores, dijkstra, one_to_many
 from vkssp.bench.customizing import customization
 from vkssp.bench.evaluation import Line, check_figure, draw_lines, exit_code, import_pyplot, save_figure
@@ -55,12 +55,12 @@ SIZES, REPETITIONS = (1, 4, 16, 64, 256, 1024, 4096), 3
 CHECKED = 8
 
 
-def many(solver: Solver, nodes: np.ndarray, searches: int) -> Batch | Sweeps:
+def batch_of(solver: Solver, nodes: np.ndarray, searches: int) -> BlockResidentRows | SweepBatch:
     """Return the row maker for the distances of some nodes of a graph."""
     graph: Any = solver.session.shared.graph
     if solver.algorithm == Phast.NAME:
-        return Sweeps(graph, nodes, searches, UNREACHABLE)
-    return Batch(graph, nodes, searches, UNREACHABLE, solver.session.parameters)
+        return SweepBatch(graph, nodes, searches, UNREACHABLE)
+    return BlockResidentRows(graph, nodes, searches, UNREACHABLE, solver.session.parameters)
 
 
 class Measured:
@@ -73,7 +73,7 @@ class Measured:
         """Time rows from some sources; medians of the repetitions, as the caller and the device see it."""
         solver, node = self.solver, self.solver.session.renumbered.node
         columns = np.arange(solver.graph.num_nodes) if targets is None else targets
-        with many(solver, node[columns], min(at_once, len(sources))) as batch:
+        with batch_of(solver, node[columns], min(at_once, len(sources))) as batch:
             groups = Groups.of_nodes(node[sources])
             self._run(
                 batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
@@ -92,7 +92,7 @@ class Measured:
 
     @staticmethod
     def _run(
-        batch: Batch | Sweeps,
+        batch: BlockResidentRows | SweepBatch,
         groups: Groups,
         download: bool,
         check: Callable[[np.ndarray, int], None] | None = None,
@@ -105,7 +105,7 @@ class Measured:
                 if check is not None:
                     check(rows, first)
             first += len(finished.overflow)
-        made = batch if isinstance(batch, Sweeps) else batch.many
+        made = batch if isinstance(batch, SweepBatch) else batch.batch
         assert made is not None
         return 1e3 * (time.perf_counter() - began), made.device_ms, dict(made.counters)
 
@@ -119,7 +119,7 @@ def measure_hierarchy(solver: Solver, prepare_s: float | None, seed: int) -> dic
     """Return the results of prepared graphs only: sizes, and the times of new weights and of pairs."""
     graph, rng = solver.graph, np.random.default_rng(seed)
     customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
-    hierarchy, rows = customized.hierarchy, customized.down()[0]
+    hierarchy, rows = customized.hierarchy, customized.downward_arcs()[0]
     some = np.sort(rng.choice(graph.num_arcs, min(graph.num_arcs, 10_000), replace=False))
     pairs = rng.integers(0, graph.num_nodes, (2, 10_000))
     found = solver.pairs(*pairs)

@@ -5,9 +5,9 @@
   scripts/compare_contraction.py iceland.graph --at-once 256 1024
 
 The kernels of phast sweep over both. The script times only the dispatches of the sweep; the host does the upward
-searches. For many trees at once their results are stored where the sweep reads them: one place for each level of
-supernodes, or, in a hierarchy of single nodes, as many places as the largest upward search needs. Both hierarchies are
-also timed without these results, which moves the same distances and arcs. Distances from some sources are compared with
+searches. For many trees at once their upward labels are stored where the sweep reads them: in one place for each level
+of supernodes, or, in a hierarchy of single nodes, in as many places as the largest upward search needs. Both
+hierarchies are also timed without upward labels, which moves the same distances and arcs. Distances from some sources are compared with
 the compiled Dijkstra's, distances from all others between the two hierarchies.
 """
 
@@ -26,7 +26,7 @@ from vkssp.bench.contraction import MOST_SETTLED, MOST_TRIED, contraction
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import digest, where_and_when
 from vkssp.bench.result import number, save_result, table
-from vkssp.bench.sweeping import ManySwept, Sweeper, Swept
+from vkssp.bench.sweeping import SweepHierarchy, SweepTimer, TimedBatch
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device
@@ -54,9 +54,9 @@ def check(name: str, source: int, found: np.ndarray, expected: np.ndarray) -> No
         raise SystemExit(f"wrong distances from {source}, by the {name}")
 
 
-def sizes(swept: Swept, ways: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Return the size of a hierarchy and the number of nodes in upward searches."""
-    nodes = [sum(len(distances) for _, distances in way) for way in ways]
+def sizes(swept: SweepHierarchy, labels: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return the size of a hierarchy and the number of nodes with upward labels."""
+    nodes = [sum(len(distances) for _, distances in spans) for spans in labels]
     return {
         "arcs_down": swept.num_arcs,
         "levels": swept.num_levels,
@@ -65,7 +65,7 @@ def sizes(swept: Swept, ways: Sequence[Sequence[Any]]) -> dict[str, Any]:
     }
 
 
-def figures(swept: Swept, milliseconds: Sequence[float], searches: int, tile: int) -> dict[str, Any]:
+def figures(swept: SweepHierarchy, milliseconds: Sequence[float], searches: int, tile: int) -> dict[str, Any]:
     """Return times of a tree, and the bytes that a tree moves in memory."""
     moved = swept.bytes_moved(tile) * -(-searches // tile)
     median = float(np.median(milliseconds))
@@ -78,34 +78,34 @@ def figures(swept: Swept, milliseconds: Sequence[float], searches: int, tile: in
 
 
 def measure_one(
-    sweepers: dict[str, Sweeper], ways: dict[str, list[Any]], expected: dict[int, np.ndarray], repetitions: int
+    timers: dict[str, SweepTimer], labels: dict[str, list[Any]], expected: dict[int, np.ndarray], repetitions: int
 ) -> dict[str, dict[str, Any]]:
     """Time single trees and compare all distances."""
     found = {}
-    for name, sweeper in sweepers.items():
+    for name, timer in timers.items():
         milliseconds = []
         for place, (source, distances) in enumerate(list(expected.items())[:SINGLE]):
-            times, made = sweeper.one(ways[name][place], repetitions + 1)
+            times, made = timer.time_sweep(labels[name][place], repetitions + 1)
             check(name, source, made, distances)
             milliseconds.append(float(np.median(times[1:])))
-        found[name] = figures(sweeper.swept, milliseconds, 1, 1)
+        found[name] = figures(timer.hierarchy, milliseconds, 1, 1)
     return found
 
 
 def measure_many(
-    sweepers: dict[str, Sweeper],
-    ways: dict[str, list[Any]],
+    timers: dict[str, SweepTimer],
+    labels: dict[str, list[Any]],
     sources: Sequence[int],
     expected: dict[int, np.ndarray],
     repetitions: int,
 ) -> dict[str, dict[str, Any]]:
-    """Time trees at once, with and without upward searches, and compare all distances."""
+    """Time trees at once, with and without upward labels, and compare all distances."""
     count, found = len(sources), {}
-    made: dict[str, ManySwept] = {}
+    made: dict[str, TimedBatch] = {}
     try:
-        for name, sweeper in sweepers.items():
-            made[name] = sweeper.many(ways[name][:count], repetitions + 1)
-            found[name] = figures(sweeper.swept, made[name].milliseconds[1:], count, made[name].tile)
+        for name, timer in timers.items():
+            made[name] = timer.time_batch(labels[name][:count], repetitions + 1)
+            found[name] = figures(timer.hierarchy, made[name].milliseconds[1:], count, made[name].tile)
             found[name]["places_up"] = made[name].places
         for tile in range(made[CONTRACTED].num_tiles):
             first = tile * made[CONTRACTED].tile
@@ -116,8 +116,8 @@ def measure_many(
     finally:
         for one in made.values():
             one.close()
-    for name, sweeper in sweepers.items():
-        with sweeper.many(ways[name][:count], repetitions + 1, seeded=False) as bare:
+    for name, timer in timers.items():
+        with timer.time_batch(labels[name][:count], repetitions + 1, seeded=False) as bare:
             found[name]["without_ways_ms"] = float(np.median(bare.milliseconds[1:])) / count
     return found
 
@@ -137,8 +137,11 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
         expected = {source: reference.distances(source) for source in sources[: args.checked]}
     with Device(args.device) as device:
         customized = CustomizedHierarchy(device, graph.hierarchy, graph, device)
-        hierarchies = {CONTRACTED: Swept.of_contraction(contracted), CUSTOMIZED: Swept.of_customized(customized)}
-        ways = {name: swept.ways_up(sources) for name, swept in hierarchies.items()}
+        hierarchies = {
+            CONTRACTED: SweepHierarchy.of_contraction(contracted),
+            CUSTOMIZED: SweepHierarchy.of_customized(customized),
+        }
+        labels = {name: swept.upward_labels(sources) for name, swept in hierarchies.items()}
         result: dict[str, Any] = {
             **where_and_when(device),
             "graph": args.graph,
@@ -148,7 +151,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             "seed": args.seed,
             "checked": len(expected),
             "settled": [args.settled, args.tried],
-            "hierarchies": {name: sizes(swept, ways[name]) for name, swept in hierarchies.items()},
+            "hierarchies": {name: sizes(swept, labels[name]) for name, swept in hierarchies.items()},
         }
         result["hierarchies"][CONTRACTED] |= {"build_s": build_s, "arcs_up": len(contracted.head_up)}
         result["hierarchies"][CUSTOMIZED] |= {
@@ -156,11 +159,11 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             "customize_ms": customized.customize_ms,
             "hierarchy_arcs": graph.hierarchy.num_arcs,
         }
-        sweepers = {name: Sweeper(device, swept, args.warm_up) for name, swept in hierarchies.items()}
-        runs = {1: measure_one(sweepers, ways, expected, args.repetitions)}
+        timers = {name: SweepTimer(device, swept, args.warm_up) for name, swept in hierarchies.items()}
+        runs = {1: measure_one(timers, labels, expected, args.repetitions)}
         for count in args.at_once:
             if count > 1:
-                runs[count] = measure_many(sweepers, ways, sources[:count], expected, args.repetitions)
+                runs[count] = measure_many(timers, labels, sources[:count], expected, args.repetitions)
         result["rows"] = [
             {"at_once": count, "hierarchy": name, **row} for count, run in runs.items() for name, row in run.items()
         ]
@@ -199,7 +202,7 @@ def report(result: dict[str, Any]) -> list[str]:
         "",
         *table(("", "s to build", "arcs down", "levels", "nodes up", "most"), built),
         "",
-        *table(("sweeps alone", "ms a tree", "without ways up", "MB a tree", "GB/s", "places up"), swept),
+        *table(("sweeps alone", "ms a tree", "without labels", "MB a tree", "GB/s", "places up"), swept),
         "",
         *ratios,
     ]

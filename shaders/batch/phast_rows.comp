@@ -1,4 +1,4 @@
-// Conversion of tiles into rows: writes the wanted distances of each search side by side.
+// Transposition of tiles into rows: writes the wanted distances of each search side by side.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

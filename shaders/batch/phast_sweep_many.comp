@@ -5,7 +5,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
-#include "ways_up.glsl"
+#include "upward_labels.glsl"
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
@@ -14,15 +14,15 @@ const uint AT_ONCE = 4;                          // arcs whose reads overlap
 layout(std430, binding = 0) readonly restrict buffer Rows { uvec2 rows[]; };  // first arc, number of arcs
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // ancestor, weight
 layout(std430, binding = 2) restrict buffer Distances { uvec4 dist[]; };
-layout(std430, binding = 3) coherent buffer Overflows { uint overflow[]; };            // of each search
-layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };         // of each position
-layout(std430, binding = 5) readonly restrict buffer Positions { uint positions[]; };  // of each row
-layout(std430, binding = 6) readonly restrict buffer WaysUpBuffer { WaysUp ways_up[]; };
-layout(std430, binding = 7) readonly restrict buffer Reached { uint reached[]; };
+layout(std430, binding = 3) coherent buffer Overflows { uint overflow[]; };     // of each search
+layout(std430, binding = 4) readonly restrict buffer RowOf { uint row_of[]; };  // of each rank
+layout(std430, binding = 5) readonly restrict buffer Ranks { uint ranks[]; };   // of each row
+layout(std430, binding = 6) readonly restrict buffer UpwardLabelsBuffer { UpwardLabels upward_labels[]; };
+layout(std430, binding = 7) readonly restrict buffer LabelDistances { uint label_distances[]; };
 
 layout(push_constant) uniform Push {
     uint level;
-    uint begin;  // its rows
+    uint begin;  // rows of the level
     uint end;
     uint num_rows;
     uint num_tiles;
@@ -47,16 +47,16 @@ void main() {
         uint row = begin + part % parts * each + gl_LocalInvocationIndex / QUADS;
         if (row >= end) continue;
         uint tile = part / parts, quad = gl_LocalInvocationIndex % QUADS, search = tile * SEARCHES + 4 * quad;
-        uint base = tile * num_rows * QUADS + quad, position = IS_PART != 0 ? positions[row] : row;
-        uvec2 range = rows[position];
+        uint base = tile * num_rows * QUADS + quad, rank = IS_PART != 0 ? ranks[row] : row;
+        uvec2 range = rows[rank];
         uvec4 least = uvec4(UNREACHABLE);
         for (uint seed = 0; seed < seeds_each; ++seed) {
-            uint where = ways_up_of(level, seed, seeds_each, search, num_searches);
-            uvec4 place = position - ways_up[where].first_node;
-            bvec4 is_on_way = lessThan(place, ways_up[where].size);
-            if (!any(is_on_way)) continue;
+            uint where = upward_labels_of(level, seed, seeds_each, search, num_searches);
+            uvec4 place = rank - upward_labels[where].first_node;
+            bvec4 is_on_path = lessThan(place, upward_labels[where].size);
+            if (!any(is_on_path)) continue;
             for (uint i = 0; i < 4; ++i) {
-                if (is_on_way[i]) least[i] = min(least[i], reached[ways_up[where].first[i] + place[i]]);
+                if (is_on_path[i]) least[i] = min(least[i], label_distances[upward_labels[where].first[i] + place[i]]);
             }
         }
         sum_overflow = bvec4(false);

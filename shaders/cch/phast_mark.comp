@@ -1,7 +1,7 @@
-// Search for the arcs of a pair's shortest paths in the hierarchy: up to the nodes where the upward searches from both
-// ends meet, and down. All shortest paths are found, since several may be equally short and each algorithm must find
-// the same one. One workgroup does this: one half goes down to the source, the other half to the target, from supernode
-// to supernode; see phast_pairs.comp.
+// Search for the arcs of a pair's shortest paths in the hierarchy: up to the nodes at which the upward searches from
+// both ends meet, and down. All shortest paths are found, since several may be equally short and each algorithm must
+// find the same one. One workgroup does this: one half goes down to the source, the other half to the target, from
+// supernode to supernode. It reads the upward labels that phast_pairs.comp keeps.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"
@@ -11,26 +11,26 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint HEIGHT = 128;
-// position, distance, nodes of its supernode
-layout(std430, binding = 7) readonly restrict buffer Ways { uvec4 ways[]; };
+// by pair, side and depth: rank, distance, nodes of its supernode on the path to the root
+layout(std430, binding = 7) readonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
 layout(push_constant) uniform Push {
     uint pair;
     uint source;
     uint target;
-    uint best;  // length of the path
+    uint best;  // weight of the path
     uint most;
-    uint num_positions;
+    uint num_nodes;
 };
 
-// For the nodes of each depth in both upward searches: distances; supernodes, and whether they lie on a shortest path.
+// By side and depth: distance of the node; its supernode, and whether the node lies on a shortest path.
 shared uint distance_at[2 * HEIGHT], supernode_at[2 * HEIGHT];
 shared uint items;  // arcs found
 const uint GROUP = 0x3FFFFFFFu, MARK = 1 << 30, NEW_MARK = 1u << 31;
 
-uint depth_of(uint position) {
-    Supernode s = supernodes[supernode_of[position]];
-    return s.depth + position - s.first_node;
+uint depth_of(uint rank) {
+    Supernode s = supernodes[supernode_of[rank]];
+    return s.depth + rank - s.first_node;
 }
 
 bool fits(uint near, uint word, uint far) {
@@ -39,22 +39,22 @@ bool fits(uint near, uint word, uint far) {
 
 void keep(uint low, uint high, uint word, uint near, uint far, uint group, uint depth) {
     // No arc comes here twice for one pair; arcs that other pairs have found are not worth a wait for the answer.
-    atomicOr(marks[num_positions + word / 32], 1 << word % 32);
+    atomicOr(marks[num_nodes + word / 32], 1 << word % 32);
     put_arc(atomicAdd(items, 1), uvec4(low, high, word, word % 2 == 0 ? near : best - far), uvec4(group, depth, weight[word], 0), most);
 }
 
 void main() {
     uint lid = gl_LocalInvocationIndex, lanes = WORKGROUP_SIZE / 2;
     uint bottom[2] = {depth_of(source), depth_of(target)}, at[2] = {0, 0}, count[2];
-    uint first_way = 2 * pair * HEIGHT;
+    uint first_label = 2 * pair * HEIGHT;
     for (uint i = lid; i < 2 * HEIGHT; i += WORKGROUP_SIZE) {
         uint side = i / HEIGHT, depth = i % HEIGHT;
         if (depth > bottom[side]) continue;
-        uvec4 here = ways[first_way + i];
+        uvec4 here = labels[first_label + i];
         uint group = supernode_of[here.x];
         distance_at[i] = here.y;
         if (depth <= bottom[1 - side]) {
-            uvec4 there = ways[first_way + (1 - side) * HEIGHT + depth];
+            uvec4 there = labels[first_label + (1 - side) * HEIGHT + depth];
             bool is_met = here.x == there.x && here.y != UNREACHABLE && extend(here.y, there.y) == best;
             group |= is_met ? MARK : 0;
         }
@@ -64,7 +64,7 @@ void main() {
         items = num_items;
         // The seed is stored here, because no arc leads to it.
         if (marks[source] == 0 && num_found < most) {
-            list[num_found] = uvec4(source, ways[first_way + bottom[0]].y, NONE, num_found);
+            list[num_found] = uvec4(source, labels[first_label + bottom[0]].y, NONE, num_found);
             marks[source] = num_found + 1;
             num_found += 1;
         }
@@ -72,7 +72,7 @@ void main() {
     barrier();
     uint side = lid / lanes, begin = side * HEIGHT, lane = lid % lanes;
     while (at[0] <= bottom[0] || at[1] <= bottom[1]) {
-        for (uint i = 0; i < 2; ++i) count[i] = at[i] <= bottom[i] ? ways[first_way + i * HEIGHT + at[i]].z : 0;
+        for (uint i = 0; i < 2; ++i) count[i] = at[i] <= bottom[i] ? labels[first_label + i * HEIGHT + at[i]].z : 0;
         uint nodes = side < 2 ? count[side] : 0, first = begin + at[side % 2];
         Supernode s;
         uint group = 0;
@@ -89,7 +89,7 @@ void main() {
             uint word = 2 * (first_arc_of(s, i) + k) + side, near = distance_at[first + i], far = distance_at[above];
             if (!fits(near, word, far)) continue;
             atomicOr(supernode_at[first + i], MARK);
-            keep(s.first_node + i, ways[first_way + above].x, word, near, far, group, depth);
+            keep(s.first_node + i, labels[first_label + above].x, word, near, far, group, depth);
         }
         barrier();
         // Arcs inside the supernode, where one step leads from any node to any other: first the nodes, then the arcs.

@@ -7,15 +7,15 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-#include "climb.glsl"
+#include "upward_search.glsl"
 // source, its offset, target, its offset
 layout(std430, binding = 5) readonly restrict buffer Pairs { uvec4 pairs[]; };
 // distance, whether a sum did not fit
 layout(std430, binding = 6) writeonly restrict buffer Answers { uvec2 answers[]; };
 
-// Upward searches of the first pairs, both of each, for unpacking: position, distance, nodes of its supernode on the
-// path.
-layout(std430, binding = 7) writeonly restrict buffer Ways { uvec4 ways[]; };
+// Upward labels of the first pairs for unpacking, by pair, side and depth: rank, distance, nodes of its supernode on
+// the path to the root.
+layout(std430, binding = 7) writeonly restrict buffer UpwardLabels { uvec4 labels[]; };
 
 layout(push_constant) uniform Push {
     uint num_pairs;
@@ -27,15 +27,15 @@ shared uint best, has_overflow;
 bool is_back;
 uint source_depth, pair_number;
 
-void arrive(Supernode s, uint place, uint count, uint before) {
+void handle_label(Supernode s, uint place, uint count, uint before) {
     if (place >= count) return;
-    uint position = s.first_node + place, depth = s.depth + place;
+    uint rank = s.first_node + place, depth = s.depth + place;
     if (pair_number < num_kept) {
-        ways[(2 * pair_number + uint(is_back)) * HEIGHT + depth] = uvec4(position, found[depth], count, 0);
+        labels[(2 * pair_number + uint(is_back)) * HEIGHT + depth] = uvec4(rank, found[depth], count, 0);
     }
     if (!is_back) {
-        forward[depth] = uvec2(position, found[depth]);
-    } else if (depth <= source_depth && forward[depth].x == position && found[depth] != UNREACHABLE &&
+        forward[depth] = uvec2(rank, found[depth]);
+    } else if (depth <= source_depth && forward[depth].x == rank && found[depth] != UNREACHABLE &&
                forward[depth].y != UNREACHABLE) {
         uint sum = extend(forward[depth].y, found[depth]);
         if (sum == UNREACHABLE) {
@@ -56,9 +56,9 @@ void main() {
         if (gl_LocalInvocationIndex == 0) best = UNREACHABLE;
         if (gl_LocalInvocationIndex == 0) has_overflow = 0;
         is_back = false;
-        climb(pair.x, pair.y, false);
+        search_upward(pair.x, pair.y, false);
         is_back = true;
-        climb(pair.z, pair.w, true);
+        search_upward(pair.z, pair.w, true);
         if (sum_overflow) atomicMax(has_overflow, 1);
         barrier();
         if (gl_LocalInvocationIndex == 0) answers[i] = uvec2(best, has_overflow);

@@ -15,12 +15,12 @@ layout(std430, binding = 3) coherent buffer StatusBuffer {
 } status;
 
 layout(constant_id = 4) const uint COUNTING = 0;
-// For each level, the first being the upward searches: nodes, nodes with arcs, arcs relaxed, arcs that improved.
+// For each level (the first row is that of the upward searches): nodes, nodes with arcs, arcs relaxed, arcs that improved.
 layout(std430, binding = 4) coherent buffer CountsBuffer { uint counts[]; };
 
 layout(push_constant) uniform Push {
     uint level;
-    uint begin;  // its positions
+    uint begin;  // ranks of the level
     uint end;
     uint lanes;  // of a node, a power of two, WORKGROUP_SIZE at most
 };

@@ -9,7 +9,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
-#include "unpack_over.glsl"
+#include "unpack_triangles.glsl"
 
 shared uint items;
 

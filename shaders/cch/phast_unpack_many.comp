@@ -10,7 +10,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;
 layout(constant_id = 1) const uint ROOM = 1024;
-#include "unpack_over.glsl"
+#include "unpack_triangles.glsl"
 
 shared uint stack[ROOM];
 shared uint height;

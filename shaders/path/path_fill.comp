@@ -3,7 +3,7 @@
 
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
-layout(std430, binding = 1) readonly restrict buffer Hangs { uint arc_of[]; };
+layout(std430, binding = 1) readonly restrict buffer ParentArcs { uint parent_arc[]; };
 layout(std430, binding = 2) readonly restrict buffer Marks { uint marks[]; };
 layout(std430, binding = 3) coherent buffer Path {
     uint started, done, node, target, seed, length;
@@ -21,7 +21,7 @@ void main() {
     for (uint i = gl_GlobalInvocationID.x; i < length; i += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
         uint at = marks[i], count = 0;
         for (; count < span && at != node; ++count) {
-            uint arc = arc_of[at];
+            uint arc = parent_arc[at];
             path[i * span + count] = arc;
             at = arcs_in[arc].x;
         }

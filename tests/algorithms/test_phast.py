@@ -28,8 +28,8 @@ from vkssp import (
 )
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.phast import Phast, hierarchy_of
-from vkssp.batch import sweeps
-from vkssp.batch.sweeps import LARGE_TILE, Sweeps, needed_positions, sweeps_at_once, tile_of
+from vkssp.batch import sweep_batch
+from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
 from vkssp.cch.customized import CustomizedHierarchy, height_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -83,7 +83,7 @@ def test_random_graphs_with_weights_that_change(device: Device, graph: Graph, se
 
 @pytest.mark.parametrize("searches", [2, 31, 33, 128, 150])
 def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.MonkeyPatch, searches: int) -> None:
-    monkeypatch.setattr(sweeps, "MOST_ON_CPU", searches)
+    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", searches)
     graph = streets()
     rng = np.random.default_rng(searches)
     sources = rng.integers(0, graph.num_nodes, 2 * searches + 7)
@@ -97,7 +97,7 @@ def test_tiles_that_are_filled_in_part(device: Device, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("fitting", [3, 4, 6, 31, 100, 127, 200, 704])
 def test_whole_tiles_fit_into_a_buffer(device: Device, monkeypatch: pytest.MonkeyPatch, fitting: int) -> None:
     graph = prepare(grid(12))
-    monkeypatch.setattr(sweeps, "MOST_ON_CPU", 1024)
+    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", 1024)
     with Solver(graph, device=device) as solver:
         limits = replace(device.limits, allocation=4 * fitting * graph.num_nodes + 3)
         monkeypatch.setattr(device, "limits", limits)
@@ -105,7 +105,7 @@ def test_whole_tiles_fit_into_a_buffer(device: Device, monkeypatch: pytest.Monke
             searches = solver.session.rows_at_once(rows, graph.num_nodes)
             assert searches <= rows
             if searches:
-                tile = sweeps.tile_of(searches)
+                tile = sweep_batch.tile_of(searches)
                 assert 4 * tile * -(-searches // tile) * graph.num_nodes <= limits.buffer
 
 
@@ -133,19 +133,19 @@ def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
     graph = streets()
     hierarchy = graph.hierarchy
     assert hierarchy is not None
-    wanted = hierarchy.position[[5, 77]]
-    needed = needed_positions(hierarchy, wanted)
+    wanted = hierarchy.rank[[5, 77]]
+    needed = needed_ranks(hierarchy, wanted)
     above: set[int] = set()
     todo = wanted.tolist()
     while todo:
-        position = int(todo.pop())
-        if position not in above:
-            above.add(position)
-            group = int(hierarchy.supernode[position])
+        rank = int(todo.pop())
+        if rank not in above:
+            above.add(rank)
+            group = int(hierarchy.supernode[rank])
             todo += hierarchy.ancestor[hierarchy.first_ancestor[group] : hierarchy.first_ancestor[group + 1]].tolist()
     assert needed.tolist() == sorted(above)
     with Solver(graph, device=device) as solver:
-        made = Sweeps(solver.session.shared.graph, solver.session.renumbered.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
+        made = SweepBatch(solver.session.shared.graph, solver.session.renumbered.node[[5, 77]], 4, UNREACHABLE)  # type: ignore[arg-type]
         assert made.num_swept == len(needed) < graph.num_nodes / 10
         next(made.rows(Groups.of_nodes(np.zeros(1, np.uint32)))).read()
         levels = np.searchsorted(hierarchy.first_node[hierarchy.first_of_level], sorted(above), "right")
@@ -154,7 +154,7 @@ def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
 
 
 def test_customization_is_perfect(device: Device) -> None:
-    """Each arc of the hierarchy weighs what the shortest way between its ends does."""
+    """The weight of each arc of the hierarchy is the distance between its ends."""
     graph = prepare(grid(9, high=40))
     with Solver(graph, device=device) as solver:
         customized = hierarchy_of(solver.session.shared.graph)  # type: ignore[arg-type]
@@ -166,9 +166,9 @@ def test_customization_is_perfect(device: Device) -> None:
         assert joined.sum() == hierarchy.num_arcs
         assert np.array_equal(weights[arc[joined], 0], exact[low[joined], high[joined]])
         assert np.array_equal(weights[arc[joined], 1], exact[high[joined], low[joined]])
-        rows, arcs = customized.down()
+        rows, arcs = customized.downward_arcs()
         kept = arcs[np.concatenate([np.arange(first, first + count) for first, count in rows.tolist()])]
-        assert 0 < len(kept) < customized._num_down, "some arcs are needless"
+        assert 0 < len(kept) < customized._num_downward, "some arcs are needless"
 
 
 def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,8 +186,8 @@ def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypat
 
 def test_tables_of_the_same_nodes_use_what_was_made(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    make = Sweeps._make
-    monkeypatch.setattr(Sweeps, "_make", lambda self, nodes: (made.append(self), make(self, nodes)))
+    make = SweepBatch._make
+    monkeypatch.setattr(SweepBatch, "_make", lambda self, nodes: (made.append(self), make(self, nodes)))
     graph = prepare(grid(12))
     with Solver(graph, device=device) as solver:
         exact = exact_rows(graph, range(6))
@@ -270,7 +270,7 @@ def test_loops_that_are_cut_short_are_an_error(device: Device, monkeypatch: pyte
 
 def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = prepare(grid(12))
-    monkeypatch.setattr(sweeps, "MOST_ON_CPU", 1024)
+    monkeypatch.setattr(sweep_batch, "MOST_ON_CPU", 1024)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32)
     exact = np.stack([heap_dijkstra(graph, source) for source in range(7)])
     with Solver(graph, device=device) as solver:
@@ -280,7 +280,7 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
         for room in (1, 2, 3, 4, 7, 31, 33, 100, 127, 128, 160, 255, 300):
             # Of memory, and of a buffer.
             with monkeypatch.context() as patch:
-                each = 4 * MAX_TERMINALS * sweeps.nodes_each(graph.hierarchy)  # type: ignore[arg-type]
+                each = 4 * MAX_TERMINALS * sweep_batch.nodes_each(graph.hierarchy)  # type: ignore[arg-type]
                 largest = max(each, 12 * MAX_TERMINALS * graph.hierarchy.num_levels)  # type: ignore[union-attr]
                 patch.setattr(device, "limits", replace(before, storage_range=room * largest))
                 searches = sweeps_at_once(shared, 10_000, len(nodes))
@@ -290,23 +290,23 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
                     taken = -(-searches // tile_of(searches)) * tile_of(searches)
                     assert taken <= room
                 if searches in (4, 16, LARGE_TILE):
-                    made = Sweeps(shared, nodes, searches, 2**32 - 1)
-                    made._make_ways(MAX_TERMINALS)  # the most that is ever wanted has room
+                    made = SweepBatch(shared, nodes, searches, 2**32 - 1)
+                    made._make_labels(MAX_TERMINALS)  # the most that is ever wanted has room
                     made.close()
             with monkeypatch.context() as patch:
                 patch.setattr(Device, "free_bytes", lambda self, room=room: room * 100_000)
                 searches = sweeps_at_once(shared, 10_000, len(nodes))
                 if searches > 1:
-                    made = Sweeps(shared, nodes, searches, 2**32 - 1)
-                    made._make_ways(MAX_TERMINALS)
+                    made = SweepBatch(shared, nodes, searches, 2**32 - 1)
+                    made._make_labels(MAX_TERMINALS)
                     small = 64 << 10  # the sizes of which do not depend on how many searches there are
                     download = made._download.memory_bytes
-                    assert made.memory_bytes - download <= sweeps.MOST_MEMORY * room * 100_000 + small
+                    assert made.memory_bytes - download <= sweep_batch.MOST_MEMORY * room * 100_000 + small
                     made.close()
         assert {0, 4, 16, LARGE_TILE} <= seen
         with monkeypatch.context() as patch:
             patch.setattr(device, "limits", replace(before, storage_buffers=8))
-            assert sweeps_at_once(shared, 100, len(nodes)) == 0, "the searches up need nine"
+            assert sweeps_at_once(shared, 100, len(nodes)) == 0, "upward searches need nine"
             assert np.array_equal(solver.distances(range(7)), exact)
 
 
@@ -319,7 +319,7 @@ def test_tiles_of_few_searches(device: Device) -> None:
             assert np.array_equal(solver.table(range(searches), [3]), exact[:searches, [3]])
 
 
-def test_ways_too_long_for_shared_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_to_the_root_too_long_for_shared_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Auto searches as if nobody had prepared the graph, and phast says so before anything is asked."""
     low, high = np.triu_indices(40, 1)
     graph = prepare(Graph.from_edges(low, high, low + high, undirected=True))

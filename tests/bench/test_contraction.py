@@ -18,7 +18,7 @@ from tests.support.graphs import grid, heap_dijkstra, random_graphs
 from tests.support.paths import ROOT
 from vkssp import UNREACHABLE, Graph, GraphError, prepare, read_graph
 from vkssp.bench.contraction import Contraction, contraction
-from vkssp.bench.sweeping import Sweeper, Swept
+from vkssp.bench.sweeping import SweepHierarchy, SweepTimer
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.gpu.device import Device
 
@@ -26,13 +26,13 @@ SCRIPT = ROOT / "scripts" / "compare_contraction.py"
 
 
 def swept_down(made: Contraction, source: int) -> np.ndarray:
-    """Return the distances of nodes by a search up and a plain loop down."""
-    (positions, distances), *_ = made.ways_up([source])
-    found = dict(zip(positions.tolist(), distances.tolist(), strict=True))
-    for position, (first, count) in enumerate(made.rows.tolist()):
+    """Return the distances of nodes by an upward search and a plain loop down."""
+    (ranks, distances), *_ = made.upward_labels([source])
+    found = dict(zip(ranks.tolist(), distances.tolist(), strict=True))
+    for rank, (first, count) in enumerate(made.rows.tolist()):
         for tail, weight in made.arcs[first : first + count].tolist():
             if tail in found:
-                found[position] = min(found.get(position, UNREACHABLE), found[tail] + weight)
+                found[rank] = min(found.get(rank, UNREACHABLE), found[tail] + weight)
     by_node = np.full(made.num_nodes, UNREACHABLE, np.uint32)
     by_node[made.node[list(found)]] = list(found.values())
     return by_node
@@ -71,16 +71,16 @@ def test_both_hierarchies_are_swept_by_the_same_kernels(device: Device) -> None:
     expected = np.stack([heap_dijkstra(graph, int(source)) for source in sources])
     assert graph.hierarchy is not None
     with CustomizedHierarchy(device, graph.hierarchy, graph, device) as customized:
-        for swept in (Swept.of_contraction(contraction(graph)), Swept.of_customized(customized)):
-            ways = swept.ways_up(sources)
-            with Sweeper(device, swept) as sweeper:
-                assert np.array_equal(sweeper.one(ways[1], 1)[1], expected[1])
-                with sweeper.many(ways, 2) as many:
-                    found = np.concatenate([many.distances(tile) for tile in range(many.num_tiles)])
+        for swept in (SweepHierarchy.of_contraction(contraction(graph)), SweepHierarchy.of_customized(customized)):
+            labels = swept.upward_labels(sources)
+            with SweepTimer(device, swept) as timer:
+                assert np.array_equal(timer.time_sweep(labels[1], 1)[1], expected[1])
+                with timer.time_batch(labels, 2) as batch:
+                    found = np.concatenate([batch.distances(tile) for tile in range(batch.num_tiles)])
                     assert np.array_equal(found[: len(sources)], expected)
-                    assert len(many.milliseconds) == 2 and many.num_tiles == -(-len(sources) // many.tile)
-                with sweeper.many(ways, 1, seeded=False) as many:
-                    assert (many.distances(0) == UNREACHABLE).all()
+                    assert len(batch.milliseconds) == 2 and batch.num_tiles == -(-len(sources) // batch.tile)
+                with timer.time_batch(labels, 1, seeded=False) as batch:
+                    assert (batch.distances(0) == UNREACHABLE).all()
 
 
 def test_the_script_writes_what_it_prints(tmp_path: Path) -> None:

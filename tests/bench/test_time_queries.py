@@ -45,13 +45,13 @@ def test_a_wrong_route_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    route = Unpacker.route
+    path = Unpacker.path
 
     def shortened(self: Unpacker, *arguments: Any) -> Any:
-        seed, arcs = route(self, *arguments) or (None, np.zeros(0, np.int64))
+        seed, arcs = path(self, *arguments) or (None, np.zeros(0, np.int64))
         return seed, arcs[:-1]
 
-    monkeypatch.setattr(Unpacker, "route", shortened)
+    monkeypatch.setattr(Unpacker, "path", shortened)
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), "road:8", "--queries", "6", "--table", "3"])
     with pytest.raises(SystemExit, match="wrong route"):
         script.main()

@@ -1,4 +1,4 @@
-"""Routes that are unpacked from a hierarchy: the same ones as by walks along distances, whatever is equally short."""
+"""Paths that are unpacked from a hierarchy: the same ones as by walks along distances, of several equally short."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tests.support.hierarchies import lists
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.cch import unpack
-from vkssp.cch.topology import below_of
+from vkssp.cch.topology import supernodes_below
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return whether each route since the test began was unpacked."""
+    """Return whether each path since the test began was unpacked."""
     found: list[bool] = []
-    route = unpack.Unpacker.route
+    path = unpack.Unpacker.path
 
     def noted(self: unpack.Unpacker, *arguments: Any) -> Any:
-        result = route(self, *arguments)
+        result = path(self, *arguments)
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(unpack.Unpacker, "route", noted)
+    monkeypatch.setattr(unpack.Unpacker, "path", noted)
     return found
 
 
@@ -107,7 +107,7 @@ def test_any_number_of_rounds_nodes_and_invocations(
 
 
 @pytest.mark.parametrize(("name", "value"), [("most", 25), ("_ROOM", 5)])
-def test_ways_of_more_arcs_than_there_is_room_for(
+def test_paths_of_more_arcs_than_there_is_room_for(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool], name: str, value: int
 ) -> None:
     software = "_SOFTWARE_MOST" if device.info.kind == "cpu" else "_MOST"
@@ -166,7 +166,7 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
         assert solver.path(0, 80).weight == expected
 
 
-def test_more_pairs_than_ways_are_kept_of(
+def test_more_pairs_than_labels_are_kept_of(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     monkeypatch.setattr(phast, "KEPT", 3)
@@ -174,7 +174,7 @@ def test_more_pairs_than_ways_are_kept_of(
     assert unpacked and all(unpacked)
 
 
-def test_ways_of_another_question_are_not_unpacked(device: Device, unpacked: list[bool]) -> None:
+def test_labels_of_another_query_are_not_unpacked(device: Device, unpacked: list[bool]) -> None:
     graph = prepare(grid(11))
     with Solver(graph, "dijkstra") as reference, Solver(graph, "phast", device) as solver:
         for target in (120, 60, 7):
@@ -194,22 +194,22 @@ def test_weights_so_large_that_shortcuts_do_not_fit(device: Device, unpacked: li
     assert not unpacked
 
 
-def test_what_lies_below() -> None:
+def test_supernodes_below_nodes() -> None:
     hierarchy = prepare(grid(8)).hierarchy
     assert hierarchy is not None
-    below, above = below_of(hierarchy), lists(hierarchy)
+    below, above = supernodes_below(hierarchy), lists(hierarchy)
     first, pairs = below[: hierarchy.num_nodes + 1], below[hierarchy.num_nodes + 1 :].reshape(-1, 2)
     assert len(pairs) == len(hierarchy.ancestor) > 0
-    for position in range(hierarchy.num_nodes):
-        found = {(int(group), int(place)) for group, place in pairs[first[position] : first[position + 1]]}
+    for rank in range(hierarchy.num_nodes):
+        found = {(int(group), int(place)) for group, place in pairs[first[rank] : first[rank + 1]]}
         assert found == {
-            (group, above[int(hierarchy.first_node[group])].index(position))
+            (group, above[int(hierarchy.first_node[group])].index(rank))
             for group in range(hierarchy.num_supernodes)
-            if position in above[int(hierarchy.first_node[group])]
+            if rank in above[int(hierarchy.first_node[group])]
         }
 
 
-def test_ways_in_circles_are_an_error(device: Device) -> None:
+def test_paths_in_circles_are_an_error(device: Device) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
         solver.path(0, 15)
         unpacker: Any = solver.session.work().walker._unpacker  # type: ignore[union-attr]
@@ -218,11 +218,11 @@ def test_ways_in_circles_are_an_error(device: Device) -> None:
             unpacker._follow(nodes, 7)
 
 
-def test_ways_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
         expected = solver.path(0, 15).weight
         with monkeypatch.context() as patch:
-            patch.setattr(unpack.Unpacker, "route", lambda *_: ((3, 5), np.empty(0, np.int64)))
+            patch.setattr(unpack.Unpacker, "path", lambda *_: ((3, 5), np.empty(0, np.int64)))
             with pytest.raises(DeviceError, match="contradict"):
                 solver.path(0, 15)
         assert solver.path(0, 15).weight == expected
@@ -241,14 +241,14 @@ def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
     assert len(unpacked) == 1
 
 
-def test_metrics_share_what_lies_below(device: Device) -> None:
+def test_metrics_share_the_supernodes_below_nodes(device: Device) -> None:
     graph = prepare(grid(20))
     other = graph.with_weights(graph.weight * 2 + 1)
     with Solver(graph, "phast", device) as one, Solver(other, "phast", device) as two:
         alone = one.memory_bytes, two.memory_bytes
         one.warm_up()
         two.warm_up()
-        below = below_of(graph.hierarchy).nbytes  # type: ignore[arg-type]
+        below = supernodes_below(graph.hierarchy).nbytes  # type: ignore[arg-type]
         assert one.memory_bytes - alone[0] == two.memory_bytes - alone[1] + below
         with Solver(other, "dijkstra") as reference:
             assert two.path(3, 390).arcs.tolist() == reference.path(3, 390).arcs.tolist()
@@ -264,7 +264,7 @@ def test_routes_are_unpacked_where_there_is_no_room_for_walks(
     monkeypatch.setattr(phast, "PathWalker", full)
     same_paths(grid(9), device, np.random.default_rng(7))
     assert unpacked and all(unpacked)
-    monkeypatch.setattr(unpack.Unpacker, "route", lambda *_: None)
+    monkeypatch.setattr(unpack.Unpacker, "path", lambda *_: None)
     with (
         Solver(prepare(grid(5)), "phast", device) as solver,
         pytest.raises(DeviceError, match="a route on this graph needs"),

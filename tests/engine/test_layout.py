@@ -12,7 +12,7 @@ from tests.support.paths import ROOT
 from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Solver
 from vkssp.algorithm import ROW
-from vkssp.batch import block_resident_batch as many
+from vkssp.batch import block_resident_batch
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
 from vkssp.gpu import kernel
@@ -20,7 +20,7 @@ from vkssp.gpu.device import Device
 
 SHADERS = ROOT / "shaders"
 #: Kernels that know nothing of a search's state.
-WITHOUT_STATE = {"start", "path", "path_hang", "path_jump", "path_stride", "path_fill"}
+WITHOUT_STATE = {"start", "path", "path_parents", "path_jump", "path_stride", "path_fill"}
 Made = list[tuple[str, dict[str, Any]]]
 
 
@@ -54,20 +54,20 @@ def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, ma
         assert module.struct("Row") == dtype_layout(ROW)
 
 
-def test_the_state_of_many_searches_is_the_same_on_both_sides(device: Device, made: Made) -> None:
+def test_the_state_of_a_batch_is_the_same_on_both_sides(device: Device, made: Made) -> None:
     with Solver(grid(4), "block_resident", device) as solver:
         next(solver.table([0, 1], chunked=True))
     for shader in {name for name, _ in made if name.startswith("block_resident_batch_")}:
         module = Module(shader)
         (_, _), (_, at_own) = module.struct("StateBuffer")
         behind = [(name, at_own + offset) for name, offset in module.struct("State")]
-        assert dtype_layout(LOOP) + behind == dtype_layout(many.STATE)
+        assert dtype_layout(LOOP) + behind == dtype_layout(block_resident_batch.STATE)
         fields = module.struct("Search")
         assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
-        assert [fields[word][0] for word in many._SEARCH] == ["row", "next_row", "checked_for"]
-        assert fields[-1] == ("gap", 4 * 10) and many._SEARCH_WORDS == 16
+        assert [fields[word][0] for word in block_resident_batch._SEARCH] == ["row", "next_row", "checked_for"]
+        assert fields[-1] == ("gap", 4 * 10) and block_resident_batch._SEARCH_WORDS == 16
     assert [offset for _, offset in Module("block_resident_batch_emit").struct("Wanted")] == list(
-        range(0, many.WANTED_BYTES, 4)
+        range(0, block_resident_batch.WANTED_BYTES, 4)
     )
 
 

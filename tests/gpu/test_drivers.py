@@ -20,7 +20,7 @@ SUITE = (
     "tests/solver/test_solver.py",
     "tests/solver/test_solver_use.py",
     "tests/algorithms/test_algorithms.py",
-    "tests/batch/test_batch.py",
+    "tests/batch/test_block_resident_batch.py",
     "tests/solver/test_nearest_sources.py",
     "tests/algorithms/test_phast.py",
     "tests/cch/test_unpack.py",

@@ -54,9 +54,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def climb(device: Device, height: int, **others: Any) -> Kernel:
+def upward(device: Device, height: int, **others: Any) -> Kernel:
     options: dict[str, Any] = {"workgroup_size": 4, "constants": {HEIGHT: height, COUNTING: 0}, **others}
-    return Kernel(device, "phast_climb", bindings=8, **options)
+    return Kernel(device, "phast_upward", bindings=8, **options)
 
 
 def start(device: Device) -> Kernel:
@@ -70,21 +70,21 @@ def left(calls: Counter[str]) -> dict[str, int]:
 
 
 def test_kernels_made_alike_have_the_same_pipeline(own: Device, calls: Counter[str]) -> None:
-    first, second, third = climb(own, 5), climb(own, 5), climb(own, 5, constants={COUNTING: 0, HEIGHT: np.int64(5)})
+    first, second, third = upward(own, 5), upward(own, 5), upward(own, 5, constants={COUNTING: 0, HEIGHT: np.int64(5)})
     for kernel in (second, third):
         assert (kernel.pipeline, kernel.layout, kernel.set_layout) == (first.pipeline, first.layout, first.set_layout)
     assert left(calls) == dict.fromkeys(PARTS, 1)
     others = [
-        climb(own, 6),
-        climb(own, 5, constants={HEIGHT: 5, COUNTING: 1}),
-        climb(own, 5, workgroup_size=2),
-        climb(own, 5, push_constants=1),
-        Kernel(own, "phast_climb", bindings=9, workgroup_size=4, constants={HEIGHT: 5, COUNTING: 0}),
+        upward(own, 6),
+        upward(own, 5, constants={HEIGHT: 5, COUNTING: 1}),
+        upward(own, 5, workgroup_size=2),
+        upward(own, 5, push_constants=1),
+        Kernel(own, "phast_upward", bindings=9, workgroup_size=4, constants={HEIGHT: 5, COUNTING: 0}),
         start(own),
     ]
     assert len({kernel.pipeline for kernel in (first, *others)}) == len(others) + 1
     first.close()
-    assert second.pipeline == climb(own, 5).pipeline, "others hold it"
+    assert second.pipeline == upward(own, 5).pipeline, "others hold it"
     assert left(calls) == dict.fromkeys(PARTS, len(others) + 1)
     own.close()
     assert left(calls) == dict.fromkeys(PARTS, 0)
@@ -114,27 +114,27 @@ def test_the_last_ones_are_kept_when_nobody_holds_them(
     own: Device, calls: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline_module, "MOST_UNUSED", 3)
-    always = climb(own, 1)
+    always = upward(own, 1)
     for height in range(2, 9):
-        climb(own, height).close()
-    climb(own, 4).close()  # has been given back, and is made again, in the place of 5
+        upward(own, height).close()
+    upward(own, 4).close()  # has been given back, and is made again, in the place of 5
     assert calls["vkCreatePipeline"] == 9
     calls.clear()
     for height in (8, 7, 4):
-        climb(own, height).close()
+        upward(own, height).close()
     assert calls["vkCreatePipeline"] == calls["vkDestroyPipeline"] == 0
-    climb(own, 2).close()  # in the place of 6, which has been unused the longest
+    upward(own, 2).close()  # in the place of 6, which has been unused the longest
     for height in (7, 8, 2):
-        climb(own, height).close()
+        upward(own, height).close()
     assert calls["vkCreatePipeline"] == calls["vkDestroyPipeline"] == 1
-    climb(own, 6).close()
+    upward(own, 6).close()
     assert calls["vkCreatePipeline"] == 2
-    assert climb(own, 1).pipeline == always.pipeline
-    many = [climb(own, height) for height in range(10, 30)]
+    assert upward(own, 1).pipeline == always.pipeline
+    many = [upward(own, height) for height in range(10, 30)]
     assert len({kernel.pipeline for kernel in many}) == 20, "as many as are held"
     for kernel in many:
         kernel.close()
-    climb(own, 1)
+    upward(own, 1)
     assert len(own.pipelines.all) == 1 + 3
 
 
@@ -166,7 +166,7 @@ def test_threads_that_want_the_same_one_wait_for_it(own: Device, monkeypatch: py
         compiled.append(function)
         return code
 
-    there = climb(own, 5)
+    there = upward(own, 5)
     monkeypatch.setattr(pipeline_module, "call", slow)
     made: list[Kernel] = []
     threads = [threading.Thread(target=lambda: made.append(start(own)), name="first", daemon=True)]
@@ -175,8 +175,8 @@ def test_threads_that_want_the_same_one_wait_for_it(own: Device, monkeypatch: py
     threads += [threading.Thread(target=lambda: made.append(start(own)), daemon=True) for _ in range(3)]
     for thread in threads[1:]:
         thread.start()
-    assert climb(own, 5).pipeline == there.pipeline
-    assert climb(own, 6).pipeline != there.pipeline
+    assert upward(own, 5).pipeline == there.pipeline
+    assert upward(own, 6).pipeline != there.pipeline
     assert not made
     go_on.set()
     for thread in threads:

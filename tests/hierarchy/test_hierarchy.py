@@ -87,11 +87,11 @@ def test_supernodes_have_the_lists_of_elimination(graph: Graph, seed: int) -> No
     hierarchy = build(elimination)
     hierarchy.check(graph)
     left, above = eliminated(graph, elimination.node.tolist()), lists(hierarchy)
-    for position, all_above in enumerate(above):
-        wanted = {int(hierarchy.position[node]) for node in left[int(hierarchy.node[position])]}
+    for rank, all_above in enumerate(above):
+        wanted = {int(hierarchy.rank[node]) for node in left[int(hierarchy.node[rank])]}
         assert all_above == sorted(all_above) and wanted <= set(all_above)
         assert len(all_above) - len(wanted) <= RELAX
-        if position in hierarchy.first_node:  # the list of the first node is that of the supernode, without more
+        if rank in hierarchy.first_node:  # the list of the first node is that of the supernode, without more
             assert wanted == set(all_above)
     level = np.repeat(np.arange(hierarchy.num_levels), np.diff(hierarchy.first_of_level))
     for group, first in enumerate(hierarchy.first_node[:-1].tolist()):

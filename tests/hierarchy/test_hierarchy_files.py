@@ -114,10 +114,10 @@ DAMAGE = {
     "an offset that falls": (set_to("first_ancestor", -2, 2**31), "a first_ancestor that goes from"),
     "a level without supernodes": (put("first_of_level", lambda a: a[[0, *range(len(a))]]), "from 0 to 0 at 1"),
     "a node that is not there": (set_to("node", 0, 81), "has a node 81, and ids go from 0 to 80"),
-    "a node twice": (put("node", lambda a: np.where(a == 5, 6, a).astype(np.uint32)), "no position for node 5"),
+    "a node twice": (put("node", lambda a: np.where(a == 5, 6, a).astype(np.uint32)), "no rank for node 5"),
     "an ancestor below": (set_to("ancestor", 0, 80), "an ancestor at 80 of supernode .*, which does not lie above it"),
     "ancestors that fall": (put("ancestor", lambda a: np.sort(a)[::-1].copy()), "does not lie above|do not ascend"),
-    "levels that are one": (one_level_less, "not in a later level than its nearest ancestor"),
+    "levels that are one": (one_level_less, "not in a later level than its lowest ancestor"),
     "a first level that is two": (put("first_of_level", lambda a: np.delete(a, 1)), "ancestors in level 0"),
     "a list that is short": (without_an_ancestor, "does not join nodes|none of its parent's"),
     "a parent's list that is short": (without_a_parents_ancestor, "none of its parent's|does not join nodes"),
@@ -177,7 +177,7 @@ def test_the_check_agrees_with_one_by_sets(graph: Graph, seed: int) -> None:
 def test_closure_is_checked() -> None:
     """Lists that hold all arcs of the graph, but not what elimination joins."""
     graph = Graph.from_edges([0, 0, 1], [1, 2, 3], [1, 1, 1])
-    # By position: node 0 lies below 2 and 1, which have to be joined, and 1 below 3.
+    # By rank: node 0 lies below 2 and 1, which have to be joined, and 1 below 3.
     joined = Hierarchy(*(np.array(array, np.uint32) for array in JOINED))
     joined.check(graph)
     node, first_node, _, _, _ = JOINED

@@ -27,13 +27,13 @@ def eliminated(graph: Graph, order: list[int]) -> dict[int, set[int]]:
 
 
 def lists(hierarchy: Hierarchy) -> list[list[int]]:
-    """Return each position's list: the ancestors of its supernode, then the nodes of that before it."""
+    """Return the ancestors of each rank: those of its supernode, then the nodes of that supernode above it."""
     found = []
     for group in range(hierarchy.num_supernodes):
         begin, end = (int(at) for at in hierarchy.first_ancestor[group : group + 2])
         first, last = (int(at) for at in hierarchy.first_node[group : group + 2])
         shared = [int(at) for at in hierarchy.ancestor[begin:end]]
-        found += [shared + list(range(first, position)) for position in range(first, last)]
+        found += [shared + list(range(first, rank)) for rank in range(first, last)]
     return found
 
 
@@ -69,7 +69,7 @@ def is_hierarchy(hierarchy: Hierarchy, graph: Graph) -> bool:
 
 
 def depths(above: list[list[int]]) -> list[int]:
-    """Return how many nodes lie above each position, whose nearest ancestor is the last of its list."""
+    """Return the number of nodes above each rank, whose parent is the last of its ancestors."""
     found: list[int] = []
     for ancestors in above:
         found.append(found[ancestors[-1]] + 1 if ancestors else 0)
@@ -77,12 +77,12 @@ def depths(above: list[list[int]]) -> list[int]:
 
 
 def heights(above: list[list[int]]) -> list[int]:
-    """Return how many nodes lie below each position on the longest way down."""
+    """Return the number of nodes below each rank on the longest path down."""
     found = [0] * len(above)
-    for position in range(len(above) - 1, -1, -1):
-        if above[position]:
-            parent = above[position][-1]
-            found[parent] = max(found[parent], found[position] + 1)
+    for rank in range(len(above) - 1, -1, -1):
+        if above[rank]:
+            parent = above[rank][-1]
+            found[parent] = max(found[parent], found[rank] + 1)
     return found
 
 
@@ -95,7 +95,7 @@ class Query:
     def __init__(self, graph: Graph, hierarchy: Hierarchy) -> None:
         self.place = {int(node): at for at, node in enumerate(hierarchy.node)}
         self.above = lists(hierarchy)
-        # Of each pair of joined positions, both ways; a pair that is not joined would be a KeyError.
+        # For each pair of joined ranks, in both directions; a pair that is not joined would be a KeyError.
         self.weight = {(low, high): 2**63 for low, all_above in enumerate(self.above) for high in all_above}
         self.weight |= {(high, low): 2**63 for low, high in self.weight}
         for u, v, weight in zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True):

@@ -1,8 +1,9 @@
-"""PHAST: searches as sweeps over a hierarchy, for graphs that are asked often.
+"""PHAST: upward searches and sweeps over a hierarchy, for graphs that are searched often.
 
-A search goes up from its source, to the few hundred nodes on the way to the top, and then a sweep goes down, level by
-level, in which each node looks at the arcs from its ancestors (D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST:
-Hardware-accelerated shortest path trees, 2011). Levels are those of supernodes, half as many as those of nodes.
+An upward search goes from the source to its ancestors, the few hundred nodes on the path to the root of the elimination
+tree. Then a sweep goes down, level by level; each node relaxes its arcs from ancestors (D. Delling, A. Goldberg, A.
+Nowatzyk, R. Werneck, PHAST: Hardware-accelerated shortest path trees, 2011). Levels are those of supernodes, half as
+many as those of nodes.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from vkssp.resource import Resource
 
 #: Specialization constants of the shaders.
 HEIGHT_CONSTANT, SEARCHES_CONSTANT, IS_PART_CONSTANT, _SWEEP_COUNTING_CONSTANT = 1, 2, 3, 4
-# Words of a seed, with those before the first; workgroups that go up at a time.
-_SEED_WORDS, _MOST_CLIMBING = 4, 1024
-# Invocations that a level of a sweep is dealt out to, as far as its nodes have arcs for them, and of a node at most.
+# Words of a seed, and of the header before the first; largest number of workgroups that search upward at once.
+_SEED_WORDS, _MOST_UPWARD = 4, 1024
+# Invocations of a level of a sweep, if its nodes have enough arcs for them, and largest number of those of a node.
 _LEVEL_INVOCATIONS, _MOST_LANES = 1 << 17, 64
 
 
 def hierarchy_of(graph: DeviceGraph) -> CustomizedHierarchy:
-    """Return the hierarchy of a graph on its device, customized for its weights; made when first asked for."""
+    """Return the hierarchy of a graph on its device, customized for its weights; made on the first call."""
     made: CustomizedHierarchy = graph.shared("hierarchy", lambda: _make_hierarchy(graph))
     return made
 
@@ -52,32 +53,32 @@ def _make_hierarchy(graph: DeviceGraph) -> CustomizedHierarchy:
     return CustomizedHierarchy(graph.device, renumbered.hierarchy, renumbered.graph, graph.arrays)
 
 
-def positions_of(renumbered: RenumberedGraph) -> Uint32s | None:
-    """Return the position of each node in the hierarchy; None where nodes are positions.
+def ranks_of(renumbered: RenumberedGraph) -> Uint32s | None:
+    """Return the rank of each node in the hierarchy, or None if the nodes are ranks.
 
-    Nodes on a cycle of weight zero are one for everybody else, and any of them stands for all.
+    The nodes on a cycle of weight zero are a single node of the renumbered graph. It has the rank of one of them.
     """
     if not renumbered.contracted:
         return None
     assert renumbered.hierarchy is not None
-    position = np.empty(renumbered.num_nodes, np.uint32)
-    position[renumbered.node] = renumbered.hierarchy.position
-    return position
+    rank = np.empty(renumbered.num_nodes, np.uint32)
+    rank[renumbered.node] = renumbered.hierarchy.rank
+    return rank
 
 
 def levels_of(
     bounds: npt.NDArray[np.int64], length: npt.NDArray[np.int64], device: Device, size: int
 ) -> list[tuple[int, int, int]]:
-    """Return the positions of each level but the first, and how many invocations look at the arcs of a node there.
+    """Return for each level but the first the range of its ranks, and the number of invocations per node.
 
     Parameters
     ----------
     bounds : numpy.ndarray
-        The first position of each level, shape (num_levels + 1,), int64.
+        The first rank of each level, shape (num_levels + 1,), int64.
     length : numpy.ndarray
-        How many arcs each position may have, shape (num_nodes,), int64.
+        Upper bound of the number of arcs to each rank, shape (num_nodes,), int64.
     device : Device
-        Where they are swept.
+        The device that sweeps.
     size : int
         Invocations of a workgroup.
     """
@@ -89,11 +90,11 @@ def levels_of(
 
 
 class Phast(Resource):
-    """One sweep at a time over the hierarchy of a graph; see `Algorithm`."""
+    """Upward searches and sweeps over the hierarchy of a graph, one search at a time; see `Algorithm`."""
 
     NAME: ClassVar[str] = "phast"
     DESCRIPTION: ClassVar[Description] = Description(
-        idea="a hierarchy, prepared once: a search goes up to the top, then a sweep goes down, level by level",
+        idea="a hierarchy, prepared once: an upward search to all ancestors, then a sweep down, level by level",
         source=f"{DELLING}; {DIBBELT}",
         complexity="a dispatch for each of some twenty levels; one look at each arc of the hierarchy",
         use="road networks that are asked often: vkssp prepare; weights may change",
@@ -110,11 +111,11 @@ class Phast(Resource):
         try:
             renumbered = graph.renumbered
             assert renumbered.hierarchy is not None
-            self._num_positions = renumbered.hierarchy.num_nodes
+            self._num_ranks = renumbered.hierarchy.num_nodes
             if reason := unfit(self._device, renumbered.hierarchy):
                 raise DeviceError(reason)
             needed = graph.missing("hierarchy", bytes_of(self._device, renumbered.hierarchy, renumbered.graph))
-            needed += 4 * self._num_positions + (8 * renumbered.num_nodes if renumbered.contracted else 0)
+            needed += 4 * self._num_ranks + (8 * renumbered.num_nodes if renumbered.contracted else 0)
             self._device.require(needed, f"{self.NAME} on this graph")
             self._hierarchy = hierarchy_of(graph)
             self._make()
@@ -125,15 +126,15 @@ class Phast(Resource):
     def _make(self) -> None:
         device, customized, renumbered = self._device, self._hierarchy, self._graph.renumbered
         hierarchy = customized.hierarchy
-        self._dist = Buffer(device, 4 * self._num_positions, name="the distances", owner=self)
+        self._dist = Buffer(device, 4 * self._num_ranks, name="the distances", owner=self)
         self.distances = self._dist
-        self._position = positions_of(renumbered)
-        if self._position is not None:
+        self._rank = ranks_of(renumbered)
+        if self._rank is not None:
             self.distances = Buffer(device, 4 * renumbered.num_nodes, name="the distances of groups", owner=self)
-            places = Buffer(device, self._position.nbytes, name="the positions of groups", owner=self)
-            places.write(self._position)
+            ranks = Buffer(device, self._rank.nbytes, name="the ranks of groups", owner=self)
+            ranks.write(self._rank)
             gather = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=self._size, owner=self)
-            self._gather = gather.on(self._dist, places, self.distances)
+            self._gather = gather.on(self._dist, ranks, self.distances)
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._status = Buffer(device, 4 * STATUS_WORDS, name="the status", owner=self)
         self._mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
@@ -141,9 +142,9 @@ class Phast(Resource):
         self._timestamps = Timestamps(device, 2, owner=self)
         height = height_of(hierarchy)
         counting = {_SWEEP_COUNTING_CONSTANT: int(self._counting > 0)}
-        self._climb = Kernel(
+        self._upward = Kernel(
             device,
-            "phast_climb",
+            "phast_upward",
             bindings=8,
             workgroup_size=self._size,
             constants={HEIGHT_CONSTANT: height, **counting},
@@ -170,18 +171,18 @@ class Phast(Resource):
         self._make_room(MAX_TERMINALS)
 
     def _make_room(self, count: int) -> None:
-        """Make room for so many seeds, and record what a search is with them; what there was before is closed."""
+        """Make the buffer of a number of seeds, and record a search from them; close those made before."""
         for part in reversed(self._loads):
             part.close()
         self._loads, device, customized = [], self._device, self._hierarchy
         self._room = 1 << (count - 1).bit_length()
         self._seeds = Buffer(device, 4 * _SEED_WORDS * (self._room + 1), mapped=True, name="the seeds", owner=self)
         self._loads.append(self._seeds)
-        climb = self._climb.on(
+        upward = self._upward.on(
             *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
             *(customized.ancestor_depth, self._dist, self._seeds, self._counts),
         )
-        self._loads.append(climb)
+        self._loads.append(upward)
         self._recording = Recording(device, owner=self)
         self._loads.append(self._recording)
         with self._recording.record() as recording:
@@ -192,39 +193,39 @@ class Phast(Resource):
             if self._counting:
                 recording.fill(self._counts, 0)
             recording.barrier("transfer", "compute")
-            recording.bind(climb)
-            recording.dispatch(min(self._room, _MOST_CLIMBING, device.limits.workgroups))
+            recording.bind(upward)
+            recording.dispatch(min(self._room, _MOST_UPWARD, device.limits.workgroups))
             recording.barrier()
             recording.bind(self._sweep)
             for level, (begin, end, lanes) in enumerate(self._levels(), 1):
                 recording.push(self._sweep, level, begin, end, lanes)
                 recording.dispatch(min(-(-(end - begin) * lanes // self._size), device.limits.workgroups))
                 recording.barrier()
-            if self._position is not None:
+            if self._rank is not None:
                 recording.bind(self._gather)
-                recording.push(self._gather, len(self._position))
-                recording.dispatch(min(-(-len(self._position) // self._size), device.limits.workgroups))
+                recording.push(self._gather, len(self._rank))
+                recording.dispatch(min(-(-len(self._rank) // self._size), device.limits.workgroups))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
             recording.copy(self._status, self._mapped, 4 * STATUS_WORDS)
             recording.barrier("transfer", "all")
 
     def _levels(self) -> list[tuple[int, int, int]]:
-        """Return the positions of each level but the first, and how many invocations look at the arcs of a node."""
+        """Return for each level but the first the range of its ranks, and the number of invocations per node."""
         hierarchy = self._hierarchy.hierarchy
         bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
         return levels_of(bounds, length, self._device, self._size)
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Find distances; see `Algorithm`. With targets, find only theirs until the caller reads others."""
-        places = np.array([*seeds, *targets], np.uint32).reshape(-1)
-        if places.nbytes <= self.terminals.nbytes:  # no path is walked back for more terminals
-            self.terminals.view()[: len(places)] = places
+        """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
+        terminals = np.array([*seeds, *targets], np.uint32).reshape(-1)
+        if terminals.nbytes <= self.terminals.nbytes:  # no path is walked back for more terminals
+            self.terminals.view()[: len(terminals)] = terminals
         self._seeds_of_last, self._is_swept, self._last_pairs = list(seeds), False, None
         if not targets:
             return self._run()
-        both = [(*self._placed(seed), *self._placed(target)) for seed in seeds for target in targets]
+        both = [(*self._ranked(seed), *self._ranked(target)) for seed in seeds for target in targets]
         pairs = np.array(both, np.uint32)
         found, overflow, milliseconds = self._of_pairs().find(pairs)
         if len(pairs) <= KEPT:
@@ -238,10 +239,10 @@ class Phast(Resource):
         return Outcome(int(found.min()), has_overflow, milliseconds, counters)
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
-        """Return distances of pairs, and whether a pair may be unreachable only by overflow, shape (k,)."""
+        """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
         pairs = np.zeros((len(sources), 4), np.uint32)
         for column, nodes in ((0, sources), (2, targets)):
-            pairs[:, column] = nodes if self._position is None else self._position[nodes]
+            pairs[:, column] = nodes if self._rank is None else self._rank[nodes]
         self._last_pairs = None
         found, overflow, _ = self._of_pairs().find(pairs)
         return found, overflow | self._hierarchy.saturated
@@ -251,16 +252,17 @@ class Phast(Resource):
             self._pairs = Pairs(self._device, self._hierarchy, self)
         return self._pairs
 
-    def _placed(self, terminal: Terminal) -> Terminal:
+    def _ranked(self, terminal: Terminal) -> Terminal:
+        """Return a terminal with the rank of its node."""
         node, offset = terminal
-        return (node if self._position is None else int(self._position[node])), offset
+        return (node if self._rank is None else int(self._rank[node])), offset
 
-    def _seed_at(self, position: int, distance: int) -> int:
-        """Return the index of the first seed of the last search that has this position and distance."""
-        places = [self._placed(seed) for seed in self._seeds_of_last]
-        if (position, distance) not in places:
-            raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
-        return places.index((position, distance))
+    def _seed_at(self, rank: int, distance: int) -> int:
+        """Return the index of the first seed of the last search that has this rank and distance."""
+        seeds = [self._ranked(seed) for seed in self._seeds_of_last]
+        if (rank, distance) not in seeds:
+            raise DeviceError("the paths on the device contradict each other; the driver may be at fault")
+        return seeds.index((rank, distance))
 
     def _run(self) -> Outcome:
         """Sweep from the seeds of the last search."""
@@ -270,7 +272,7 @@ class Phast(Resource):
         words = self._seeds.view().reshape(-1, _SEED_WORDS)
         words[0, 0] = len(seeds)
         there = np.array(seeds, np.uint32).reshape(-1, 2)
-        words[1 : len(seeds) + 1, 0] = there[:, 0] if self._position is None else self._position[there[:, 0]]
+        words[1 : len(seeds) + 1, 0] = there[:, 0] if self._rank is None else self._rank[there[:, 0]]
         words[1 : len(seeds) + 1, 1] = there[:, 1]
         self._recording.submit()
         self._recording.wait()
@@ -339,8 +341,8 @@ class PhastWalker(Resource):
         self._walker: PathWalker | None = None
         try:
             if can_unpack(graph, search._hierarchy):
-                ways = search._of_pairs().ways
-                self._unpacker = Unpacker(graph, search._hierarchy, ways, search.terminals, self)
+                labels = search._of_pairs().labels
+                self._unpacker = Unpacker(graph, search._hierarchy, labels, search.terminals, self)
             else:
                 self._along_distances()
         except BaseException:
@@ -383,5 +385,5 @@ class PhastWalker(Resource):
         # The first of the nearest targets, and all seeds at that distance from it.
         target = int(np.argmax(lengths.min(axis=0) == best))
         numbers = num_targets * np.flatnonzero(lengths[:, target] == best) + target
-        route = unpacker.route(pairs, numbers, best, num_seeds)
-        return None if route is None else (search._seed_at(*route[0]), target, route[1])
+        path = unpacker.path(pairs, numbers, best, num_seeds)
+        return None if path is None else (search._seed_at(*path[0]), target, path[1])

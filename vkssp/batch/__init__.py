@@ -1,1 +1,1 @@
-"""Many searches at once on a device."""
+"""Batches of searches on a device: many searches that share the dispatches of one."""

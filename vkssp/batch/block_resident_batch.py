@@ -1,8 +1,8 @@
-"""Many searches at once: they share the dispatches of one, and fill a GPU that one leaves idle.
+"""Batch of block-resident searches: many searches share the dispatches, and fill a GPU that one search leaves idle.
 
-Each search has a slot, with distances and a threshold of its own. When one is over its row is written to a ring on the
-device, and the next source takes its place; the host follows with the seeds of sources to come, and takes rows away on
-a queue of its own while the device goes on.
+Each search has a slot, with its own distances and threshold. When a search is over, its row is written to a ring on the
+device, and the next source takes the slot. Meanwhile the host writes the seeds of later sources, and downloads rows on
+a separate queue while the device searches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vkssp.algorithms.block_resident import (
     SHARED_BESIDES,
     default_rounds,
 )
-from vkssp.batch.submission import Submission, Submissions
+from vkssp.batch.submission import Submission, SubmissionQueue
 from vkssp.engine.device_algorithm import COUNTING_CONSTANT, NEEDS, state_dtype
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -45,23 +45,23 @@ STATE = state_dtype(
 )
 _NO_ROW = 2**32 - 1
 _SEARCH_WORDS = 16
-#: The twin of Search, as far as it begins with something else than 0.
+#: The words of the twin of Search that do not begin with 0, and their first values.
 _SEARCH = {1: _NO_ROW, 2: _NO_ROW, 7: _NO_ROW}  # row, next_row, checked_for
 _SEEDS_CONSTANT = 7
 #: Iterations from one turnover of slots to the next.
 _TURN = 6
-#: Bytes of rows that are handed over at a time.
+#: Largest number of bytes of rows that are yielded at a time.
 _MOST_BYTES = 64 << 20
-#: Targets are looked at for an early end where a node in so many is one, or fewer; more are all over the graph.
+#: Searches end early if at most one node in so many is a target; more targets are spread over the whole graph.
 _FEW_TARGETS = 64
-#: Buffers that the kernel with most of them works on, and bytes of a node whose distance is wanted.
+#: Largest number of storage buffers of a kernel, and bytes of a node whose distance is wanted.
 BINDINGS, WANTED_BYTES = 12, 20
 
 
 def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, int]:
-    """Return the sizes of a block and of a workgroup, by the parameters of block_resident."""
+    """Return the sizes of a block and of a workgroup, given the parameters of block_resident."""
     limit, chosen = device.limits.workgroup_size, parameters["workgroup_size"]
-    # As many nodes for each invocation as usual on a software device: with twice as many drivers compile half a minute.
+    # As many nodes per invocation as usual on a software device: with twice as many, drivers compile for half a minute.
     most = min(512, MOST_NODES_EACH // 2 * (chosen or limit))
     block = parameters["block"] or 1 << most.bit_length() - 1
     usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
@@ -69,23 +69,23 @@ def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, in
 
 
 @dataclass(frozen=True)
-class Finished:
-    """Rows that were finished, in the order of their sources.
+class FinishedRows:
+    """Consecutive rows whose searches have finished, in the order of their sources.
 
     Attributes
     ----------
     overflow : numpy.ndarray
-        For each whether some sum did not fit into 32 bits, shape (rows,), bool.
+        For each row whether a sum did not fit into 32 bits, shape (rows,), bool.
     read : callable
-        Takes the rows away from the device, shape (rows, k), uint32; they are there until the next ones are asked for.
+        Downloads the rows, shape (rows, k), uint32; they stay on the device until the generator is resumed.
     """
 
     overflow: npt.NDArray[np.bool_]
     read: Callable[[], Uint32s]
 
 
-class ManySearches(Resource):
-    """Makes rows of distances from many groups of seeds to some nodes.
+class BlockResidentBatch(Resource):
+    """Batch of searches that computes rows of distances from groups of seeds to some nodes.
 
     Parameters
     ----------
@@ -93,24 +93,24 @@ class ManySearches(Resource):
         The graph, on its device; not reduced, but it may be the core of a reduction with its components.
     wanted : numpy.ndarray
         Nodes whose distances are wanted of each search, and two others with the weights from there, see
-        `vkssp.prepared.reduction.Reduction.records`; these are UNREACHABLE where there are none. Shape (k, 5), uint32.
+        `vkssp.prepared.reduction.Reduction.records`; UNREACHABLE stands for no other. Shape (k, 5), uint32.
     searches : int
-        How many are made at once.
+        Number of searches at once.
     ring : int
-        Rows that are on the device at most, as many as there are searches or more.
+        Largest number of rows on the device, at least `searches`.
     limit : int
         Distances beyond it count as unreachable, and are not looked for.
     delta : int
         Width of a bucket.
     parameters : mapping of str to int or None
-        Those of block_resident.
+        The parameters of block_resident.
     more_groups : int
-        How many times the usual number of workgroups.
+        Factor by which the usual number of workgroups is multiplied.
 
     Attributes
     ----------
     device_ms : float
-        Time on the device since the last call of `rows`, from the first submission to the end of the last.
+        Time on the device since the last call of `rows`, from the begin of the first submission to the end of the last.
     counters : dict of str to int
         Iterations, visits of blocks, and buckets since then.
     """
@@ -208,7 +208,7 @@ class ManySearches(Resource):
         heaviest = graph.renumbered.spread.heaviest
 
         def spread(items: int) -> int:
-            # A software device counts how often an invocation goes round its loops, see loop.glsl.
+            # A software device may end long loops, so it gets enough workgroups for short ones, see loop.glsl.
             return min(max(1, -(-items // flat)), self.device.limits.workgroups if software else 2048)
 
         self._steps: list[tuple[Bindings, tuple[int, ...], int]] = [
@@ -227,18 +227,18 @@ class ManySearches(Resource):
             parts = (self.device, self.state, self.written, STATE)
             return Submission(*parts, self._record_turn, turns, self)
 
-        self._submissions = Submissions(make)
+        self._submissions = SubmissionQueue(make)
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
 
     @property
     def is_current(self) -> bool:
-        """Whether it suits the weights of the graph."""
+        """Whether the batch is open and suits the weights of the graph."""
         return not self.closed and self._graph.renumbered.spread.fits(self._planned)
 
     def _record_turn(self, recording: Recording) -> None:
-        """Record some iterations and the turnover after them."""
+        """Record some iterations, and the turnover of slots after them."""
         visit, *others = self._steps
         for (kernel, pushed, groups), times in ((visit, _TURN), *((other, 1) for other in others)):
             recording.bind(kernel)
@@ -247,23 +247,25 @@ class ManySearches(Resource):
                 recording.dispatch(groups)
                 recording.barrier()
 
-    def rows(self, seeds: Groups) -> Generator[Finished, None, None]:
-        """Make the rows of some groups of seeds.
+    def rows(self, seeds: Groups) -> Generator[FinishedRows, None, None]:
+        """Compute the rows of groups of seeds.
 
         Parameters
         ----------
         seeds : Groups
-            By the graph's ids, `MAX_TERMINALS` for a row at most.
+            The seeds, by the graph's ids, at most `MAX_TERMINALS` for a row.
 
         Yields
         ------
-        Finished
+        FinishedRows
             Rows, in order.
 
         Raises
         ------
         DeviceError
-            If the device is lost, does not answer, or cannot go through loops as long as these.
+            If the device is lost or does not answer.
+        LoopLimitError
+            If the device ends long loops early.
         """
         total, taken = len(seeds), 0
         began: float | None = None
@@ -274,7 +276,7 @@ class ManySearches(Resource):
                 done = self._submissions.next(room)
                 state, (begin, end) = done.state, done.milliseconds
                 if state["cut_short"]:
-                    raise CutShortError
+                    raise LoopLimitError
                 began = begin if began is None else began
                 self.device_ms = end - began
                 self.counters = {name: int(state[name]) for name in self.counters}
@@ -300,18 +302,18 @@ class ManySearches(Resource):
         self._begin.wait()
 
     def _fill_seeds(self, seeds: Groups, room: int, end: int) -> int:
-        """Write the seeds of rows to come into the ring, where no submission looks for them yet."""
+        """Write the seeds of later rows into places of the ring that no submission reads yet; return `end`."""
         seeds.put(room, end, self._seeds.view().reshape(self.ring, MAX_TERMINALS, 2))
         return end
 
     def _ready(self, written: npt.NDArray[np.uint32], taken: int, total: int) -> int:
-        """Return up to which row all are written."""
+        """Return the first row that is not written yet."""
         rows = np.arange(taken, min(total, taken + self.ring))
         is_missing = written[rows % self.ring, 0] != rows + 1
         return taken + (int(is_missing.argmax()) if is_missing.any() else len(rows))
 
-    def _finished(self, written: npt.NDArray[np.uint32], first: int, count: int) -> Finished:
-        """Return rows that were written, which may be in two parts of the ring."""
+    def _finished(self, written: npt.NDArray[np.uint32], first: int, count: int) -> FinishedRows:
+        """Return rows that were written; they may lie in two parts of the ring."""
         row_bytes, place = 4 * self._num_wanted, first % self.ring
         before_end = min(count, self.ring - place)
         spans = [(place, place + before_end), (0, count - before_end)]
@@ -321,8 +323,8 @@ class ManySearches(Resource):
             found = self._download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
             return found.view(np.uint32).reshape(count, self._num_wanted)
 
-        return Finished(overflow, read)
+        return FinishedRows(overflow, read)
 
 
-class CutShortError(Exception):
-    """The device ends long loops before their time. What was handed over before is right."""
+class LoopLimitError(Exception):
+    """Error of a device that ends long loops early. Rows that were yielded before are correct."""

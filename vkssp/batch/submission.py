@@ -1,4 +1,4 @@
-"""Submissions of many searches: two are with the device while the host looks at how the one before them ended."""
+"""Submissions of a batch: two are queued on the device while the host reads the results of the one before them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.resource import Resource
 
-#: Turnovers of slots in a submission, and the milliseconds that one should take: many times those that the host needs.
+#: Turnovers of slots in a submission; milliseconds that a submission should take: many times those of the host's part.
 TURNS, SUBMISSION_MS = (1, 2, 4, 8, 16), 2.0
-# Of one length three take turns: two are with the device, and the host looks at one.
+# Submissions of each length: two are on the device, and the host reads the third.
 _IN_TURN = 3
 
 
 class Submission:
-    """Some iterations, with turnovers between them, and what the host gets to see afterwards.
+    """Command buffer of some iterations with turnovers between them, and the host's copy of the state after them.
 
     Parameters
     ----------
     device : Device
-        Where it is carried out.
+        The device.
     state, written : Buffer
-        Where the searches stand, and which rows have been written.
+        The state of the searches, and the rows that have been written.
     dtype : numpy.dtype
         Layout of the state; its field ``room`` is given with each submission.
     record : callable
         Records some iterations and a turnover.
     turns : int
-        How many times.
+        Number of calls of `record`.
     owner : Resource
-        What closes it.
+        The resource that closes this one.
     """
 
     def __init__(
@@ -72,39 +72,39 @@ class Submission:
             recording.barrier("all", "all")
 
     def submit(self, room: int) -> None:
-        """Hand it to the device, which may begin rows below `room`."""
+        """Submit to the device, which may begin rows below `room`."""
         self._recording.wait()
         self._room.view()[0] = room
         self._recording.submit()
 
     def wait(self) -> None:
-        """Wait until it has been carried out."""
+        """Wait until the device has finished."""
         self._recording.wait()
 
     @property
     def state(self) -> Any:
-        """The state at its end."""
+        """State of the searches at the end of the submission."""
         return self._state.view(self._dtype)[0]
 
     @property
     def written(self) -> npt.NDArray[np.uint32]:
-        """What had been written at its end, shape (places in the ring, 2), uint32."""
+        """Rows written until the end of the submission, shape (places in the ring, 2), uint32."""
         return self._written.view().reshape(-1, 2)
 
     @property
     def milliseconds(self) -> tuple[float, float]:
-        """When it began and ended, by the device's clock."""
+        """Begin and end of the submission, by the device's clock."""
         begin, end = self._timestamps.read_all(0, 2)
         return begin, end
 
 
-class Submissions:
-    """Submissions one after the other, as long as the host's part of them asks for.
+class SubmissionQueue:
+    """Queue of submissions, whose length follows from the time that they take.
 
     Parameters
     ----------
     make : callable
-        Returns a submission of so many turnovers.
+        Returns a submission with a given number of turnovers.
     """
 
     def __init__(self, make: Callable[[int], Submission]) -> None:
@@ -114,7 +114,7 @@ class Submissions:
         self._size = self._turn = 0
 
     def next(self, room: int) -> Submission:
-        """Return the next one that was carried out, which stands until the next call; two more have been submitted."""
+        """Return the next finished submission, valid until the next call; two more have been submitted."""
         while len(self._running) < 2:
             self._submit(room)
         done = self._running.popleft()
@@ -136,7 +136,7 @@ class Submissions:
         self._running.append(self._made[key])
 
     def finish(self) -> None:
-        """Wait for those that are with the device; if it is lost, that is what ended the work, or nobody's loss."""
+        """Wait for all submissions on the device. If the device is lost, another call has raised or will raise that."""
         while self._running:
             with suppress(DeviceError):
                 self._running.popleft().wait()

@@ -28,21 +28,21 @@ MOST_SETTLED, MOST_TRIED = 500, 100
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """Contraction hierarchy; positions are numbered from the top, level by level.
+    """Contraction hierarchy; ranks count from the top, level by level.
 
     Attributes
     ----------
     node : numpy.ndarray
-        The graph's node at each position, shape (num_nodes,), uint32.
+        The graph's node of each rank, shape (num_nodes,), uint32.
     bounds : numpy.ndarray
-        The first position of each level, shape (num_levels + 1,), int64. Arcs down come from earlier levels.
+        The first rank of each level, shape (num_levels + 1,), int64. Downward arcs come from earlier levels.
     rows, arcs : numpy.ndarray
-        For each position the index of the first arc down to it, and the number of these arcs, shape (num_nodes, 2),
-        uint32. For each arc down the position of its tail, and its weight, shape (num_arcs, 2), uint32.
+        For each rank the index of the first downward arc to it, and the number of these arcs, shape (num_nodes, 2),
+        uint32. For each downward arc the rank of its tail, and its weight, shape (num_arcs, 2), uint32.
     first_up, head_up, weight_up : numpy.ndarray
-        Arcs up by position of the tail: offsets, shape (num_nodes + 1,), heads and weights, int64.
-    rank : numpy.ndarray
-        Number of nodes that were contracted before the node at each position, shape (num_nodes,), int64.
+        Upward arcs by rank of the tail: offsets, shape (num_nodes + 1,), heads and weights, int64.
+    contracted_before : numpy.ndarray
+        Number of nodes that were contracted before the node of each rank, shape (num_nodes,), int64.
     """
 
     node: Uint32s
@@ -52,7 +52,7 @@ class Contraction:
     first_up: Indices
     head_up: Indices
     weight_up: Indices
-    rank: Indices
+    contracted_before: Indices
 
     @property
     def num_nodes(self) -> int:
@@ -64,28 +64,28 @@ class Contraction:
         """Number of levels."""
         return len(self.bounds) - 1
 
-    def ways_up(self, sources: npt.ArrayLike) -> list[tuple[Indices, Indices]]:
-        """Return for each source the positions that its upward search reaches, and their distances, int64.
+    def upward_labels(self, sources: npt.ArrayLike) -> list[tuple[Indices, Indices]]:
+        """Return for each source the ranks that its upward search reaches, and their distances, int64.
 
-        A position is left out if an arc down from another reached position gives it a smaller distance, because no
-        sweep needs it (stall on demand).
+        A rank is left out if a downward arc from another reached rank gives it a smaller distance, because no sweep
+        needs it (stall on demand).
         """
         kernel, n = kernels("vkssp.bench.contraction_kernels"), self.num_nodes
-        position = np.empty(n, np.int64)
-        position[self.node] = np.arange(n)
+        rank = np.empty(n, np.int64)
+        rank[self.node] = np.arange(n)
         dist, heap, found = np.full(n, kernel.NONE, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
-        ways = []
-        for source in position[np.asarray(sources)].tolist():
-            up = self.first_up, self.head_up, self.weight_up, self.rank
-            reached = found[: kernel.climb(*up, source, dist, heap, found)].copy()
+        labels = []
+        for source in rank[np.asarray(sources)].tolist():
+            up = self.first_up, self.head_up, self.weight_up, self.contracted_before
+            reached = found[: kernel.upward_search(*up, source, dist, heap, found)].copy()
             first, count = self.rows[reached].astype(np.int64).T
             arc = self.arcs[ranges(first, count)].astype(np.int64)
             over = np.full(len(reached), kernel.NONE, np.int64)
             np.minimum.at(over, np.repeat(np.arange(len(reached)), count), dist[arc[:, 0]] + arc[:, 1])
             keeps = dist[reached] <= over
-            ways.append((reached[keeps], dist[reached[keeps]]))
+            labels.append((reached[keeps], dist[reached[keeps]]))
             dist[reached] = kernel.NONE
-        return ways
+        return labels
 
 
 def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_TRIED) -> Contraction:
@@ -137,17 +137,17 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     else:
         numbers = landmark_order(graph.first_out, graph.head)
     node = np.lexsort((numbers.rank, level)).astype(np.uint32)
-    position = np.empty(n, np.int64)
-    position[node] = np.arange(n)
+    rank = np.empty(n, np.int64)
+    rank[node] = np.arange(n)
     low = np.repeat(np.arange(n), length)
     entries = pool[ranges(first, length)]
     del pool
-    above, low = position[entries[:, kernel.NODE]], position[low]
+    above, low = rank[entries[:, kernel.NODE]], rank[low]
     down, up = (entries[:, which] < kernel.NONE for which in (kernel.IN, kernel.OUT))
     if (entries[down, kernel.IN] >= UNREACHABLE).any() or (entries[up, kernel.OUT] >= UNREACHABLE).any():
         raise GraphError("arcs of the contraction hierarchy weigh 2**32 - 1 or more; scale the weights down")
-    rank = np.empty(n, np.int64)
-    rank[position[order]] = np.arange(n)
+    contracted_before = np.empty(n, np.int64)
+    contracted_before[rank[order]] = np.arange(n)
     # The tails of a node's arcs ascend.
     by_ends = np.lexsort((above[down], low[down]))
     arcs = np.stack([above[down], entries[down, kernel.IN]], axis=1)[by_ends].astype(np.uint32)
@@ -156,4 +156,4 @@ def contraction(graph: Graph, *, settled: int = MOST_SETTLED, tried: int = MOST_
     first_up, by_tail = rows_of(low[up].astype(np.uint32), n)
     upward = above[up][by_tail], entries[up, kernel.OUT][by_tail]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(level))])
-    return Contraction(node, bounds, rows, arcs, first_up.astype(np.int64), *upward, rank)
+    return Contraction(node, bounds, rows, arcs, first_up.astype(np.int64), *upward, contracted_before)

@@ -205,7 +205,7 @@ def importance(
 def contract(
     pool: Ints, first: Ints, length: Ints, capacity: Ints, free: int, most: int, most_tried: int, order: Ints
 ) -> Ints:
-    """Contract all nodes; write the order, and return the pool with the arcs up and down of each node in its list.
+    """Contract all nodes; write the order, and return the pool with the upward and downward arcs of each node.
 
     The list of node ``v`` is ``first[v]`` to ``first[v] + length[v] - 1``. Witness searches settle at most `most`
     nodes, or `most_tried` if they only serve to find the importance of a node.
@@ -260,7 +260,7 @@ def contract(
 
 @jit
 def levels(order: Ints, first: Ints, length: Ints, pool: Ints, level: Ints) -> None:
-    """Write for each node the largest number of arcs on a path of arcs down that ends at the node."""
+    """Write for each node the largest number of arcs on a path of downward arcs that ends at the node."""
     for k in range(len(order) - 1, -1, -1):
         node = order[k]
         level[node] = 0
@@ -270,20 +270,23 @@ def levels(order: Ints, first: Ints, length: Ints, pool: Ints, level: Ints) -> N
 
 
 @jit
-def climb(first: Ints, head: Ints, weight: Ints, rank: Ints, source: int, dist: Ints, heap: Ints, found: Ints) -> int:
+def upward_search(
+    first: Ints, head: Ints, weight: Ints, before: Ints, source: int, dist: Ints, heap: Ints, found: Ints
+) -> int:
     """Run the upward search of a node and write distances, all `NONE` before; return the number of nodes in `found`.
 
-    Arcs up lead to nodes of higher rank. So each node is handled once, after all nodes with arcs to it.
+    Nodes and sources are ranks. `before` is the number of nodes that were contracted before each. Upward arcs lead to
+    nodes that were contracted later. So each node is handled once, after all nodes with arcs to it.
     """
-    by_rank = len(rank)
-    dist[source], size, count = 0, push(heap, 0, rank[source] * by_rank + source), 0
+    num_nodes = len(before)
+    dist[source], size, count = 0, push(heap, 0, before[source] * num_nodes + source), 0
     while size > 0:
-        node = heap[0] % by_rank
+        node = heap[0] % num_nodes
         size = remove_least(heap, size)
         found[count] = node
         count += 1
         for arc in range(first[node], first[node + 1]):
             if dist[head[arc]] == NONE:
-                size = push(heap, size, rank[head[arc]] * by_rank + head[arc])
+                size = push(heap, size, before[head[arc]] * num_nodes + head[arc])
             dist[head[arc]] = min(dist[head[arc]], dist[node] + weight[arc])
     return count

@@ -31,7 +31,7 @@ def postorder(hierarchy: Hierarchy) -> Uint32s:
     kernel, n = kernels("vkssp.hierarchy.kernels"), hierarchy.num_nodes
     above = np.arange(n, dtype=np.int64) - 1
     above[hierarchy.first_node[:-1]] = hierarchy.parent
-    # Ranks count from the bottom, positions from the top.
+    # Elimination ranks count from the bottom, ranks of the hierarchy from the top.
     parent = np.where(above >= 0, n - 1 - above, -1)[::-1].astype(np.int32)
     size, place = np.empty(n, np.int32), np.empty(n, np.int32)
     kernel.subtree_sizes(parent, size)

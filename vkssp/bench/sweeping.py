@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.phast import IS_PART_CONSTANT, SEARCHES_CONSTANT, levels_of
-from vkssp.batch.sweeps import tile_of
+from vkssp.batch.sweep_batch import tile_of
 from vkssp.bench.contraction import Contraction
 from vkssp.cch.customized import STATUS_WORDS, CustomizedHierarchy
 from vkssp.gpu.buffer import Buffer
@@ -24,35 +24,35 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.resource import Resource
 
-#: Part of an upward search: first of consecutive positions, and their distances, int64, `NONE` or more if unreached.
+#: Labels of nodes with consecutive ranks: the first rank, and the distances, int64, `NONE` or more if unreached.
 Span = tuple[int, Indices]
 NONE = 1 << 40
 
 
-class WaysUp(Protocol):
+class UpwardSearches(Protocol):
     """Function that runs upward searches from nodes of a graph."""
 
     def __call__(self, sources: npt.ArrayLike) -> list[list[Span]]:
-        """Return the spans of the upward search from each source; the spans of a search must not overlap."""
+        """Return the upward labels of each source, as spans that do not overlap."""
 
 
 @dataclass(frozen=True, eq=False)
-class Swept:
-    """Hierarchy in the form for sweeps; positions are numbered from the top, level by level.
+class SweepHierarchy:
+    """Hierarchy in the form for sweeps; ranks count from the top, level by level.
 
     Attributes
     ----------
     node : numpy.ndarray
-        The graph's node at each position, shape (num_nodes,), uint32.
+        The graph's node of each rank, shape (num_nodes,), uint32.
     bounds : numpy.ndarray
-        The first position of each level, shape (num_levels + 1,), int64.
+        The first rank of each level, shape (num_levels + 1,), int64.
     rows, arcs : numpy.ndarray
-        For each position the index of the first arc down to it, and the number of these arcs, shape (num_nodes, 2),
-        uint32. For each arc down the position of its tail, and its weight, shape (k, 2), uint32.
+        For each rank the index of the first downward arc to it, and the number of these arcs, shape (num_nodes, 2),
+        uint32. For each downward arc the rank of its tail, and its weight, shape (k, 2), uint32.
     length : numpy.ndarray
-        Upper bound of the number of arcs down to each position, which decides the number of its invocations, shape
+        Upper bound of the number of downward arcs to each rank, which decides the number of its invocations, shape
         (num_nodes,), int64.
-    ways_up : callable
+    upward_labels : callable
         Function that runs upward searches.
     """
 
@@ -61,11 +61,11 @@ class Swept:
     rows: Uint32s
     arcs: Uint32s
     length: Indices
-    ways_up: WaysUp
+    upward_labels: UpwardSearches
 
     @property
     def num_arcs(self) -> int:
-        """Number of arcs down."""
+        """Number of downward arcs."""
         return int(self.rows[:, 1].sum(dtype=np.int64))
 
     @property
@@ -74,22 +74,22 @@ class Swept:
         return len(self.bounds) - 1
 
     @classmethod
-    def of_contraction(cls, made: Contraction) -> Swept:
+    def of_contraction(cls, made: Contraction) -> SweepHierarchy:
         """Return the sweep form of a contraction hierarchy."""
 
-        def ways_up(sources: npt.ArrayLike) -> list[list[Span]]:
+        def upward_labels(sources: npt.ArrayLike) -> list[list[Span]]:
             return [
-                [(at, distance[k : k + 1]) for k, at in enumerate(position.tolist())]
-                for position, distance in made.ways_up(sources)
+                [(at, distance[k : k + 1]) for k, at in enumerate(rank.tolist())]
+                for rank, distance in made.upward_labels(sources)
             ]
 
         length = made.rows[:, 1].astype(np.int64)
-        return cls(made.node, made.bounds, made.rows, made.arcs, length, ways_up)
+        return cls(made.node, made.bounds, made.rows, made.arcs, length, upward_labels)
 
     @classmethod
-    def of_customized(cls, customized: CustomizedHierarchy) -> Swept:
+    def of_customized(cls, customized: CustomizedHierarchy) -> SweepHierarchy:
         """Return the sweep form of a hierarchy that was customized on a device."""
-        hierarchy, (rows, arcs) = customized.hierarchy, customized.down()
+        hierarchy, (rows, arcs) = customized.hierarchy, customized.downward_arcs()
         weights = customized.weights.read(np.uint32, 2 * hierarchy.num_arcs).reshape(-1, 2)
         bounds = hierarchy.first_node[hierarchy.first_of_level].astype(np.int64)
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
@@ -102,11 +102,11 @@ class Swept:
             up = _weights(hierarchy, weights, inside, ancestors.astype(np.int64))
             return _weights(hierarchy, weights, inside, inside), up
 
-        def ways_up(sources: npt.ArrayLike) -> list[list[Span]]:
-            positions = hierarchy.position[np.asarray(sources)].tolist()
-            return [_way_up(hierarchy, of_supernode, position) for position in positions]
+        def upward_labels(sources: npt.ArrayLike) -> list[list[Span]]:
+            ranks = hierarchy.rank[np.asarray(sources)].tolist()
+            return [_upward_search(hierarchy, of_supernode, rank) for rank in ranks]
 
-        return cls(hierarchy.node, bounds, rows, arcs, length, ways_up)
+        return cls(hierarchy.node, bounds, rows, arcs, length, upward_labels)
 
     def bytes_moved(self, searches: int) -> int:
         """Return the least number of bytes that a sweep reads and writes, for the searches of a tile or for one search.
@@ -118,18 +118,22 @@ class Swept:
         return 8 * (n + arcs) + 4 * searches * (n + arcs) + (4 * n if searches == 1 else 0)
 
 
-def _way_up(hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, Indices]], position: int) -> list[Span]:
-    """Run the upward search from a position; return all nodes of the supernodes on it, as `phast_climb` finds them.
+def _upward_search(
+    hierarchy: Hierarchy, of_supernode: Callable[[int], tuple[Indices, Indices]], rank: int
+) -> list[Span]:
+    """Run the upward search from a rank; return the labels of all nodes of the supernodes on its path to the root.
+
+    The labels are those that the shader phast_upward finds.
 
     For a supernode, `of_supernode` returns the weights from its nodes to each other and to its ancestors.
     """
-    group, known, spans = int(hierarchy.supernode[position]), np.full(position + 1, NONE, np.int64), []
-    known[position] = 0
+    group, known, spans = int(hierarchy.supernode[rank]), np.full(rank + 1, NONE, np.int64), []
+    known[rank] = 0
     while True:
         first, end = hierarchy.first_node[group : group + 2].tolist()
         inside, up = of_supernode(group)
         dist = np.full(end - first, NONE, np.int64)
-        # In the seed's own supernode, the distances of later positions are not known yet.
+        # In the seed's own supernode, the distances of later ranks are not known yet.
         dist[: len(known[first:end])] = known[first:end]
         # One arc from each node to each other node is enough, because the customization is perfect.
         dist = np.minimum(dist, (dist[:, None] + inside).min(axis=0))
@@ -153,14 +157,14 @@ def _weights(hierarchy: Hierarchy, weights: Uint32s, tails: Indices, heads: Indi
     return weight.reshape(len(tails), len(heads))
 
 
-class Sweeper(Resource):
+class SweepTimer(Resource):
     """Hierarchy on a device, with timed sweeps over it.
 
     Parameters
     ----------
     device : Device
         The device.
-    swept : Swept
+    hierarchy : SweepHierarchy
         The hierarchy.
     warm_up_s : float
         Seconds of sweeps before the timed repetitions; none on a software device.
@@ -171,11 +175,11 @@ class Sweeper(Resource):
         If the device's limits or its memory do not allow it.
     """
 
-    def __init__(self, device: Device, swept: Swept, warm_up_s: float = 0.0) -> None:
+    def __init__(self, device: Device, hierarchy: SweepHierarchy, warm_up_s: float = 0.0) -> None:
         super().__init__(device)
-        self.device, self.swept, self._warm_up_s = device, swept, warm_up_s
+        self.device, self.hierarchy, self._warm_up_s = device, hierarchy, warm_up_s
         try:
-            self._rows, self._arcs = self._upload("rows", swept.rows), self._upload("arcs", swept.arcs)
+            self._rows, self._arcs = self._upload("rows", hierarchy.rows), self._upload("arcs", hierarchy.arcs)
             self._timestamps = Timestamps(device, 2, owner=self)
         except BaseException:
             self.close()
@@ -204,12 +208,12 @@ class Sweeper(Resource):
             found.append(end - begin)
         return found
 
-    def one(self, way: Sequence[Span], repetitions: int) -> tuple[list[float], Uint32s]:
+    def time_sweep(self, labels: Sequence[Span], repetitions: int) -> tuple[list[float], Uint32s]:
         """Sweep for one search; return the milliseconds on the device, and the distance of each node."""
-        device, swept = self.device, self.swept
+        device, hierarchy = self.device, self.hierarchy
         size = min(64 if device.info.kind == "cpu" else 128, device.limits.workgroup_size)
-        begins = np.full(len(swept.node), UNREACHABLE, np.uint32)
-        for first, distances in way:
+        begins = np.full(len(hierarchy.node), UNREACHABLE, np.uint32)
+        for first, distances in labels:
             begins[first : first + len(distances)] = _held(distances)
         with Resource(self) as owner:
             begin, dist = (
@@ -217,7 +221,7 @@ class Sweeper(Resource):
                 self._buffer("distances", begins.nbytes, owner),
             )
             status = self._buffer("status", 4 * STATUS_WORDS, owner)
-            counts = self._buffer("counts", 16 * (swept.num_levels + 1), owner)
+            counts = self._buffer("counts", 16 * (hierarchy.num_levels + 1), owner)
             kernel = Kernel(
                 device,
                 "phast_sweep",
@@ -235,7 +239,8 @@ class Sweeper(Resource):
                 recording.barrier("transfer", "compute")
                 recording.timestamp(self._timestamps, 0)
                 recording.bind(kernel)
-                for level, (low, high, lanes) in enumerate(levels_of(swept.bounds, swept.length, device, size), 1):
+                levels = levels_of(hierarchy.bounds, hierarchy.length, device, size)
+                for level, (low, high, lanes) in enumerate(levels, 1):
                     recording.push(kernel, level, low, high, lanes)
                     recording.dispatch(min(-(-(high - low) * lanes // size), device.limits.workgroups))
                     recording.barrier()
@@ -243,12 +248,12 @@ class Sweeper(Resource):
                 recording.barrier("all", "all")
             times = self._times(recording, repetitions)
             found = np.empty(len(begins), np.uint32)
-            found[swept.node] = dist.read(np.uint32, len(begins))
+            found[hierarchy.node] = dist.read(np.uint32, len(begins))
         return times, found
 
-    def many(self, ways: Sequence[Sequence[Span]], repetitions: int, *, seeded: bool = True) -> ManySwept:
-        """Sweep for many searches at once; the caller must close the returned `ManySwept`."""
-        made = ManySwept(self, ways, seeded)
+    def time_batch(self, labels: Sequence[Sequence[Span]], repetitions: int, *, seeded: bool = True) -> TimedBatch:
+        """Sweep for many searches at once; the caller must close the returned `TimedBatch`."""
+        made = TimedBatch(self, labels, seeded)
         try:
             made.milliseconds = self._times(made.recording, repetitions)
         except BaseException:
@@ -261,12 +266,11 @@ def _held(distances: Indices) -> Uint32s:
     return np.where(distances < UNREACHABLE, distances, UNREACHABLE).astype(np.uint32)
 
 
-class ManySwept(Resource):
-    """Sweep for many searches at once.
+class TimedBatch(Resource):
+    """Sweep for many searches at once, with its times.
 
-    The kernel looks up the distances of upward searches by level. Each level has as many places per search as the
-    search with the most spans in it needs: one if levels consist of supernodes, and up to dozens at the top of a
-    contraction hierarchy.
+    The kernel looks up the upward labels by level. Each level has as many places per search as the search with the most
+    spans in it needs: one if levels consist of supernodes, and up to dozens at the top of a contraction hierarchy.
 
     Attributes
     ----------
@@ -278,27 +282,27 @@ class ManySwept(Resource):
         Number of searches of a tile, and number of tiles.
     """
 
-    def __init__(self, sweeper: Sweeper, ways: Sequence[Sequence[Span]], seeded: bool) -> None:
-        super().__init__(sweeper)
-        self._sweeper, self.milliseconds = sweeper, list[float]()
-        self.tile = tile_of(len(ways))
-        self.num_tiles = -(-len(ways) // self.tile)
+    def __init__(self, timer: SweepTimer, labels: Sequence[Sequence[Span]], seeded: bool) -> None:
+        super().__init__(timer)
+        self._timer, self.milliseconds = timer, list[float]()
+        self.tile = tile_of(len(labels))
+        self.num_tiles = -(-len(labels) // self.tile)
         try:
-            self._make(ways, seeded)
+            self._make(labels, seeded)
         except BaseException:
             self.close()
             raise
 
-    def _make(self, ways: Sequence[Sequence[Span]], seeded: bool) -> None:
-        device, swept, tile = self._sweeper.device, self._sweeper.swept, self.tile
-        num_rows, searches = len(swept.node), tile * self.num_tiles
-        seeds_each, first_place, ways_up, reached = self._ways(ways if seeded else [], searches)
+    def _make(self, labels: Sequence[Sequence[Span]], seeded: bool) -> None:
+        device, hierarchy, tile = self._timer.device, self._timer.hierarchy, self.tile
+        num_rows, searches = len(hierarchy.node), tile * self.num_tiles
+        seeds_each, first_place, upward_labels, distances = self._labels(labels if seeded else [], searches)
         self.places = int(seeds_each.sum())
         size = 1 << min(256, device.limits.workgroup_size).bit_length() - 1
-        self._tiles = self._sweeper._buffer("the distances", 4 * searches * num_rows, self)
-        overflow = self._sweeper._buffer("whether sums did not fit", 4 * searches, self)
-        unused = [self._sweeper._buffer("nothing", 4, self) for _ in range(2)]
-        uploaded = [self._sweeper._upload("the ways up", values, self) for values in (ways_up, reached)]
+        self._tiles = self._timer._buffer("the distances", 4 * searches * num_rows, self)
+        overflow = self._timer._buffer("whether sums did not fit", 4 * searches, self)
+        unused = [self._timer._buffer("nothing", 4, self) for _ in range(2)]
+        uploaded = [self._timer._upload("the upward labels", values, self) for values in (upward_labels, distances)]
         kernel = Kernel(
             device,
             "phast_sweep_many",
@@ -307,35 +311,35 @@ class ManySwept(Resource):
             workgroup_size=size,
             constants={SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: 0},
             owner=self,
-        ).on(self._sweeper._rows, self._sweeper._arcs, self._tiles, overflow, *unused, *uploaded)
+        ).on(self._timer._rows, self._timer._arcs, self._tiles, overflow, *unused, *uploaded)
         self.recording = Recording(device, owner=self)
         with self.recording.record() as recording:
             recording.barrier("all", "all")
             recording.fill(overflow, 0)
             recording.barrier("transfer", "compute")
-            recording.timestamp(self._sweeper._timestamps, 0)
+            recording.timestamp(self._timer._timestamps, 0)
             recording.bind(kernel)
-            for level, (begin, end) in enumerate(pairwise(swept.bounds.tolist())):
+            for level, (begin, end) in enumerate(pairwise(hierarchy.bounds.tolist())):
                 each = int(seeds_each[level])
                 at = int(first_place[level]) // max(1, each)
                 recording.push(kernel, at, begin, end, num_rows, self.num_tiles, searches, each)
                 parts = -(-(end - begin) * tile // 4 // size) * self.num_tiles
                 recording.dispatch(min(parts, device.limits.workgroups))
                 recording.barrier()
-            recording.timestamp(self._sweeper._timestamps, 1)
+            recording.timestamp(self._timer._timestamps, 1)
             recording.barrier("all", "all")
 
-    def _ways(self, ways: Sequence[Sequence[Span]], searches: int) -> tuple[Indices, Indices, Uint32s, Uint32s]:
+    def _labels(self, labels: Sequence[Sequence[Span]], searches: int) -> tuple[Indices, Indices, Uint32s, Uint32s]:
         """Return the places of each level, their first place, the spans and the distances.
 
-        The shader shaders/include/ways_up.glsl reads the spans and the distances.
+        The shader shaders/include/upward_labels.glsl reads the spans and the distances.
         """
-        bounds = self._sweeper.swept.bounds
+        bounds = self._timer.hierarchy.bounds
         num_levels = len(bounds) - 1
-        level = [np.searchsorted(bounds, [first for first, _ in way], "right") - 1 for way in ways]
+        levels_of_spans = [np.searchsorted(bounds, [first for first, _ in spans], "right") - 1 for spans in labels]
         seeds_each = np.zeros(num_levels, np.int64)
-        for of_way in level:
-            seeds_each = np.maximum(seeds_each, np.bincount(of_way, minlength=num_levels))
+        for levels in levels_of_spans:
+            seeds_each = np.maximum(seeds_each, np.bincount(levels, minlength=num_levels))
         first_place, free = np.zeros(num_levels, np.int64), 0
         for number, each in enumerate(seeds_each.tolist()):
             # A multiple of the level's places, because the shader multiplies by them.
@@ -344,9 +348,9 @@ class ManySwept(Resource):
         found = np.zeros((max(1, free), searches // 4, 3, 4), np.uint32)
         reached: list[Uint32s] = []
         count = 0
-        for search, (way, of_way) in enumerate(zip(ways, level, strict=True)):
+        for search, (spans, levels) in enumerate(zip(labels, levels_of_spans, strict=True)):
             taken = first_place.copy()
-            for (first, distances), at in zip(way, of_way.tolist(), strict=True):
+            for (first, distances), at in zip(spans, levels.tolist(), strict=True):
                 found[taken[at], search // 4, :, search % 4] = first, len(distances), count
                 taken[at] += 1
                 reached.append(_held(distances))
@@ -355,7 +359,7 @@ class ManySwept(Resource):
 
     def distances(self, tile: int) -> Uint32s:
         """Return the distances of a tile by search and node, shape (searches of a tile, num_nodes), uint32."""
-        node = self._sweeper.swept.node
+        node = self._timer.hierarchy.node
         words = self.tile * len(node)
         found = np.empty((self.tile, len(node)), np.uint32)
         found[:, node] = self._tiles.read(np.uint32, words, 4 * words * tile).reshape(len(node), self.tile).T

@@ -1,16 +1,18 @@
-"""A hierarchy on a device, with the weights that follow from a graph's: what sweeps and searches up it work on.
+"""Hierarchy on a device, customized for the weights of a graph: the data of upward searches and sweeps.
 
-What depends on no weights is there once for all graphs that have the same hierarchy and arcs; see `topology`.
+The part that does not depend on weights is shared by all graphs with the same hierarchy and arcs; see
+`vkssp.cch.topology`.
 
-Customization is basic, from below, and then perfect, from above (Dibbelt, Strasser and Wagner, 2014): a dispatch for
-all nodes of one height, and one for all of one depth. Then the arcs down that no sweep needs are left out.
+Basic customization goes from the lower nodes to the upper ones, with a dispatch for all nodes of one height. Perfect
+customization goes from the upper nodes to the lower ones, with a dispatch for all nodes of one depth (Dibbelt, Strasser
+and Wagner, 2014). Then the downward arcs that no sweep needs are left out.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cch.topology import MOST_ROUNDS, Topology, lengths_of, topologies
+from vkssp.cch.topology import MOST_ROUNDS, Topology, ancestor_counts, topologies
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -20,16 +22,17 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-#: Shared memory of a search from both ends, which needs the most: for each node on a way to the top, and more.
+#: Bytes of shared memory of the upward searches of a pair, which need the most: for each node on the longest path to
+#: the root, and besides.
 PAIR_BYTES, PAIR_MORE_BYTES = 16, 64
-# Words of a status: whether loops were cut short, and whether a sum did not fit.
+# Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
 # Invocations of a workgroup of customization, on a GPU and on a software device.
 _SIZE, _SOFTWARE_SIZE = 128, 64
 
 
 def check_loops(device: Device, cut_short: int) -> None:
-    """Raise `DeviceError` if a status says that loops were cut short, so that what came of them would be wrong."""
+    """Raise `DeviceError` if a status says that loops were cut short, because the results would be wrong."""
     if cut_short:
         raise DeviceError(
             f"{device.info.name} ends the long loops of phast before their time; use another device, or an algorithm "
@@ -38,19 +41,19 @@ def check_loops(device: Device, cut_short: int) -> None:
 
 
 def bytes_of(device: Device, hierarchy: Hierarchy, graph: Graph) -> int:
-    """Return the bytes that the hierarchy of a graph takes on a device, beside what another metric has put there."""
-    outside, _ = lengths_of(hierarchy)
+    """Return the bytes that the hierarchy of a graph takes on a device, without those that another metric shares."""
+    outside, _ = ancestor_counts(hierarchy)
     own = 12 * hierarchy.num_arcs + 8 * int(outside.sum()) + 8 * hierarchy.num_nodes + 4 * graph.num_arcs
     return own + topologies(device).missing(hierarchy, graph)
 
 
 def height_of(hierarchy: Hierarchy) -> int:
-    """Return for how many nodes of a way to the top a search has room, one where there are no nodes."""
+    """Return the number of nodes on the longest path to the root of the elimination tree, at least 1."""
     return max(1, hierarchy.tree_height)
 
 
 def unfit(device: Device, hierarchy: Hierarchy) -> str:
-    """Return why a device cannot search in a hierarchy, and the cure; nothing where it can, if memory is free."""
+    """Return why a device cannot search a hierarchy, and the cure; an empty string if it can, given free memory."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
     most, least = (
         device.limits.buffer,
@@ -61,8 +64,8 @@ def unfit(device: Device, hierarchy: Hierarchy) -> str:
     height, room = height_of(hierarchy), device.limits.shared_memory
     if (least := PAIR_BYTES * height + PAIR_MORE_BYTES) > room:
         return (
-            f"ways in the hierarchy have {height} nodes, for which searches need {least} bytes of shared memory, and "
-            f"{name} has {room}; {cure}"
+            f"paths to the root of the elimination tree have {height} nodes, for which searches need {least} bytes of "
+            f"shared memory, and {name} has {room}; {cure}"
         )
     longest = int(hierarchy.num_ancestors.max(initial=0))
     if device.info.kind == "cpu" and longest > MOST_ROUNDS:
@@ -71,26 +74,26 @@ def unfit(device: Device, hierarchy: Hierarchy) -> str:
 
 
 class CustomizedHierarchy(Resource):
-    """A hierarchy on a device, customized for a graph's weights.
+    """Hierarchy on a device, customized for the weights of a graph.
 
     Parameters
     ----------
     device : Device
-        Where it goes.
+        The device.
     hierarchy : Hierarchy
-        The hierarchy of a graph.
+        The hierarchy of the graph.
     graph : Graph
-        That graph.
+        The graph.
     owner : Resource
-        What closes it.
+        The resource that closes this one.
 
     Attributes
     ----------
     weights : Buffer
-        For each arc its weight up and its weight down.
+        The upward and the downward weight of each arc.
     rows, arcs : Buffer
-        For each position the first of the arcs down to it that sweeps need, and their number; ancestor and weight of
-        each.
+        For each rank the index of the first downward arc to it that sweeps need, and the number of these arcs. For each
+        of these arcs the rank of the ancestor, and the weight.
     supernodes, supernode_of, ancestor_depth : Buffer
         The hierarchy, see `Topology`.
     saturated : bool
@@ -101,17 +104,16 @@ class CustomizedHierarchy(Resource):
     Raises
     ------
     DeviceError
-        If the device's limits do not allow it, before anything is allocated; or if the device ends long loops before
-        their time.
+        If the device's limits do not allow it, before anything is allocated; or if the device ends long loops early.
     """
 
     def __init__(self, device: Device, hierarchy: Hierarchy, graph: Graph, owner: Resource) -> None:
         self.device, self.hierarchy = device, hierarchy
         self.saturated, self.customize_ms = False, 0.0
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
-        lengths, _ = lengths_of(hierarchy)
+        lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
-        self._num_down = int(lengths.sum())
+        self._num_downward = int(lengths.sum())
         if reason := unfit(device, hierarchy):
             raise DeviceError(reason)
         self._topologies = topologies(device)
@@ -129,21 +131,21 @@ class CustomizedHierarchy(Resource):
         hierarchy, num_arcs = self.hierarchy, self.hierarchy.num_arcs
         self.supernodes, self.supernode_of = topology.supernodes, topology.supernode_of
         self.ancestor_depth = topology.ancestor_depth
-        self.rows = self._buffer("the rows of arcs down", rows.nbytes)
+        self.rows = self._buffer("the rows of downward arcs", rows.nbytes)
         if rows.nbytes:
             self.rows.write(rows)
         self._given = self._buffer("the weights of the graph", 4 * num_given)
         self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
         marks = self._buffer("the marks of arcs", 4 * num_arcs)
-        self.arcs = self._buffer("the arcs down", 8 * self._num_down)
+        self.arcs = self._buffer("the downward arcs", 8 * self._num_downward)
         status = self._buffer("the status of customization", 4 * STATUS_WORDS)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(self.device, 2, owner=self)
         parts = (self.supernodes, self.supernode_of, status, self.weights, topology.ancestors)
-        begin = self._kernel("hierarchy_weights", 3, 1).on(self._given, topology.places, self.weights)
-        pack = self._kernel("hierarchy_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
+        begin = self._kernel("customize_weights", 3, 1).on(self._given, topology.places, self.weights)
+        pack = self._kernel("customize_pack", 8, 1).on(*parts, marks, self.rows, self.arcs)
         recorded = []
-        for name, others in (("hierarchy_lower", ()), ("hierarchy_perfect", ()), ("hierarchy_prune", (marks,))):
+        for name, others in (("customize_basic", ()), ("customize_perfect", ()), ("customize_prune", (marks,))):
             order, batches = topology.orders[name]
             kernel = self._kernel(name, 6 + len(others), 3).on(*parts, order, *others)
             recorded.append((kernel, batches))
@@ -196,21 +198,22 @@ class CustomizedHierarchy(Resource):
 
     @property
     def has_below(self) -> bool:
-        """Whether `below` is there already."""
+        """Whether the buffer of `below` is on the device already."""
         return self._topology is not None and self._topology.has_below
 
     def below(self) -> Buffer:
-        """Return what lies below each position, which routes need; see `Topology.below`."""
+        """Return the supernodes below each node, which unpacking needs; see `Topology.below`."""
         assert self._topology is not None
         return self._topology.below()
 
     def customize(self, graph: Graph) -> None:
-        """Take the weights of a graph, which has the arcs that this was made for.
+        """Customize the hierarchy for the weights of a graph with the same arcs.
 
         Raises
         ------
         DeviceError
-            If the device is lost, or ends long loops before their time; until it succeeds nothing may be searched.
+            If the device is lost, or ends long loops early. The hierarchy must not be searched until a later call
+            succeeds.
         """
         if graph.num_arcs:
             self._given.write(graph.weight)
@@ -221,12 +224,12 @@ class CustomizedHierarchy(Resource):
         self.saturated = bool(overflow)
         self.customize_ms = self._timestamps.read(1) - self._timestamps.read(0)
 
-    def down(self) -> tuple[Uint32s, Uint32s]:
-        """Return the rows and the arcs down, as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
-        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self._num_down).reshape(-1, 2)
+    def downward_arcs(self) -> tuple[Uint32s, Uint32s]:
+        """Return `rows` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
+        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self._num_downward).reshape(-1, 2)
 
     def _own_bytes(self) -> int:
-        """Return the bytes that all share, if this has had them for longer than others."""
+        """Return the bytes of the shared topology if this hierarchy has held it the longest, else 0."""
         return self._topology.memory_bytes if self._topology and self._topology.payer == self._made else 0
 
     def _release(self) -> None:

@@ -1,4 +1,4 @@
-"""Distances of many pairs of nodes from a hierarchy: up from both ends, to the nodes where the ways meet."""
+"""Distances of pairs of nodes by a hierarchy: upward searches from both nodes, to the ancestors that they share."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
 
-# Pairs of a submission at least and at most.
+# Smallest and largest number of pairs that a submission has room for.
 _LEAST, _MOST = 64, 1 << 16
-# Up to so many pairs all are looked at at once, and faster by more invocations. Those of a workgroup for few pairs, for
-# many, and on a software device.
+# Largest number of pairs that the device processes all at once, faster with more invocations each. Invocations of a
+# workgroup for few pairs, for many pairs, and on a software device.
 _FEW, _SIZE_FOR_FEW, _SIZE_FOR_MANY, _SOFTWARE_SIZE = 1024, 256, 128, 64
-#: So many pairs leave their ways up to be unpacked; words of a node on them.
-KEPT, WAY_WORDS = 16, 4
+#: Largest number of pairs whose upward labels are kept for unpacking; words of a label.
+KEPT, LABEL_WORDS = 16, 4
 
 
 class Pairs(Resource):
-    """Finds distances of pairs of nodes.
+    """Finder of distances of pairs of nodes.
 
     Parameters
     ----------
     device : Device
-        Where the hierarchy is.
+        The device of the hierarchy.
     customized : CustomizedHierarchy
         The hierarchy.
     owner : Resource
-        What closes it.
+        The resource that closes this one.
 
     Attributes
     ----------
-    ways : Buffer
-        Where no more than `KEPT` pairs were asked for: of each the nodes on both ways to the top, by depth.
+    labels : Buffer
+        The upward labels of the last pairs, if there were at most `KEPT`: for each pair and both of its nodes the nodes
+        on the path to the root, by depth.
     """
 
     def __init__(self, device: Device, customized: CustomizedHierarchy, owner: Resource) -> None:
@@ -56,8 +57,8 @@ class Pairs(Resource):
         try:
             self._status = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the status of pairs", owner=self)
             self._timestamps = Timestamps(device, 2, owner=self)
-            words = WAY_WORDS * 2 * KEPT * height_of(customized.hierarchy)
-            self.ways = Buffer(device, 4 * words, name="the ways of pairs", owner=self)
+            words = LABEL_WORDS * 2 * KEPT * height_of(customized.hierarchy)
+            self.labels = Buffer(device, 4 * words, name="the upward labels of pairs", owner=self)
         except BaseException:
             self.close()
             raise
@@ -73,7 +74,7 @@ class Pairs(Resource):
         self._parts, self._room = [self._pairs, self._answers], room
 
     def _ready_for(self, count: int) -> tuple[Bindings, Recording]:
-        """Return the kernel for so many pairs, bound to its buffers, and where it is recorded."""
+        """Return the kernel for a number of pairs, bound to its buffers, and its command buffer."""
         device, customized = self._device, self._customized
         size = _SIZE_FOR_FEW if count <= _FEW else _SIZE_FOR_MANY
         size = min(_SOFTWARE_SIZE if device.info.kind == "cpu" else size, device.limits.workgroup_size)
@@ -92,20 +93,20 @@ class Pairs(Resource):
         if size not in self._ready:
             bound = self._kernels[size].on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-                *(customized.ancestor_depth, self._pairs, self._answers, self.ways),
+                *(customized.ancestor_depth, self._pairs, self._answers, self.labels),
             )
-            # Younger than what it works on, and so closed, and waited for, before that.
+            # Younger than the buffers, so that it is closed, and waited for, before them.
             self._ready[size] = bound, Recording(device, owner=self)
             self._parts += self._ready[size]
         return self._ready[size]
 
     def find(self, pairs: npt.NDArray[np.uint32]) -> tuple[Uint32s, npt.NDArray[np.bool_], float]:
-        """Return distances, whether some sum on the way did not fit into 32 bits, and milliseconds on the device.
+        """Return the distances of pairs, whether a sum did not fit into 32 bits, and milliseconds on the device.
 
         Parameters
         ----------
         pairs : numpy.ndarray
-            Positions of source and target, each with an offset behind it: shape (k, 4), uint32.
+            Rank of the source, its offset, rank of the target, its offset, shape (k, 4), uint32.
         """
         found, overflow = np.empty(len(pairs), np.uint32), np.empty(len(pairs), np.bool_)
         milliseconds = 0.0

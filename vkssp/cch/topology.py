@@ -1,7 +1,7 @@
-"""What of a hierarchy on a device depends on no weights: there once, for all graphs that differ in their weights alone.
+"""Topology of a hierarchy on a device: the part without weights, shared by all graphs that differ only in weights.
 
-Several metrics on one road network, such as the times of cars and of lorries, have the same nodes, arcs and hierarchy.
-The first graph that is searched puts these on the device, the last one that goes takes them along.
+Several metrics on one road network, such as the travel times of cars and of lorries, have the same nodes, arcs and
+hierarchy. The first graph that is searched uploads them; when the last such graph is closed, they are freed.
 """
 
 from __future__ import annotations
@@ -32,24 +32,28 @@ SUPERNODE = np.dtype(
         )
     ]
 )
-#: Rounds that the loops of an invocation may make on a software device, of the 65 535 after which some end them.
+#: Rounds that a loop of an invocation may take on a software device; some devices end loops after 65 535 rounds.
 MOST_ROUNDS = 50_000
-# Invocations of a node at most; of a dispatch where the nodes' lists differ; pairs of ancestors of an invocation of the
-# longest list.
+# Largest number of invocations of a node; invocations of a dispatch if the nodes' lists differ in length; pairs of
+# ancestors of an invocation, for the longest list.
 _MOST_LANES, _INVOCATIONS, _PAIRS_EACH = 4096, 1 << 18, 4
 
 Batches = list[tuple[int, int, int]]
 
 
-def lengths_of(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
-    """Return how many ancestors outside its supernode each node has in its list, and how many in all."""
+def ancestor_counts(hierarchy: Hierarchy) -> tuple[Indices, Indices]:
+    """Return the number of ancestors of each node outside its supernode, and the number of all of its ancestors."""
     outside = np.repeat(hierarchy.num_ancestors, hierarchy.size)
     first_node = hierarchy.first_node[:-1].astype(np.int64)
     return outside, outside + np.arange(hierarchy.num_nodes) - np.repeat(first_node, hierarchy.size)
 
 
-def below_of(hierarchy: Hierarchy) -> Uint32s:
-    """Return where the supernodes below each position begin, and then these, each with its place in their list."""
+def supernodes_below(hierarchy: Hierarchy) -> Uint32s:
+    """Return for each rank the supernodes that have it as ancestor, uint32.
+
+    The first num_nodes + 1 words are offsets. Then follow pairs: a supernode, and the index of the ancestor in the list
+    of the supernode.
+    """
     by_ancestor = np.argsort(hierarchy.ancestor, kind="stable")
     count = np.bincount(hierarchy.ancestor, minlength=hierarchy.num_nodes)
     group = np.repeat(np.arange(hierarchy.num_supernodes), hierarchy.num_ancestors)
@@ -58,21 +62,21 @@ def below_of(hierarchy: Hierarchy) -> Uint32s:
 
 
 class Topology(Resource):
-    """A hierarchy on a device, and where the arcs of a graph are in it, whatever they weigh.
+    """Hierarchy on a device without weights, and the places of a graph's arcs in it.
 
     Attributes
     ----------
     holders : set of int
-        Who uses it.
+        Creation numbers of the customized hierarchies that use it.
     supernodes, supernode_of : Buffer
-        The supernodes, and that of each position.
+        The supernodes, and the supernode of each rank.
     ancestors, ancestor_depth : Buffer
-        Positions of the ancestors of all supernodes, and how many nodes lie above each.
+        Ranks of the ancestors of all supernodes, and the number of nodes above each.
     places : Buffer
-        For each arc of the graph the place of its weight among those of the hierarchy, 2**32 - 1 where it has none.
+        For each arc of the graph the index of its weight in the weights of the hierarchy, 2**32 - 1 for loops.
     orders : dict of str to tuple
-        For each kernel of customization that goes from node to node a buffer with these in its order, and the bounds
-        and the invocations of each of its dispatches.
+        For each kernel of customization that enumerates triangles: a buffer with the nodes in the order of this kernel,
+        and for each dispatch its bounds in this order and its invocations per node.
     """
 
     supernodes: Buffer
@@ -91,20 +95,20 @@ class Topology(Resource):
         super().__init__(owner)
 
     def suits(self, hierarchy: Hierarchy, graph: Graph) -> bool:
-        """Return whether this is that of a graph, which has this hierarchy."""
+        """Return whether this is the topology of a hierarchy and a graph."""
         if hierarchy is not self.hierarchy:
             return False
-        # Graphs with other weights share them; those that were read twice have equal ones.
+        # Graphs that differ in weights share the arrays; a graph that was read twice has equal ones.
         pairs = ((graph.first_out, self._first_out), (graph.head, self._head))
         return all(one is other or np.array_equal(one, other) for one, other in pairs)
 
     @property
     def payer(self) -> int | None:
-        """Who has used it for the longest time, and accounts for its memory."""
+        """The oldest holder, which accounts for the memory; None without holders."""
         return min(tuple(self.holders), default=None)
 
     def upload(self, graph: Graph) -> None:
-        """Put it on the device, or wait until another thread has; after an error the next one tries again."""
+        """Upload the topology, or wait until another thread has; after an error the next caller tries again."""
         with self._lock:
             if self._is_made:
                 return
@@ -118,16 +122,16 @@ class Topology(Resource):
 
     @property
     def has_below(self) -> bool:
-        """Whether what lies below nodes is there."""
+        """Whether the buffer of `below` is on the device already."""
         return self._below is not None
 
     def below(self) -> Buffer:
-        """Return what lies below each position, see `below_of`; put there when somebody first asks for it."""
+        """Return the supernodes below each node, see `supernodes_below`; uploaded on the first call."""
         with self._lock:
             if self._below is None:
-                values = below_of(self.hierarchy)
+                values = supernodes_below(self.hierarchy)
                 with contextlib.ExitStack() as stack:
-                    made = Buffer(self.device, values.nbytes, name="what lies below nodes", owner=self)
+                    made = Buffer(self.device, values.nbytes, name="the supernodes below nodes", owner=self)
                     stack.callback(made.close)
                     made.write(values)
                     stack.pop_all()
@@ -149,7 +153,7 @@ class Topology(Resource):
         supernodes["parent"][has_parent] = parent
         supernodes["parent_place"][has_parent] = hierarchy.parent[has_parent] - first_node[parent]
         supernodes["level"] = np.searchsorted(hierarchy.first_of_level, np.arange(len(supernodes)), "right") - 1
-        tail, head = (hierarchy.position[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
+        tail, head = (hierarchy.rank[nodes].astype(np.int64) for nodes in (graph.tail, graph.head))
         arc, goes_down = hierarchy.arcs_of(tail, head), tail < head
         place = np.where(arc < 0, UNREACHABLE, 2 * arc + goes_down).astype(np.uint32)
         self.supernodes = self._upload("the supernodes", supernodes.view(np.uint32))
@@ -157,12 +161,12 @@ class Topology(Resource):
         self.ancestors = self._upload("the ancestors", hierarchy.ancestor)
         self.ancestor_depth = self._upload("the depths of ancestors", hierarchy.depth[hierarchy.ancestor])
         self.places = self._upload("the places of weights", place)
-        outside, length = lengths_of(hierarchy)
+        outside, length = ancestor_counts(hierarchy)
         stages: list[tuple[str, npt.NDArray[np.integer[Any]], Indices]] = [
-            ("hierarchy_lower", hierarchy.height, length),
-            ("hierarchy_perfect", hierarchy.depth, length),
-            # By the number of their pairs: they do not wait for each other, but all lanes should have as much to do.
-            ("hierarchy_prune", np.ceil(np.log2(np.maximum(1, outside))).astype(np.int64), outside),
+            ("customize_basic", hierarchy.height, length),
+            ("customize_perfect", hierarchy.depth, length),
+            # In stages by the number of pairs, so that all lanes have similar work; nodes need not wait for others.
+            ("customize_prune", np.ceil(np.log2(np.maximum(1, outside))).astype(np.int64), outside),
         ]
         for name, stage, lengths in stages:
             nodes, batches = self._batches(stage, lengths)
@@ -171,7 +175,7 @@ class Topology(Resource):
     def _batches(
         self, stage: npt.NDArray[np.integer[Any]], length: npt.NDArray[np.int64]
     ) -> tuple[Uint32s, list[tuple[int, int, int]]]:
-        """Return nodes stage by stage, without those whose lists have no pairs; bounds and lanes of each stage."""
+        """Return the nodes that have pairs of ancestors, stage by stage; and the bounds and lanes of each stage."""
         nodes = np.flatnonzero(length > 1)
         nodes = nodes[np.argsort(stage[nodes], kind="stable")]
         if not len(nodes):
@@ -180,10 +184,10 @@ class Topology(Resource):
         pairs = length[nodes] * (length[nodes] - 1) // 2
         mean = np.add.reduceat(pairs, bounds[:-1]) / np.diff(bounds)
         most = np.maximum.reduceat(pairs, bounds[:-1])
-        # As many as the longest list has work for, unless that leaves too many idle.
+        # As many lanes as the longest list has work for, unless too many lanes of other nodes would be idle.
         wanted = np.maximum(mean, np.minimum(most / _PAIRS_EACH, _INVOCATIONS / np.diff(bounds)))
         if self.device.info.kind == "cpu":
-            # Which gains nothing from lanes, but ends loops after some rounds: a triangle takes a search in a list.
+            # A software device gains nothing from lanes, but may end long loops: a triangle takes a search in a list.
             wanted = most * 32 / MOST_ROUNDS
         lanes = 2 ** np.ceil(np.log2(np.clip(wanted, 1, _MOST_LANES))).astype(np.int64)
         return nodes.astype(np.uint32), list(
@@ -198,40 +202,40 @@ class Topology(Resource):
 
 
 class Topologies(Resource):
-    """Those that are on a device, each for as long as somebody holds it."""
+    """Topologies on a device; each stays as long as it has a holder."""
 
     def __init__(self, device: Device) -> None:
-        # Older than the graphs that work with them, and so closed after these where the device is closed first.
+        # Older than the graphs that use them, and so closed after these graphs if the device is closed first.
         super().__init__(device.kept)
         self.device = device
-        # Graphs that were forgotten let go while memory is collected: out of `hold`, too, taking the lock again, and
-        # while other locks are held, for which a thread may wait that has this one. So whoever lets go never waits.
+        # The garbage collector may close a graph at any time: inside `hold`, where this thread has the lock already, or
+        # while this thread holds another lock that the owner of this lock waits for. So `let_go` must never wait.
         self._lock = ReentrantLock()
         self._gone: deque[int] = deque()
 
     @property
     def all(self) -> list[Topology]:
-        """Those that there are."""
+        """All topologies on the device."""
         return [part for part in list(self._owned.values()) if isinstance(part, Topology)]
 
     def _of(self, hierarchy: Hierarchy, graph: Graph) -> Topology | None:
         return next((there for there in self.all if not there.closed and there.suits(hierarchy, graph)), None)
 
     def missing(self, hierarchy: Hierarchy, graph: Graph) -> int:
-        """Return the bytes that a hierarchy and the places of a graph's arcs will take: none where they are there."""
+        """Return the bytes that the topology of a hierarchy and a graph will take; 0 if the device has it."""
         if self._of(hierarchy, graph) is not None:
             return 0
-        outside, length = lengths_of(hierarchy)
+        outside, length = ancestor_counts(hierarchy)
         ordered = 2 * int((length > 1).sum()) + int((outside > 1).sum())
         of_nodes = 4 * hierarchy.num_nodes + SUPERNODE.itemsize * hierarchy.num_supernodes + 8 * len(hierarchy.ancestor)
         return of_nodes + 4 * ordered + 4 * graph.num_arcs
 
     def hold(self, hierarchy: Hierarchy, graph: Graph, holder: int) -> Topology:
-        """Return that of a graph, which stays until this holder lets go, also where this fails."""
-        _ = self.device.handle  # an error after a fork, where nobody gives back locks that were taken before
+        """Return the topology of a graph, and keep it until `let_go` is called for the holder, also after an error."""
+        _ = self.device.handle  # raises an error after a fork, where locks held before it are never released
         with self._lock.held():
             found = None
-            while found is None or found.closed:  # somebody may have let go right after it was found
+            while found is None or found.closed:  # its last holder may have let go right after it was found
                 found = self._of(hierarchy, graph) or Topology(self, hierarchy, graph)
                 found.holders.add(holder)
         self._close_unheld()
@@ -239,17 +243,17 @@ class Topologies(Resource):
         return found
 
     def let_go(self, holder: int) -> None:
-        """Count one holder less; what nobody holds is closed, by a thread that has the lock."""
+        """Remove a holder. A topology without holders is closed by a thread that has the lock."""
         self._gone.append(holder)
         self._close_unheld()
 
     def _close_unheld(self) -> None:
-        # Who has the lock comes here when it is free again, and so does what was added meanwhile.
+        # If another thread has the lock, it calls this when it has released the lock, and handles the new entries.
         while self._gone:
             with self._lock.held_if_free() as is_held:
                 if not is_held:
                     return
-                with contextlib.suppress(IndexError, ValueError):  # taken while memory was collected
+                with contextlib.suppress(IndexError, ValueError):  # taken by a call from the garbage collector
                     holder = self._gone[0]
                     for topology in self.all:
                         if holder in topology.holders:
@@ -260,7 +264,7 @@ class Topologies(Resource):
 
     @property
     def memory_bytes(self) -> int:
-        """None of its own: what is here is counted where it is held."""
+        """Always 0: a topology is counted by its oldest holder."""
         return 0
 
 

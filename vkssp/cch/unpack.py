@@ -1,9 +1,9 @@
-"""Unpacks the ways of pairs from the shortcuts of a hierarchy, so that a route does not cost a sweep over all nodes.
+"""Unpacking of shortest paths of pairs from the arcs of a hierarchy, so that a path does not cost a sweep.
 
-An arc of the hierarchy stands for itself, if it is one of the graph, and for pairs of arcs over a node below both
-(R. Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies, 2008). Which pairs is not kept: they
-are found again by their lengths, all that are as short, so that of equally short routes the same one is found as by
-walks along the distances of all nodes.
+An arc of the hierarchy stands for an arc of the graph, or for two arcs over a node below both of its ends (R.
+Geisberger, P. Sanders, D. Schultes, D. Delling, Contraction hierarchies, 2008). The hierarchy does not store the two
+arcs. Unpacking finds all pairs of arcs with the same weight together. So of several shortest paths it finds the same
+one as a walk along the distances of all nodes.
 """
 
 from __future__ import annotations
@@ -31,38 +31,42 @@ from vkssp.resource import Resource
 #: The twin of the beginning of WorkBuffer in shaders/include/unpack.glsl.
 HEADER = np.dtype([(name, np.uint32) for name in ("done", "num_items", "next_item", "num_found")])
 _HEADER_BYTES, _NODE_WORDS = 32, 4
-# Arcs, and nodes, that there is room for, on a GPU and on a software device, which ends loops after 65 535 rounds, and
-# rounds of a dispatch: some milliseconds at most.
+# Largest number of arcs, and of nodes, on a GPU and on a software device, which may end loops after 65 535 rounds;
+# largest number of rounds of a dispatch, which takes some milliseconds at most.
 _MOST, _SOFTWARE_MOST, _ROUNDS = 1 << 18, 1 << 15, 256
-#: Storage buffers of a kernel at most.
+#: Largest number of storage buffers of a kernel.
 BINDINGS = 8
-# Invocations of a workgroup that is alone, of many, and of both on a software device.
+# Invocations of a single workgroup, of each of many workgroups, and of both on a software device.
 _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
-# With so many arcs to be replaced many workgroups go on: so many, and on a software device; arcs that each of these may
-# have before it.
+# Number of arcs to be replaced from which on many workgroups continue; their number on a GPU and on a software device;
+# room in the stack of each.
 _ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
-# On a GPU one arc is unpacked in the time in which a sweep and a walk back take care of so many nodes. Software devices
+# Nodes that a sweep and a walk back process on a GPU in the time that unpacking takes for one arc. Software devices
 # sweep more slowly.
 _NODES_AN_ARC = 400
-# Nodes that are copied along with the header.
+# Largest number of nodes that are copied along with the header.
 _AT_ONCE = 4096
 
 
 def _most(hierarchy: Hierarchy, device: Device) -> int:
-    """Return how many nodes, and how many arcs, there is room for: all that there are, or as many as routes have."""
+    """Return the number of nodes, and of arcs, that there is room for: all that may be found, or a fixed number."""
     all_of_them = KEPT * max(1, hierarchy.num_nodes, 2 * hierarchy.num_arcs)
     return min(all_of_them, _SOFTWARE_MOST if device.info.kind == "cpu" else _MOST)
 
 
 def _sizes(hierarchy: Hierarchy, device: Device) -> tuple[int, int, int]:
-    """Return the bytes of what is found, of the marks, and of what lies below nodes."""
+    """Return the bytes of the nodes and arcs found, of the marks, and of the supernodes below nodes."""
     marks = 4 * (hierarchy.num_nodes + -(-2 * hierarchy.num_arcs // 32))
     below = 4 * (hierarchy.num_nodes + 1) + 8 * len(hierarchy.ancestor)
     return _HEADER_BYTES + 12 * _NODE_WORDS * _most(hierarchy, device), marks, below
 
 
 def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
-    """Return whether routes can be unpacked: not where many arcs enter a node, nor where cycles of weight zero do."""
+    """Return whether paths can be unpacked.
+
+    They cannot if the graph has cycles of weight zero, if too many arcs enter a node, or if the device has too few
+    storage buffers or too little memory.
+    """
     renumbered, device, hierarchy = graph.renumbered, graph.device, customized.hierarchy
     if renumbered.contracted or device.limits.storage_buffers < BINDINGS:
         return False
@@ -76,30 +80,30 @@ def can_unpack(graph: DeviceGraph, customized: CustomizedHierarchy) -> bool:
 
 
 def pays(device: Device, num_nodes: int, arcs: float) -> bool:
-    """Return whether to unpack a route of about so many arcs is faster than a sweep over all nodes and a walk back."""
+    """Return whether unpacking a path of about `arcs` arcs is faster than a sweep over all nodes and a walk back."""
     return device.info.kind == "cpu" or num_nodes >= _NODES_AN_ARC * arcs
 
 
 class Unpacker(Resource):
-    """Finds the routes of pairs whose ways up the hierarchy are known.
+    """Finder of the shortest paths of pairs whose upward labels are known.
 
     Parameters
     ----------
     graph : DeviceGraph
-        The graph, prepared in the order of its hierarchy, without cycles of weight zero.
+        The graph, renumbered in the order of its hierarchy, without cycles of weight zero.
     customized : CustomizedHierarchy
         Its hierarchy.
-    ways, terminals : Buffer
-        The ways, see `Pairs`; the seeds of the search.
+    labels, terminals : Buffer
+        The upward labels, see `Pairs`; the seeds of the search.
     owner : Resource
-        What closes it.
+        The resource that closes this one.
     """
 
     def __init__(
         self,
         graph: DeviceGraph,
         customized: CustomizedHierarchy,
-        ways: Buffer,
+        labels: Buffer,
         terminals: Buffer,
         owner: Resource,
     ) -> None:
@@ -111,24 +115,24 @@ class Unpacker(Resource):
         try:
             below = customized.below()
             first_in, arcs_in, self._arc_in = graph.incoming()
-            self._work = self._buffer("the ways that are unpacked", work)
+            self._work = self._buffer("the paths that are unpacked", work)
             self._marks = self._buffer("the marks of unpacking", marks)
             self._status = self._buffer("the status of unpacking", 4 * STATUS_WORDS)
             # The header, the first nodes, and the status.
             self._at_once = min(_AT_ONCE, self._most)
             self._copied = _HEADER_BYTES + 4 * _NODE_WORDS * self._at_once
             nbytes = self._copied + 4 * STATUS_WORDS
-            self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped ways", owner=self)
+            self._mapped = Buffer(self._device, nbytes, mapped=True, name="the mapped paths", owner=self)
             topology = (customized.supernodes, customized.supernode_of, self._status)
             found = (customized.weights, customized.ancestor_depth, self._work, self._marks)
             height = height_of(hierarchy)
-            self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height + 4).on(*topology, *found, ways)
+            self._mark = self._kernel("phast_mark", 8, 6, {1: height}, 16 * height + 4).on(*topology, *found, labels)
             self._unpack = self._kernel("phast_unpack", 8, 4).on(*topology, *found, below)
             many = self._kernel("phast_unpack_many", 8, 4, {1: _ROOM}, 4 * _ROOM + 4, _SIZE_OF_MANY)
             self._unpack_many = many.on(*topology, *found, below)
-            hang = self._kernel("phast_hang", 5, 4, size=_SIZE_OF_MANY)
-            self._hang = hang.on(first_in, arcs_in, terminals, self._work, self._marks)
-            # Made last and so closed first: what was submitted must have ended before what it works on goes.
+            parents = self._kernel("phast_parents", 5, 4, size=_SIZE_OF_MANY)
+            self._parents = parents.on(first_in, arcs_in, terminals, self._work, self._marks)
+            # Made last and so closed first: submitted work must end before its buffers are freed.
             self._recording = Recording(self._device, owner=self)
         except BaseException:
             self.close()
@@ -159,33 +163,33 @@ class Unpacker(Resource):
             owner=self,
         )
 
-    def route(
+    def path(
         self, pairs: Uint32s, numbers: npt.NDArray[np.int64], best: int, num_seeds: int
     ) -> tuple[Terminal, npt.NDArray[np.int64]] | None:
-        """Return a shortest route between some pairs with the same target, all of them as short.
+        """Return a shortest path of some pairs that have the same target and the same distance.
 
         Parameters
         ----------
         pairs : numpy.ndarray
-            Positions of source and target, each with an offset behind it, of all pairs of a search, shape (k, 4),
+            All pairs of the search: rank of the source, its offset, rank of the target, its offset, shape (k, 4),
             uint32.
         numbers : numpy.ndarray
-            Which of them are meant, shape (l,), int64.
+            Indices of the pairs that are unpacked, shape (l,), int64.
         best : int
-            The length of their ways.
+            Their distance.
         num_seeds : int
-            Seeds of the search.
+            Number of seeds of the search.
 
         Returns
         -------
         tuple of (Terminal, numpy.ndarray) or None
-            The seed, by its position, and the caller's ids of the arcs from it to the target, int64; None where ways
-            have more arcs than there is room for, or the device ends loops before their time.
+            The seed, by its rank and its distance, and the caller's ids of the arcs from it to the target, int64; None
+            if paths have more arcs than there is room for, or if the device ends long loops early.
         """
-        meant = [(number, int(pairs[number, 0]), int(pairs[number, 2])) for number in numbers.tolist()]
+        chosen = [(number, int(pairs[number, 0]), int(pairs[number, 2])) for number in numbers.tolist()]
         begin = True
         while True:
-            self._submit(meant, best, num_seeds, begin)
+            self._submit(chosen, best, num_seeds, begin)
             begin, words = False, self._mapped.view()
             header = words[: HEADER.itemsize // 4].view(HEADER)[0]
             is_cut_short = bool(words[self._copied // 4])
@@ -199,7 +203,7 @@ class Unpacker(Resource):
             nodes = words[first : first + _NODE_WORDS * count].copy()
         else:
             nodes = self._work.read(np.uint32, _NODE_WORDS * count, _HEADER_BYTES)
-        return self._follow(nodes.reshape(-1, _NODE_WORDS), meant[0][2])
+        return self._follow(nodes.reshape(-1, _NODE_WORDS), chosen[0][2])
 
     def _submit(self, pairs: list[tuple[int, int, int]], best: int, num_seeds: int, begin: bool) -> None:
         recording, sizes = self._recording, (self._most, self._num_nodes)
@@ -222,9 +226,9 @@ class Unpacker(Resource):
                 recording.push(kernel, *sizes, _ROUNDS, _ENOUGH)
                 recording.dispatch(groups)
                 recording.barrier()
-            recording.bind(self._hang)
+            recording.bind(self._parents)
             for step in range(3):
-                recording.push(self._hang, *sizes, num_seeds, step)
+                recording.push(self._parents, *sizes, num_seeds, step)
                 recording.dispatch(many)
                 recording.barrier()
             recording.barrier("compute", "transfer")
@@ -236,14 +240,14 @@ class Unpacker(Resource):
         recording.wait()
 
     def _follow(self, nodes: Uint32s, target: int) -> tuple[Terminal, npt.NDArray[np.int64]]:
-        """Return the seed and the arcs of the way back from a target, along what its nodes hang on."""
+        """Return the seed and the arcs of the path to a target, which its nodes' parents give."""
         (path,) = np.nonzero(nodes[:, 0] == target)
-        jump = before = nodes[:, 3].astype(np.int64)
+        jump = parent = nodes[:, 3].astype(np.int64)
         for _ in range(len(nodes).bit_length()):
-            # As many nodes again; at the seed it stays.
+            # Doubles the number of nodes. The seed is its own parent.
             path, jump = np.concatenate([path, jump[path]]), jump[jump]
-        (ends,) = np.nonzero(before[path] == path)
+        (ends,) = np.nonzero(parent[path] == path)
         if not len(ends):
-            raise DeviceError("the ways on the device contradict each other; the driver may be at fault")
-        way, seed = path[: int(ends[0])], nodes[path[ends[0]]]
-        return (int(seed[0]), int(seed[1])), self._arc_in[nodes[way[::-1], 2]]
+            raise DeviceError("the paths on the device contradict each other; the driver may be at fault")
+        before_seed, seed = path[: int(ends[0])], nodes[path[ends[0]]]
+        return (int(seed[0]), int(seed[1])), self._arc_in[nodes[before_seed[::-1], 2]]

@@ -138,22 +138,22 @@ class _Jumping:
         self._num_nodes, self._size = num_nodes, walker._size
         self._span = SOFTWARE_SPAN if self._device.info.kind == "cpu" else SPAN
         self._most = num_nodes // self._span + 1
-        arc_of = walker._buffer("the arcs that nodes hang on", 4 * num_nodes)
+        parent_arc = walker._buffer("the arcs from the parents", 4 * num_nodes)
         self._doublings = self._span.bit_length() - 1
         jumps = [walker._buffer("the jumps", 4 * num_nodes) for _ in range(2 if self._doublings else 1)]
         marks = walker._buffer("the nodes between jumps", 4 * self._most)
         self.num_arcs = walker._buffer("the length of the path", 4)
-        hang, double = walker.kernel("path_hang", 6, 2), walker.kernel("path_jump", 2, 1)
+        parents, double = walker.kernel("path_parents", 6, 2), walker.kernel("path_jump", 2, 1)
         stride, fill = walker.kernel("path_stride", 5, 4), walker.kernel("path_fill", 5, 1)
-        self._hang = hang.on(walker._first_in, walker._arcs_in, distances, arc_of, jumps[0], terminals)
+        self._parents = parents.on(walker._first_in, walker._arcs_in, distances, parent_arc, jumps[0], terminals)
         self._double = [double.on(jumps[0], jumps[-1]), double.on(jumps[-1], jumps[0])]
         self._stride = stride.on(distances, jumps[self._doublings % 2], marks, walker._path, terminals)
-        self._fill = fill.on(walker._arcs_in, arc_of, marks, walker._path, self.num_arcs)
+        self._fill = fill.on(walker._arcs_in, parent_arc, marks, walker._path, self.num_arcs)
 
     def record(self, recording: Recording, num_seeds: int, num_targets: int, begin: bool) -> None:
         """Record some steps of a walk; if the walk does not end, the caller must record more."""
         if begin:
-            self._on_all(recording, self._hang, self._num_nodes, num_seeds)
+            self._on_all(recording, self._parents, self._num_nodes, num_seeds)
             for number in range(self._doublings):
                 self._on_all(recording, self._double[number % 2], self._num_nodes)
         recording.bind(self._stride)

@@ -6,8 +6,9 @@ Customizable contraction hierarchies, 2014). Nodes whose ancestors are the same 
 as in the factorization of sparse matrices. A supernode is a clique with one list of ancestors, to which all of its
 nodes are joined.
 
-Positions count from the top: the node that is eliminated last has position 0. Levels count supernodes on the path from
-the top. A sweep works on all nodes of a level at once, as soon as all levels before it are done.
+Ranks count from the top: the node that is eliminated last has rank 0. The parent of a node is the lowest of its
+ancestors; parents form the elimination tree. The level of a supernode is the number of supernodes above it on the path
+to the root of this tree. A sweep works on all nodes of a level at once, as soon as all levels before it are done.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ MOST_ARCS = 2**31 - 1
 MOST_ARCS_A_NODE = 100
 #: Number of arcs that is acceptable for any number of nodes: 64 MiB in each direction.
 FEW_ARCS = 2**24
-#: Largest number of nodes on a path from the top; a search keeps their distances in fast memory. In road networks of a
-#: million nodes such a path has some hundreds of nodes.
+#: Largest height of the elimination tree, in nodes; a search keeps the distances on a path to the root in fast memory.
+#: In road networks of a million nodes the height is some hundreds.
 MOST_HEIGHT = 8192
 
 # Number of arcs that are looked up at once, so that the temporary arrays stay in cache.
@@ -59,19 +60,19 @@ class Hierarchy:
     """Elimination order of a graph and the resulting chordal arcs; independent of weights.
 
     Make a hierarchy with `vkssp.prepare`. Supernodes are sorted by level, and the nodes of a supernode have consecutive
-    positions. The ancestors of a node are those of its supernode, followed by the nodes of the supernode that have
-    smaller positions; their positions ascend.
+    ranks. The ancestors of a node are those of its supernode, followed by the nodes of the supernode that have smaller
+    ranks; their ranks ascend.
 
     Attributes
     ----------
     node : numpy.ndarray
-        The graph's node at each position, shape (num_nodes,), uint32.
+        The graph's node of each rank, shape (num_nodes,), uint32.
     first_node : numpy.ndarray
-        Position of the first node of each supernode, shape (num_supernodes + 1,), uint32.
+        Rank of the first node of each supernode, shape (num_supernodes + 1,), uint32.
     first_ancestor : numpy.ndarray
         Offset of each supernode's first entry in `ancestor`, shape (num_supernodes + 1,), uint32.
     ancestor : numpy.ndarray
-        Positions of the ancestors of each supernode, ascending, shape (num_ancestors,), uint32.
+        Ranks of the ancestors of each supernode, ascending, shape (num_ancestors,), uint32.
     first_of_level : numpy.ndarray
         The first supernode of each level, shape (num_levels + 1,), uint32. Supernodes of level 0 have no ancestors.
     """
@@ -112,11 +113,11 @@ class Hierarchy:
         return len(self.first_of_level) - 1
 
     @cached_property
-    def position(self) -> Uint32s:
-        """Position of each of the graph's nodes, shape (num_nodes,), uint32."""
-        place = np.empty(self.num_nodes, np.uint32)
-        place[self.node] = np.arange(self.num_nodes, dtype=np.uint32)
-        return place
+    def rank(self) -> Uint32s:
+        """Rank of each of the graph's nodes, shape (num_nodes,), uint32."""
+        rank = np.empty(self.num_nodes, np.uint32)
+        rank[self.node] = np.arange(self.num_nodes, dtype=np.uint32)
+        return rank
 
     @cached_property
     def size(self) -> Indices:
@@ -144,12 +145,12 @@ class Hierarchy:
 
     @cached_property
     def supernode(self) -> Uint32s:
-        """The supernode of each position, shape (num_nodes,), uint32."""
+        """The supernode of each rank, shape (num_nodes,), uint32."""
         return np.repeat(np.arange(self.num_supernodes, dtype=np.uint32), self.size)
 
     @cached_property
     def parent(self) -> Indices:
-        """Position of each supernode's nearest ancestor, or -1 if it has none, shape (num_supernodes,), int64."""
+        """Rank of each supernode's lowest ancestor, or -1 if it has none, shape (num_supernodes,), int64."""
         has_one = self.num_ancestors > 0
         found = np.full(self.num_supernodes, -1, np.int64)
         found[has_one] = self.ancestor[self.first_ancestor[1:][has_one].astype(np.int64) - 1]
@@ -157,7 +158,7 @@ class Hierarchy:
 
     @cached_property
     def depth(self) -> Uint32s:
-        """Number of nodes above each position, on the path to the top, shape (num_nodes,), uint32."""
+        """Number of nodes above each node on the path to the root, by rank, shape (num_nodes,), uint32."""
         depth = np.zeros(self.num_nodes, np.int64)
         inside = np.arange(self.num_nodes) - self.first_node[:-1].astype(np.int64)[self.supernode]
         for first, end in zip(self.first_of_level[:-1].tolist(), self.first_of_level[1:].tolist(), strict=True):
@@ -169,12 +170,12 @@ class Hierarchy:
 
     @property
     def tree_height(self) -> int:
-        """Number of nodes on the longest path to the top."""
+        """Height of the elimination tree: number of nodes on the longest path to the root."""
         return int(self.depth.max()) + 1 if self.num_nodes else 0
 
     @cached_property
-    def nodes_on_way(self) -> Indices:
-        """Number of nodes in the supernodes from each supernode to the top, shape (num_supernodes,), int64."""
+    def nodes_upward(self) -> Indices:
+        """Number of nodes in all supernodes on the path from each to the root, shape (num_supernodes,), int64."""
         found = self.size.copy()
         for first, end in pairwise(self.first_of_level[1:].tolist()):
             found[first:end] += found[self.supernode[self.parent[first:end]]]
@@ -182,7 +183,7 @@ class Hierarchy:
 
     @cached_property
     def height(self) -> Uint32s:
-        """Number of nodes below each position, on the longest path down, shape (num_nodes,), uint32."""
+        """Number of nodes below each node on the longest path down, by rank, shape (num_nodes,), uint32."""
         height = np.zeros(self.num_nodes, np.int64)
         last = self.first_node[1:].astype(np.int64) - 1
         for number in range(self.num_levels - 1, -1, -1):
@@ -198,7 +199,7 @@ class Hierarchy:
         return height.astype(np.uint32)
 
     def arcs_of(self, tail: Indices, head: Indices) -> Indices:
-        """Return the arc that joins each pair of positions, or -1 if no arc does, shape (k,), int64."""
+        """Return the arc that joins each pair of ranks, or -1 if no arc does, shape (k,), int64."""
         low, high = np.maximum(tail, head), np.minimum(tail, head)
         group = self.supernode[low].astype(np.int64)
         first, count = self.first_node[group].astype(np.int64), self.num_ancestors[group]
@@ -208,18 +209,18 @@ class Hierarchy:
         column[is_outside] = self.ancestors_at(group[is_outside], high[is_outside])
         return np.where((column >= 0) & (low != high), row + column, -1)
 
-    def ancestors_at(self, group: Indices, position: Indices) -> Indices:
-        """Return the index of each position in the ancestors of its supernode, or -1 if absent, shape (k,), int64."""
+    def ancestors_at(self, group: Indices, rank: Indices) -> Indices:
+        """Return the index of each rank in the ancestors of a supernode, or -1 if absent, shape (k,), int64."""
         first, count = self.first_ancestor[group].astype(np.int64), self.num_ancestors[group]
         low, high = first, first + count
         # Binary searches in all lists at once.
         for _ in range(int(count.max(initial=0)).bit_length()):
             middle = (low + high) >> 1
             # In a finished search `middle` may be the end of the whole array, so the index is clipped.
-            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < position)
+            goes_on = (low < high) & (self.ancestor.take(middle, mode="clip") < rank)
             low, high = np.where(goes_on, middle + 1, low), np.where(goes_on, high, middle)
         is_there = low < first + count
-        is_there[is_there] = self.ancestor[low[is_there]] == position[is_there]
+        is_there[is_there] = self.ancestor[low[is_there]] == rank[is_there]
         return np.where(is_there, low - first, -1)
 
     def check(self, graph: Graph) -> None:
@@ -253,7 +254,7 @@ def _check(hierarchy: Hierarchy, graph: Graph | None) -> None:
     if hierarchy.num_arcs > most:
         _refuse(f"has {hierarchy.num_arcs:,} arcs, more than {most:,}")
     if hierarchy.tree_height > MOST_HEIGHT:
-        _refuse(f"has ways of {hierarchy.tree_height:,} nodes, more than {MOST_HEIGHT:,}")
+        _refuse(f"has paths of {hierarchy.tree_height:,} nodes to the root, more than {MOST_HEIGHT:,}")
     _check_closure(hierarchy)
     if graph is not None:
         _check_graph(hierarchy, graph)
@@ -291,18 +292,18 @@ def _check_offsets(hierarchy: Hierarchy, name: str, end: int, least: int) -> Non
 
 
 def _check_nodes(hierarchy: Hierarchy) -> None:
-    """Check that each node has one position."""
+    """Check that each node has one rank."""
     node, n = hierarchy.node, hierarchy.num_nodes
     if n and int(node.max()) >= n:
         _refuse(f"has a node {int(node.max())}, and ids go from 0 to {n - 1:,}")
-    has_place = np.zeros(n, np.bool_)
-    has_place[node] = True
-    if not has_place.all():
-        _refuse(f"has no position for node {int(np.argmin(has_place)):,}")
+    has_rank = np.zeros(n, np.bool_)
+    has_rank[node] = True
+    if not has_rank.all():
+        _refuse(f"has no rank for node {int(np.argmin(has_rank)):,}")
 
 
 def _check_ancestors(hierarchy: Hierarchy) -> None:
-    """Check that ancestors lie above their supernodes, and that their positions ascend."""
+    """Check that ancestors lie above their supernodes, and that their ranks ascend."""
     ancestor, group = hierarchy.ancestor, _group_of_ancestors(hierarchy)
     wrong = np.flatnonzero(ancestor >= hierarchy.first_node[group])
     if len(wrong):
@@ -330,36 +331,34 @@ def _check_levels(hierarchy: Hierarchy) -> None:
     wrong = np.flatnonzero(level[above] >= level[has_one])
     if len(wrong):
         at = int(np.flatnonzero(has_one)[wrong[0]])
-        _refuse(f"has supernode {at:,} not in a later level than its nearest ancestor")
+        _refuse(f"has supernode {at:,} not in a later level than its lowest ancestor")
 
 
 def _check_closure(hierarchy: Hierarchy) -> None:
     """Check that any two ancestors of a supernode are joined.
 
-    The parent supernode is the supernode of the nearest ancestor. Ancestors in the parent supernode are joined to each
+    The parent supernode is the supernode of the lowest ancestor. Ancestors in the parent supernode are joined to each
     other and to all ancestors of the parent supernode. So it is enough to check that all other ancestors are ancestors
     of the parent supernode. That these are joined to each other follows from the check of the parent supernode.
     """
     group = _group_of_ancestors(hierarchy)
     parent = hierarchy.supernode[hierarchy.parent[group]].astype(np.int64)
     beyond = hierarchy.ancestor < hierarchy.first_node[parent]
-    parent, position = parent[beyond], hierarchy.ancestor[beyond].astype(np.int64)
-    missing = np.flatnonzero(hierarchy.ancestors_at(parent, position) < 0)
+    parent, rank = parent[beyond], hierarchy.ancestor[beyond].astype(np.int64)
+    missing = np.flatnonzero(hierarchy.ancestors_at(parent, rank) < 0)
     if len(missing):
         at = int(missing[0])
         lower = group[np.flatnonzero(beyond)[at]]
-        _refuse(
-            f"has an ancestor at {position[at]:,} of supernode {lower:,} that is none of its parent's, {parent[at]:,}"
-        )
+        _refuse(f"has an ancestor at {rank[at]:,} of supernode {lower:,} that is none of its parent's, {parent[at]:,}")
 
 
 def _check_graph(hierarchy: Hierarchy, graph: Graph) -> None:
     """Check that the hierarchy joins the ends of all arcs of a graph."""
-    position = hierarchy.position.astype(np.int64)
-    tail = np.repeat(position, np.diff(graph.first_out))
+    rank = hierarchy.rank.astype(np.int64)
+    tail = np.repeat(rank, np.diff(graph.first_out))
     for start in range(0, graph.num_arcs, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        head = position[graph.head[part]]
+        head = rank[graph.head[part]]
         missing = np.flatnonzero((hierarchy.arcs_of(tail[part], head) < 0) & (tail[part] != head))
         if len(missing):
             at = start + int(missing[0])

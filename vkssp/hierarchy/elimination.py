@@ -29,7 +29,7 @@ class Elimination:
     height : numpy.ndarray
         Number of nodes below each node on the longest path down, shape (num_nodes,), int32.
     tree_height : int
-        Number of nodes on the longest path from the top.
+        Number of nodes on the longest path to the root of the elimination tree.
     """
 
     node: Uint32s

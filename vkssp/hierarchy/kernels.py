@@ -184,14 +184,15 @@ def list_ancestors(
     group: Int32s,
     below: Int32s,
     top: Int32s,
-    position: Int32s,
+    hierarchy_rank: Int32s,
     begin: Int32s,
     ancestor: Int32s,
 ) -> None:
-    """Write the positions of each supernode's ancestors, ascending, from ``begin[supernode]`` on.
+    """Write the hierarchy ranks of each supernode's ancestors, ascending, from ``begin[supernode]`` on.
 
     These ancestors are the neighbours of its nodes above it, and the ancestors of its child supernodes that are above
-    it. All are on the same path to the root, on which higher nodes have lower positions.
+    it. All are on the same path to the root, on which higher nodes have lower ranks in the
+    hierarchy.
     """
     num_groups = len(top)
     mark = np.full(len(parent), -1, np.int32)
@@ -200,11 +201,11 @@ def list_ancestors(
     for number in range(num_groups - 1, -1, -1):
         start = begin[number]
         at = start
-        highest = position[top[number]]
+        highest = hierarchy_rank[top[number]]
         node = top[number]
         while node >= 0:
             for edge in range(first[node], first[node + 1]):
-                up = position[upper[edge]]
+                up = hierarchy_rank[upper[edge]]
                 if up < highest and mark[up] != number:
                     mark[up] = number
                     ancestor[at] = up

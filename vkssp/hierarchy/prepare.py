@@ -82,8 +82,8 @@ def stages(graph: Graph) -> Generator[str, None, Graph]:
     _check_arcs(graph, elimination.num_arcs, min(enough, MOST_ARCS))
     if elimination.tree_height > MOST_HEIGHT:
         raise GraphError(
-            f"ways in the hierarchy of this graph would have {elimination.tree_height:,} nodes, and "
-            f"{MOST_HEIGHT:,} can be searched; {_CURE}"
+            f"paths to the root of the elimination tree of this graph would have {elimination.tree_height:,} nodes, "
+            f"and {MOST_HEIGHT:,} can be searched; {_CURE}"
         )
     yield "supernodes, levels and lists"
     hierarchy = build(elimination)

@@ -93,7 +93,7 @@ class RenumberedGraph:
         self._making = threading.RLock()  # solvers that begin at once wait for a single computation
         self.hierarchy = _hierarchy(graph) if order == "hierarchy" else None
         if self.hierarchy is not None:
-            self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.position
+            self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.rank
         else:
             numbering = _numbering(graph, order)
             self._rank = None if numbering is None or numbering.is_identity else numbering.rank

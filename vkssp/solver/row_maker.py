@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from vkssp.algorithm import Reader, Terminal
 from vkssp.algorithms.phast import Phast
-from vkssp.batch.rows import Batch
-from vkssp.batch.sweeps import Sweeps
+from vkssp.batch.block_resident_rows import BlockResidentRows
+from vkssp.batch.sweep_batch import SweepBatch
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -100,7 +100,7 @@ class RowMaker:
         self._checked = self._node[nodes]
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
-        self._batch: Batch | Sweeps | None = None
+        self._batch: BlockResidentRows | SweepBatch | None = None
         self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
     def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
@@ -175,7 +175,7 @@ class RowMaker:
                 self._copy = self.session.copy
             yield
 
-    def _many_at_once(self) -> Batch | Sweeps | None:
+    def _many_at_once(self) -> BlockResidentRows | SweepBatch | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
@@ -188,8 +188,8 @@ class RowMaker:
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
         if session.name == Phast.NAME:
-            return Sweeps(graph, wanted, searches, self._limit)
-        return Batch(graph, wanted, searches, self._limit, session.parameters)
+            return SweepBatch(graph, wanted, searches, self._limit)
+        return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
         """Return rows, each from a separate search."""

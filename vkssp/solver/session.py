@@ -17,8 +17,8 @@ from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
 from vkssp.algorithms.registry import ALGORITHMS
-from vkssp.batch.rows import Batch, most_searches
-from vkssp.batch.sweeps import Sweeps, sweeps_at_once
+from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
+from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
 from vkssp.engine.device_graph import DeviceGraph
@@ -108,7 +108,7 @@ class Session(Resource):
         self._hold = object()
         self._lock = ReentrantLock()
         self._workspace: Workspace | None = None
-        self._kept: tuple[Batch | Sweeps, object] | None = None
+        self._kept: tuple[BlockResidentRows | SweepBatch, object] | None = None
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -257,7 +257,7 @@ class Session(Resource):
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
-    def take_kept(self) -> Batch | Sweeps | None:
+    def take_kept(self) -> BlockResidentRows | SweepBatch | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""
         kept, self._kept = self._kept, None
         if kept is None:
@@ -268,9 +268,9 @@ class Session(Resource):
         maker.close()
         return None
 
-    def keep(self, maker: Batch | Sweeps, copy: object) -> None:
+    def keep(self, maker: BlockResidentRows | SweepBatch, copy: object) -> None:
         """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
-        closes: Batch | Sweeps | None = maker
+        closes: BlockResidentRows | SweepBatch | None = maker
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self._lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed

@@ -1,5 +1,5 @@
 // Parents of the nodes on shortest paths, after all arcs have been replaced. The parent of a node is the tail of the
-// first of its incoming arcs that fits its distance, as in path_hang.comp for all nodes. The kernel also clears
+// first of its incoming arcs that fits its distance, as in path_parents.comp for all nodes. The kernel also clears
 // marks[]. Each step has a dispatch: nodes, arcs, marks.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,7 +17,7 @@ layout(std430, binding = 2) readonly restrict buffer Terminals { uvec2 terminals
 
 layout(push_constant) uniform Push {
     uint most;
-    uint num_positions;
+    uint num_nodes;
     uint num_seeds;
     uint step;
 };
@@ -33,18 +33,18 @@ void keep_head(uint i) {
     atomicExchange(marks[head], place + 1);
 }
 
-void hang(uint place) {
-    uint position = list[place].x, distance = list[place].y;
+void find_parent(uint place) {
+    uint rank = list[place].x, distance = list[place].y;
     bool is_over = false;
     for (uint i = 0; i < num_seeds; ++i) {
-        is_over = is_over || (terminals[i].x == position && terminals[i].y == distance);
+        is_over = is_over || (terminals[i].x == rank && terminals[i].y == distance);
     }
-    uint end = first_in[position + 1];
-    for (uint k = first_in[position]; k < end && !is_over; k += AT_ONCE) {
+    uint end = first_in[rank + 1];
+    for (uint k = first_in[rank]; k < end && !is_over; k += AT_ONCE) {
         uvec2 arcs[AT_ONCE];
         uint before[AT_ONCE], from[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) arcs[i] = arcs_in[min(k + i, end - 1)];
-        for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == position ? 0 : marks[arcs[i].x];
+        for (uint i = 0; i < AT_ONCE; ++i) before[i] = arcs[i].x == rank ? 0 : marks[arcs[i].x];
         for (uint i = 0; i < AT_ONCE; ++i) from[i] = before[i] == 0 ? UNREACHABLE : list[before[i] - 1].y;
         for (uint i = 0; i < AT_ONCE && k + i < end; ++i) {
             if (is_over || from[i] == UNREACHABLE || extend(from[i], arcs[i].y) != distance) continue;
@@ -66,11 +66,11 @@ void main() {
         return;
     }
     if (step == 1) {
-        for (uint place = first; place < num_found; place += stride) hang(place);
+        for (uint place = first; place < num_found; place += stride) find_parent(place);
     }
     if (step == 2) {
         for (uint place = first; place < num_found; place += stride) marks[list[place].x] = 0;
-        for (uint i = first; i < num_items; i += stride) marks[num_positions + list[most + 2 * i].z / 32] = 0;
+        for (uint i = first; i < num_items; i += stride) marks[num_nodes + list[most + 2 * i].z / 32] = 0;
         if (first == 0) atomicMax(done, 1);
     }
     // If the device ended loops early, see check_loops in loop.glsl, the result is not valid.

@@ -1,5 +1,5 @@
 // Parents of all nodes on paths from the seeds: the parent of a node is the tail of the first of its incoming arcs that
-// fits its distance, as in path.comp. Seeds, and nodes that no arc fits, are their own parents.
+// fits its distance, as in path.comp. A seed is its own parent, and so is a node that no arc fits.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
@@ -7,7 +7,7 @@
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
 layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
-layout(std430, binding = 3) writeonly restrict buffer Hangs { uint arc_of[]; };
+layout(std430, binding = 3) writeonly restrict buffer ParentArcs { uint parent_arc[]; };
 layout(std430, binding = 4) writeonly restrict buffer Jumps { uint jump[]; };
 #define TERMINALS_BINDING 5
 #include "terminals.glsl"
@@ -33,7 +33,7 @@ void main() {
                 break;
             }
         }
-        arc_of[node] = arc;
+        parent_arc[node] = arc;
         jump[node] = tail;
     }
 }

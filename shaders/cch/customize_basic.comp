@@ -17,11 +17,11 @@ void improve(uint word, uint one, uint other) {
     }
 }
 
-void work_on(uint to_low, uint to_high, uint between) {
+void process_triangle(uint to_low, uint to_high, uint between) {
     improve(between, weight[to_low + 1], weight[to_high]);
     improve(between + 1, weight[to_high + 1], weight[to_low]);
 }
 
 void main() {
-    deal_out(true);
+    enumerate_triangles(true);
 }

@@ -8,14 +8,14 @@
 #include "triangles.glsl"
 layout(std430, binding = 6) coherent buffer Marks { uint is_needless[]; };  // by arc
 
-void work_on(uint to_low, uint to_high, uint between) {
-    uint rise = weight[between], fall = weight[between + 1], low = weight[to_low + 1], high = weight[to_high + 1];
+void process_triangle(uint to_low, uint to_high, uint between) {
+    uint up = weight[between], down = weight[between + 1], low = weight[to_low + 1], high = weight[to_high + 1];
     if (low == UNREACHABLE || high == UNREACHABLE) return;
     // Weights are perfect, so no sum is less than the arc that it is compared with.
-    if (rise != 0 && rise <= low && low - rise == high) is_needless[to_low / 2] = 1;
-    if (fall <= high && high - fall == low) is_needless[to_high / 2] = 1;
+    if (up != 0 && up <= low && low - up == high) is_needless[to_low / 2] = 1;
+    if (down <= high && high - down == low) is_needless[to_high / 2] = 1;
 }
 
 void main() {
-    deal_out(false);
+    enumerate_triangles(false);
 }

@@ -1,5 +1,5 @@
-// Packing of the downward arcs for sweeps: writes ancestor and weight of the arcs of each node side by side, from the
-// begin of the node's row on.
+// Packing of the downward arcs for sweeps: writes the ancestors and weights of the arcs to each node side by side, from
+// the start of the node's row on.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "distance.glsl"

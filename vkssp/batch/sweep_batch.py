@@ -1,9 +1,9 @@
-"""Sweeps for many sources at once over a hierarchy: rows of distances to all nodes, or to some.
+"""Batch of sweeps over a hierarchy: rows of distances from many sources at once, to all nodes or to some.
 
-Distances lie in tiles, those of a node side by side for some searches, so that the arcs of a node are read once for all
-of them. Where few nodes are wanted only they and their ancestors are swept (RPHAST: D. Delling, A. Goldberg, R.
-Werneck, Faster batched shortest paths in road networks, 2011). While a batch is swept the rows of the one before leave
-the device.
+Distances lie in tiles: those of a node for some searches are side by side, so that the arcs of the node are read once
+for all of these searches. If few nodes are wanted, only these and their ancestors are swept (RPHAST: D. Delling, A.
+Goldberg, R. Werneck, Faster batched shortest paths in road networks, 2011). The rows of some searches are downloaded
+while the device sweeps for the next ones.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, positions_of
-from vkssp.batch.block_resident_batch import Finished
+from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
+from vkssp.batch.block_resident_batch import FinishedRows
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -29,23 +29,23 @@ from vkssp.graph.hierarchy import Hierarchy
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
-#: Searches of a tile, of a few and of many at once, and searches at once at most, on a GPU and on a software device.
+#: Searches of a tile, for few and for many at once; largest number of searches at once on a GPU, and on the CPU.
 TILE, LARGE_TILE, MOST_SEARCHES, MOST_ON_CPU = 32, 128, 1024, 32
-#: Storage buffers of a kernel at most.
+#: Largest number of storage buffers of a kernel.
 BINDINGS = 9
-#: The part of a device's free memory that is taken at most.
+#: Largest part of a device's free memory that a batch takes.
 MOST_MEMORY = 0.5
-# Where more nodes than this part of them are wanted, or above one that is, all are swept.
+# All nodes are swept if the wanted nodes and their ancestors are more than this part of them.
 _MOST_PART = 0.7
-# The side of the squares that phast_rows.comp turns round, and bytes of rows that are handed over at a time.
+# Side of the squares that phast_rows.comp transposes, and largest number of bytes of rows that are yielded at a time.
 _SIDE, _MOST_BYTES = 32, 64 << 20
 _SEED_WORDS = 4
-# Searches of a tile at least: an invocation looks at so many.
+# Smallest number of searches of a tile: those of one invocation.
 _LEAST_TILE = 4
 
 
-def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
-    """Return the positions of some nodes and of all that a sweep to them needs, ascending."""
+def needed_ranks(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
+    """Return the ranks of the nodes that a sweep to some nodes needs: theirs and their ancestors', ascending."""
     is_needed = np.zeros(hierarchy.num_nodes, np.bool_)
     is_needed[wanted] = True
     first_node, first = hierarchy.first_node.astype(np.int64), hierarchy.first_ancestor.astype(np.int64)
@@ -60,27 +60,27 @@ def needed_positions(hierarchy: Hierarchy, wanted: Uint32s) -> Uint32s:
 
 
 def tile_of(searches: int) -> int:
-    """Return how many searches a tile has where there are so many at once: no more than few need."""
+    """Return the number of searches of a tile, given the number of searches at once; few need small tiles only."""
     if searches >= LARGE_TILE:
         return LARGE_TILE
     return min(TILE, max(_LEAST_TILE, 1 << max(0, searches - 1).bit_length()))
 
 
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
-    """Return how many searches there are at once at most; where not even two are, one after the other needs less."""
+    """Return the largest number of searches at once; less than 2 if rows must be computed one after the other."""
     device, renumbered = graph.device, graph.renumbered
     num_nodes, hierarchy = max(1, renumbered.graph.num_nodes), renumbered.hierarchy
     if hierarchy is None or BINDINGS > device.limits.storage_buffers:
         return 0
-    # What searches up leave, of as many seeds as there may be.
-    reached, ways = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
+    # The upward labels of the largest number of seeds: distances, and the supernode of each level.
+    distances, labels = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
     seeds = 4 * _SEED_WORDS * MAX_TERMINALS
-    each = 4 * num_nodes + 8 * max(1, wanted) + 2 * seeds + reached + ways
-    largest = max(4 * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, reached, ways)
+    each = 4 * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
+    largest = max(4 * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
     fitting = min(int(MOST_MEMORY * device.free_bytes()) // each, device.limits.buffer // largest)
     most = min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
     if most > TILE:
-        # Whole tiles: memory is taken for these.
+        # Whole tiles, because memory is allocated by tiles.
         whole = LARGE_TILE if most >= LARGE_TILE else TILE
         return most // whole * whole
     while most > 1 and tile_of(most) > fitting:
@@ -89,21 +89,21 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
 
 
 def nodes_each(hierarchy: Hierarchy) -> int:
-    """Return how many distances a search up leaves at most."""
-    return int(hierarchy.nodes_on_way.max(initial=1))
+    """Return the largest number of distances that an upward search leaves."""
+    return int(hierarchy.nodes_upward.max(initial=1))
 
 
-class Sweeps(Resource):
-    """Rows of distances from many groups of seeds to some nodes, by sweeps over a hierarchy.
+class SweepBatch(Resource):
+    """Maker of rows of distances from groups of seeds to some nodes, by sweeps over a hierarchy.
 
     Parameters
     ----------
     graph : DeviceGraph
-        The graph, on its device, prepared in the order of its hierarchy.
+        The graph, on its device, renumbered in the order of its hierarchy.
     nodes : numpy.ndarray
         The nodes whose distances are wanted, shape (k,), uint32.
     searches : int
-        How many searches there are at once, see `sweeps_at_once`.
+        Number of searches at once, see `sweeps_at_once`.
     limit : int
         Distances beyond it count as unreachable.
 
@@ -112,9 +112,9 @@ class Sweeps(Resource):
     device_ms : float
         Time on the device since the last call of `rows`.
     counters : dict of str to int
-        ``iterations``, the dispatches of sweeps since then.
+        ``iterations``, the number of dispatches of sweeps since then.
     num_swept : int
-        Nodes that are swept.
+        Number of nodes that are swept.
     """
 
     def __init__(self, graph: DeviceGraph, nodes: Uint32s, searches: int, limit: int) -> None:
@@ -131,9 +131,9 @@ class Sweeps(Resource):
     def _make(self, nodes: Uint32s) -> None:
         device, customized = self.device, hierarchy_of(self._graph)
         self._customized, hierarchy = customized, customized.hierarchy
-        self._position = positions_of(self._graph.renumbered)
-        wanted = nodes if self._position is None else self._position[nodes]
-        needed = needed_positions(hierarchy, wanted)
+        self._rank = ranks_of(self._graph.renumbered)
+        wanted = nodes if self._rank is None else self._rank[nodes]
+        needed = needed_ranks(hierarchy, wanted)
         is_part = len(needed) <= _MOST_PART * hierarchy.num_nodes
         if not is_part:
             needed = np.arange(hierarchy.num_nodes, dtype=np.uint32)
@@ -148,12 +148,12 @@ class Sweeps(Resource):
         self._tiles = self._buffer("the distances", 4 * tile * self._num_tiles * len(needed))
         self._status = self._buffer("the status", 4 * STATUS_WORDS)
         self._overflow = self._buffer("whether sums did not fit", 4 * tile * self._num_tiles)
-        # For each seed the distances of all nodes in the supernodes on its way up.
+        # For each seed the distances of all nodes in the supernodes on its path to the root.
         self._nodes_each = nodes_each(hierarchy)
         self._seeds_each = 0
-        self._ways: list[Resource] = []
-        rows_of = self._upload("the rows of positions", row_of)
-        positions = self._upload("the positions of rows", needed if is_part else needed[:1])
+        self._label_parts: list[Resource] = []
+        rows_of = self._upload("the rows of ranks", row_of)
+        ranks = self._upload("the ranks of rows", needed if is_part else needed[:1])
         wants = self._upload("what is wanted", row_of[wanted] if is_part else wanted)
         row_bytes = 4 * self._num_wanted
         self._finished, self._seeds, self._mapped = [], [], []
@@ -170,9 +170,9 @@ class Sweeps(Resource):
         constants = {SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)}
         height = height_of(hierarchy)
         size = min(128, device.limits.workgroup_size)
-        self._climb = Kernel(
+        self._upward = Kernel(
             device,
-            "phast_climb_many",
+            "phast_upward_many",
             bindings=BINDINGS,
             push_constants=3,
             workgroup_size=size,
@@ -190,8 +190,8 @@ class Sweeps(Resource):
             constants=constants,
             owner=self,
         )
-        self._swept = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, positions)
-        turn = Kernel(
+        self._swept = (customized.rows, customized.arcs, self._tiles, self._overflow, rows_of, ranks)
+        transpose = Kernel(
             device,
             "phast_rows",
             bindings=3,
@@ -201,27 +201,27 @@ class Sweeps(Resource):
             shared_bytes=4 * _SIDE * (_SIDE + 1),
             owner=self,
         )
-        self._turns = [turn.on(self._tiles, wants, finished) for finished in self._finished]
+        self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         self._recordings: dict[tuple[int, int], Recording] = {}
 
-    def _make_ways(self, seeds_each: int) -> None:
-        """Make room for what so many seeds of a search leave to the sweep; what there was before is closed."""
-        for part in reversed([*self._ways, *self._recordings.values()]):
+    def _make_labels(self, seeds_each: int) -> None:
+        """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
+        for part in reversed([*self._label_parts, *self._recordings.values()]):
             part.close()
-        self._ways, self._recordings, self._seeds_each = [], {}, seeds_each
+        self._label_parts, self._recordings, self._seeds_each = [], {}, seeds_each
         customized, searches = self._customized, self._tile * self._num_tiles
         num_levels = customized.hierarchy.num_levels
-        self._ways_up = self._buffer("the ways up", 12 * num_levels * seeds_each * searches)
-        reached = self._buffer("the distances on the ways up", 4 * self._nodes_each * seeds_each * searches)
-        self._climbs = [
-            self._climb.on(
+        self._labels = self._buffer("the upward labels", 12 * num_levels * seeds_each * searches)
+        distances = self._buffer("the distances of labels", 4 * self._nodes_each * seeds_each * searches)
+        self._upwards = [
+            self._upward.on(
                 *(customized.supernodes, customized.supernode_of, self._status, customized.weights),
-                *(customized.ancestor_depth, seeds, self._ways_up, reached, self._overflow),
+                *(customized.ancestor_depth, seeds, self._labels, distances, self._overflow),
             )
             for seeds in self._seeds
         ]
-        self._bound = self._sweep.on(*self._swept, self._ways_up, reached)
-        self._ways = [self._ways_up, reached, *self._climbs, self._bound]
+        self._bound = self._sweep.on(*self._swept, self._labels, distances)
+        self._label_parts = [self._labels, distances, *self._upwards, self._bound]
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         return Buffer(self.device, nbytes, name=name, owner=self)
@@ -233,9 +233,9 @@ class Sweeps(Resource):
         return buffer
 
     def _recording(self, parity: int, num_searches: int) -> Recording:
-        """Return what sweeps for so many searches, or some more, recorded once."""
+        """Return a command buffer that sweeps for at least `num_searches` searches; recorded once."""
         num_tiles = -(-num_searches // self._tile)
-        # As many tiles as there are, or half, a quarter, ..., so that few recordings are made.
+        # All tiles, or half of them, a quarter, ..., so that few command buffers are recorded.
         at_most = self._num_tiles
         while at_most > 1 and -(-at_most // 2) >= num_tiles:
             at_most = -(-at_most // 2)
@@ -251,13 +251,13 @@ class Sweeps(Resource):
         with recording.record():
             recording.barrier("all", "all")
             recording.timestamp(self._timestamps, 2 * parity)
-            recording.fill(self._ways_up, 0)
+            recording.fill(self._labels, 0)
             recording.fill(self._status, 0)
             recording.fill(self._overflow, 0)
             recording.barrier("transfer", "compute")
-            climb, all_searches = self._climbs[parity], self._tile * self._num_tiles
-            recording.bind(climb)
-            recording.push(climb, all_searches, self._seeds_each, self._nodes_each)
+            upward, all_searches = self._upwards[parity], self._tile * self._num_tiles
+            recording.bind(upward)
+            recording.push(upward, all_searches, self._seeds_each, self._nodes_each)
             recording.dispatch(min(searches * self._seeds_each, limits.workgroups))
             recording.barrier()
             recording.bind(self._bound)
@@ -268,9 +268,9 @@ class Sweeps(Resource):
                     parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
-            turn = self._turns[parity]
-            recording.bind(turn)
-            recording.push(turn, num_rows, self._num_wanted, searches, self._limit)
+            transpose = self._transposes[parity]
+            recording.bind(transpose)
+            recording.push(transpose, num_rows, self._num_wanted, searches, self._limit)
             squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
             recording.dispatch(min(max(1, squares), limits.workgroups))
             recording.timestamp(self._timestamps, 2 * parity + 1)
@@ -281,30 +281,25 @@ class Sweeps(Resource):
             recording.barrier("all", "all")
         return recording
 
-    @property
-    def held_bytes(self) -> int:
-        """Bytes that are held for this."""
-        return self.memory_bytes
-
     def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
-        """Return whether this makes rows of some nodes, so many at once, up to some distance."""
+        """Return whether this makes rows of the given nodes, so many at once, up to the given limit."""
         is_same = limit == self._limit and searches <= self.searches and np.array_equal(nodes, self._nodes)
         return is_same and not self.closed
 
-    def rows(self, groups: Groups) -> Generator[Finished, None, None]:
-        """Make rows of distances, in order.
+    def rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
+        """Compute rows of distances, in order.
 
-        Where a row's overflow is set, one search at a time has to find out whether it matters.
+        If the overflow of a row is set, only a separate search tells whether it matters.
 
         Raises
         ------
         DeviceError
-            If the device is lost, does not answer, or cannot go through loops as long as these.
+            If the device is lost, does not answer, or ends long loops early.
         """
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
-            self._make_ways(1 << (seeds_each - 1).bit_length())
+            self._make_labels(1 << (seeds_each - 1).bit_length())
         running: list[tuple[Recording, int, int]] = []
         try:
             for number, first in enumerate(range(0, len(groups), self.searches)):
@@ -322,18 +317,18 @@ class Sweeps(Resource):
                 recording.wait()
 
     def _put(self, groups: Groups, seeds: Buffer) -> None:
-        """Write the seeds of a batch where the device finds them."""
+        """Write the seeds of some groups into a buffer that the device reads."""
         first, end = int(groups.first[0]), int(groups.first[-1])
         words = seeds.view().reshape(-1, _SEED_WORDS)
         node = groups.node[first:end]
         words[0, 0] = end - first
-        words[1 : end - first + 1, 0] = node if self._position is None else self._position[node]
+        words[1 : end - first + 1, 0] = node if self._rank is None else self._rank[node]
         words[1 : end - first + 1, 1] = groups.offset[first:end]
         count = np.diff(groups.first)
         words[1 : end - first + 1, 2] = np.repeat(np.arange(len(groups)), count)
         words[1 : end - first + 1, 3] = np.arange(first, end) - np.repeat(groups.first[:-1], count)
 
-    def _hand_over(self, recording: Recording, parity: int, count: int) -> Generator[Finished, None, None]:
+    def _hand_over(self, recording: Recording, parity: int, count: int) -> Generator[FinishedRows, None, None]:
         recording.wait()
         status = self._mapped[parity].view()
         check_loops(self.device, status[0])
@@ -351,4 +346,4 @@ class Sweeps(Resource):
                 found = self._download.read(self._finished[parity], [span])
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
-            yield Finished(is_over[first : first + size], read)
+            yield FinishedRows(is_over[first : first + size], read)

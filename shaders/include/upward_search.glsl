@@ -3,19 +3,20 @@
 // therefore correct except for paths through ancestors, which the downward sweep adds. Needs hierarchy.glsl and
 // WORKGROUP_SIZE.
 
-layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path in the elimination tree to the top
+layout(constant_id = 1) const uint HEIGHT = 128;  // most nodes on a path to the root of the elimination tree
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weight[]; };  // of each arc: up, down
 // of each supernode's ancestors
 layout(std430, binding = 4) readonly restrict buffer Depths { uint ancestor_depth[]; };
 
-shared uint found[HEIGHT];  // distances of the nodes on the path to the top, by their depth
+shared uint found[HEIGHT];  // distances of the nodes on the path to the root, by depth
 shared uint begun[HEIGHT];  // distances of a supernode's nodes before the step inside it
 bool sum_overflow = false;
 uint relaxed = 0, improved = 0;  // arcs of this invocation
 
-// Process the distance of a node, which is in found[depth]. One invocation calls this for each node of each supernode
-// on the path to the top. `count` nodes of the supernode are on the path; the supernodes below it have `before` nodes.
-void arrive(Supernode s, uint place, uint count, uint before);
+// Process the upward label of a node, whose distance is in found[depth]. One invocation calls this for each node of
+// each supernode on the path to the root. `count` nodes of the supernode are on the path; the supernodes below it have
+// `before` nodes.
+void handle_label(Supernode s, uint place, uint count, uint before);
 
 void extend_to(uint depth, uint from, uint arc) {
     if (from == UNREACHABLE || arc == UNREACHABLE) return;
@@ -27,10 +28,10 @@ void extend_to(uint depth, uint from, uint arc) {
 
 // Search upward. All invocations of a workgroup must call this with the same arguments. With `backward` the distances
 // are those to the node instead of from it.
-void climb(uint position, uint offset, bool backward) {
+void search_upward(uint rank, uint offset, bool backward) {
     uint lid = gl_LocalInvocationIndex, with = backward ? 1 : 0, against = 1 - with;
-    Supernode s = supernodes[supernode_of[position]];
-    uint count = position - s.first_node + 1, before = 0;  // nodes of the supernode on the path
+    Supernode s = supernodes[supernode_of[rank]];
+    uint count = rank - s.first_node + 1, before = 0;  // nodes of the supernode on the path
     barrier();
     for (uint i = lid; i < s.depth + count; i += WORKGROUP_SIZE) {
         found[i] = i + 1 == s.depth + count ? offset : UNREACHABLE;
@@ -51,7 +52,7 @@ void climb(uint position, uint offset, bool backward) {
             }
             barrier();
         }
-        for (uint i = lid; i < s.size; i += WORKGROUP_SIZE) arrive(s, i, count, before);
+        for (uint i = lid; i < s.size; i += WORKGROUP_SIZE) handle_label(s, i, count, before);
         if (s.num_ancestors == 0) break;
         uint parent = s.parent, next_count = s.parent_place + 1;
         before += s.size;

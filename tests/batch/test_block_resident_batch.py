@@ -1,4 +1,4 @@
-"""Many searches at once are as good as one after the other."""
+"""Batches of block-resident searches find the same distances as searches one after the other."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, QueryError, Solver
-from vkssp.batch import block_resident_batch as many
-from vkssp.batch import rows as batch_module
-from vkssp.batch.block_resident_batch import BINDINGS, STATE, ManySearches
-from vkssp.batch.rows import Batch
-from vkssp.batch.submission import Submission, Submissions
+from vkssp.batch import block_resident_batch, block_resident_rows
+from vkssp.batch.block_resident_batch import BINDINGS, STATE, BlockResidentBatch
+from vkssp.batch.block_resident_rows import BlockResidentRows
+from vkssp.batch.submission import Submission, SubmissionQueue
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
 from vkssp.gpu.download import Download
@@ -47,9 +46,11 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
     if limit != UNREACHABLE:
         everything[everything > limit] = UNREACHABLE
     with pytest.MonkeyPatch.context() as patch, Solver(graph, "block_resident", device, **options) as solver:
-        patch.setattr(batch_module, "MOST_ON_CPU", data.draw(st.sampled_from([1, 2, 3, 64])))
-        patch.setattr(batch_module, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
-        patch.setattr(many, "_FEW_TARGETS", data.draw(st.sampled_from([0, 64])))  # 0: all searches may end early
+        patch.setattr(block_resident_rows, "MOST_ON_CPU", data.draw(st.sampled_from([1, 2, 3, 64])))
+        patch.setattr(block_resident_rows, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
+        patch.setattr(
+            block_resident_batch, "_FEW_TARGETS", data.draw(st.sampled_from([0, 64]))
+        )  # 0: all searches may end early
         groups = [[(source, 0)] for source in sources.tolist()]
         found = np.concatenate(list(rows_of_source(solver, graph, groups, targets, limit=limit)))
         assert np.array_equal(found, everything[:, targets])
@@ -68,14 +69,14 @@ def test_slots_and_places_in_the_ring_are_used_again_and_again(
     sources, targets = rng.integers(0, graph.num_nodes, (2, 50))
     expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
     made: list[tuple[int, int]] = []
-    make = ManySearches.__init__
+    make = BlockResidentBatch.__init__
     monkeypatch.setattr(
-        ManySearches, "__init__", lambda self, *args: made.append((args[2], args[3])) or make(self, *args)
+        BlockResidentBatch, "__init__", lambda self, *args: made.append((args[2], args[3])) or make(self, *args)
     )
-    monkeypatch.setattr(many, "_MOST_BYTES", 3 * 4 * graph.num_nodes)
+    monkeypatch.setattr(block_resident_batch, "_MOST_BYTES", 3 * 4 * graph.num_nodes)
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
         for each in (1, 2):
-            monkeypatch.setattr(batch_module, "ROWS_EACH", each)
+            monkeypatch.setattr(block_resident_rows, "ROWS_EACH", each)
             assert np.array_equal(table(solver, sources, targets), expected[:, targets])
             blocks = list(solver.table(sources, np.arange(graph.num_nodes), chunked=True))
             assert np.array_equal(np.concatenate(blocks), expected) and max(map(len, blocks)) <= 3
@@ -91,21 +92,21 @@ def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: 
     radius = int(np.sort(expected)[30])
     visits: dict[str, int] = {}
 
-    def run(name: str, batch: Batch) -> np.ndarray:
+    def run(name: str, batch: BlockResidentRows) -> np.ndarray:
         (row,) = np.concatenate(
             [finished.read() for finished in batch.rows(Groups.of_nodes(np.array([seed], np.uint32)))]
         )
-        assert batch.many is not None
-        visits[name] = batch.many.counters["blocks"]
+        assert batch.batch is not None
+        visits[name] = batch.batch.counters["blocks"]
         return row
 
     with Solver(graph, "block_resident", device, reduction=reduction, order="natural", block=32) as solver:
         seed, on_device, parameters = source, solver.session.shared.graph, {**solver.session.parameters, "delta": 50}
-        with Batch(on_device, nodes, 1, UNREACHABLE, parameters) as batch:
+        with BlockResidentRows(on_device, nodes, 1, UNREACHABLE, parameters) as batch:
             assert np.array_equal(run("whole", batch), expected)
-        with Batch(on_device, near, 1, UNREACHABLE, parameters) as batch:
+        with BlockResidentRows(on_device, near, 1, UNREACHABLE, parameters) as batch:
             assert np.array_equal(run("targets", batch), expected[near])
-        with Batch(on_device, nodes, 1, radius, parameters) as batch:
+        with BlockResidentRows(on_device, nodes, 1, radius, parameters) as batch:
             assert np.array_equal(run("limit", batch), np.where(expected <= radius, expected, UNREACHABLE))
     assert max(visits["targets"], visits["limit"]) < visits["whole"] / 3, visits
 
@@ -117,7 +118,7 @@ def test_loops_that_end_too_early_are_dealt_out_to_more_workgroups(
     sources = np.arange(0, 400, 7)
     expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
     whole, groups, calls = Submission.state.fget, [], iter(range(1000))
-    make = ManySearches.__init__
+    make = BlockResidentBatch.__init__
 
     def state(self: Submission) -> np.void:
         found = whole(self).copy()
@@ -125,8 +126,10 @@ def test_loops_that_end_too_early_are_dealt_out_to_more_workgroups(
         return found
 
     monkeypatch.setattr(Submission, "state", property(state))
-    monkeypatch.setattr(ManySearches, "__init__", lambda self, *args: groups.append(args[-1]) or make(self, *args))
-    monkeypatch.setattr(many, "_MOST_BYTES", 4 * graph.num_nodes)
+    monkeypatch.setattr(
+        BlockResidentBatch, "__init__", lambda self, *args: groups.append(args[-1]) or make(self, *args)
+    )
+    monkeypatch.setattr(block_resident_batch, "_MOST_BYTES", 4 * graph.num_nodes)
     with Solver(graph, "block_resident", device, reduction="none") as solver:
         assert np.array_equal(table(solver, sources, np.arange(400)), expected)
         assert groups == [1, 8, 64, 512]
@@ -150,7 +153,7 @@ def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
             found = np.concatenate(list(rows_of_source(solver, graph, groups, nodes)))
             assert np.array_equal(found, expected)
             kept = list(solver.session.shared.graph._owned.values())
-            assert sum(isinstance(part, Batch) for part in kept) == 1
+            assert sum(isinstance(part, BlockResidentRows) for part in kept) == 1
             again = np.concatenate(
                 list(rows_of_source(solver, graph, groups, nodes))
             )  # by what the first table has left
@@ -170,27 +173,27 @@ def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Devic
 
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
-    monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
+    monkeypatch.setattr(block_resident_rows, "MOST_ON_CPU", 1000)
     graph = grid(90, seed=2)
     sources, targets = np.arange(20), np.arange(10)
     expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
     made: list[tuple[int, int]] = []
-    make = Batch.__init__
+    make = BlockResidentRows.__init__
 
-    def init(self: Batch, *args: object) -> None:
+    def init(self: BlockResidentRows, *args: object) -> None:
         before = device.memory_bytes
         make(self, *args)
         next(self.rows(Groups.of_nodes(np.zeros(1, np.uint32))))  # so that it is all there
         made.append((args[2], device.memory_bytes - before))
 
-    monkeypatch.setattr(Batch, "__init__", init)
+    monkeypatch.setattr(BlockResidentRows, "__init__", init)
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
         assert np.array_equal(table(solver, sources, targets), expected) and made[0][0] == 20
         all_of_them = made[0][1]
     # Also where the graph has to be uploaded in other blocks, or with what was taken out of it.
     for part in (0.95, 0.6, 0.4, 0.01):
         room = part * all_of_them
-        monkeypatch.setattr(batch_module, "MOST_MEMORY", 1e-3)
+        monkeypatch.setattr(block_resident_rows, "MOST_MEMORY", 1e-3)
         with Solver(graph, "block_resident", device, reduction=reduction) as solver:
             monkeypatch.setattr(Device, "free_bytes", lambda device, room=room: int(1000 * room))
             assert np.array_equal(table(solver, sources, targets), expected)
@@ -199,8 +202,8 @@ def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.Mo
                 # Beside that only the submissions' views of the state, and of what was written.
                 assert 1 < count < 20 and taken <= room + 16 * (STATE.itemsize + 8 * 2 * count)
         monkeypatch.undo()
-        monkeypatch.setattr(batch_module, "MOST_ON_CPU", 1000)
-        monkeypatch.setattr(Batch, "__init__", init)
+        monkeypatch.setattr(block_resident_rows, "MOST_ON_CPU", 1000)
+        monkeypatch.setattr(BlockResidentRows, "__init__", init)
     assert len(made) == 4, "one at a time needs no batch"
 
 
@@ -213,7 +216,7 @@ def test_workgroups_and_devices_of_any_size(device: Device, monkeypatch: pytest.
     for limit in ({"storage_buffers": BINDINGS - 1}, {"storage_range": 16 * 400}):
         with pytest.MonkeyPatch.context() as patch, Solver(graph, "block_resident", device) as solver:
             patch.setattr(device, "limits", replace(device.limits, **limit))
-            patch.setattr(Batch, "rows", None)  # one after the other it is
+            patch.setattr(BlockResidentRows, "rows", None)  # one after the other it is
             assert np.array_equal(table(solver, nodes, np.arange(400)), expected)
 
 
@@ -225,7 +228,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph, late = grid(20, seed=5), []
-    take, finish = Download._take, Submissions.finish
+    take, finish = Download._take, SubmissionQueue.finish
 
     def slow(self: Download, *args: Any) -> None:
         time.sleep(0.05)
@@ -235,7 +238,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    def interrupted(self: Submissions) -> None:
+    def interrupted(self: SubmissionQueue) -> None:
         finish(self)
         interrupt()
 
@@ -243,14 +246,17 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
         nodes = np.arange(400)
         rows = solver.table(nodes, nodes, chunked=True)
         monkeypatch.setattr(Download, "_take", slow)
-        monkeypatch.setattr(Submissions, "finish", interrupted)
+        monkeypatch.setattr(SubmissionQueue, "finish", interrupted)
         monkeypatch.setattr(Future, "result", interrupt)
         monkeypatch.setattr(Future, "exception", interrupt)
         with pytest.raises(KeyboardInterrupt):
             next(rows)
         monkeypatch.undo()
         assert late and not any(late)
-        assert not any(isinstance(part, Batch | ManySearches) for part in solver.session.shared.graph._owned.values())
+        assert not any(
+            isinstance(part, BlockResidentRows | BlockResidentBatch)
+            for part in solver.session.shared.graph._owned.values()
+        )
         assert np.array_equal(next(solver.table(nodes[:2], nodes, chunked=True)), expected_of(graph, nodes[:2]))
 
 

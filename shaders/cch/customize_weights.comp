@@ -1,4 +1,4 @@
-// Initial weights of the arcs of a hierarchy: the weight of the lightest arc of the graph between the same ends.
+// Initial weights of the arcs of a hierarchy: that of the lightest arc of the graph between the same ends.
 #version 460
 
 layout(local_size_x_id = 0) in;

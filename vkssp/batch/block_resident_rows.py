@@ -1,4 +1,4 @@
-"""Rows of distances from many groups of seeds, made by many searches at once, in a graph that may be reduced."""
+"""Rows of distances from groups of seeds, by batches of block-resident searches, in a graph that may be reduced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from contextlib import closing
 import numpy as np
 
 from vkssp.algorithms.block_resident import default_bucket, missing_bytes
-from vkssp.batch.block_resident_batch import BINDINGS, WANTED_BYTES, CutShortError, Finished, ManySearches, sizes_of
+from vkssp.batch.block_resident_batch import (
+    BINDINGS,
+    WANTED_BYTES,
+    BlockResidentBatch,
+    FinishedRows,
+    LoopLimitError,
+    sizes_of,
+)
 from vkssp.engine.device_algorithm import MOST_GROUPS
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph
@@ -18,24 +25,24 @@ from vkssp.prepared.blocks import RECORD_BYTES
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
-#: Searches at once at most, on a GPU and on a software device, which gains little, and those who wait want to see
-#: progress; the part of a device's free memory that they take at most; and rows on the device for each of them.
+#: Largest number of searches at once on a GPU, and on a software device, which gains little by more, while the first
+#: rows would come later; largest part of a device's free memory that they take; rows on the device for each search.
 MOST_SEARCHES, MOST_ON_CPU, MOST_MEMORY, ROWS_EACH = 1024, 8, 0.5, 2
-#: How many times narrower buckets are than those of one search, which would have nothing to do in narrow ones.
+#: Factor by which buckets are narrower than those of a single search, which would have too little work in such ones.
 NARROWER = 6
 
 
 def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[str, int | None]) -> int:
-    """Return how many searches there are at once at most; where not even two are, one after the other needs less.
+    """Return the largest number of searches at once; less than 2 if rows must be computed one after the other.
 
     Parameters
     ----------
     graph : DeviceGraph
         The graph, on its device.
     rows, wanted : int
-        How many rows of how many nodes are wanted.
+        Number of rows, and number of nodes in each row.
     parameters : mapping of str to int or None
-        Those of block_resident.
+        The parameters of block_resident.
     """
     device, num_nodes = graph.device, max(1, graph.num_nodes)
     limits, (block, _) = device.limits, sizes_of(device, parameters)
@@ -44,7 +51,7 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[s
         return 0
     most = min(
         rows,
-        # So that indices of their words fit into 32 bits, too.
+        # So the indices of their words fit into 32 bits, too.
         limits.buffer // max(4 * num_nodes, 16 * num_blocks, 4 * wanted, 512 * ROWS_EACH),
         MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES,
     )
@@ -61,12 +68,12 @@ def most_searches(graph: DeviceGraph, rows: int, wanted: int, parameters: dict[s
 
 
 def _searched(graph: DeviceGraph) -> tuple[DeviceGraph, Uint32s | None]:
-    """Return the graph that is searched, and the node there of each node, where these are others."""
+    """Return the graph that is searched, and the node there of each node, or None if the nodes are the same."""
     return graph.with_components() if isinstance(graph, ReducedGraph) else (graph, None)
 
 
-class Batch(Resource):
-    """Rows of distances from many groups of seeds to some nodes.
+class BlockResidentRows(Resource):
+    """Maker of rows of distances from groups of seeds to some nodes, by a `BlockResidentBatch`.
 
     Parameters
     ----------
@@ -75,16 +82,16 @@ class Batch(Resource):
     nodes : numpy.ndarray
         The nodes whose distances are wanted, shape (k,), uint32.
     searches : int
-        How many searches there are at once, see `most_searches`.
+        Number of searches at once, see `most_searches`.
     limit : int
         Distances beyond it count as unreachable.
     parameters : mapping of str to int or None
-        Those of block_resident.
+        The parameters of block_resident.
 
     Attributes
     ----------
-    many : ManySearches or None
-        The searches, once there are some.
+    batch : BlockResidentBatch or None
+        The batch; made on first use.
     """
 
     def __init__(
@@ -97,7 +104,7 @@ class Batch(Resource):
     ) -> None:
         self.device, self._nodes = graph.device, nodes
         self._searched, self._node = _searched(graph)
-        self.many: ManySearches | None = None
+        self.batch: BlockResidentBatch | None = None
         self._graph, self._limit, self._parameters = graph, limit, parameters
         self._searches, self._more_groups = searches, 1
         self._ring = min(ROWS_EACH * searches, max(searches, graph.device.limits.buffer // (4 * len(nodes))))
@@ -106,7 +113,7 @@ class Batch(Resource):
         measured = graph
         if self._node is not None:
             assert isinstance(graph, ReducedGraph)
-            # What lies around a core is no measure for its buckets.
+            # The buckets follow from the weights of the core alone.
             measured = graph.core
             is_removed = graph.reduction.component[nodes] != UNREACHABLE
             self._wanted[is_removed, 1:] = graph.reduction.records[nodes[is_removed]]
@@ -115,19 +122,19 @@ class Batch(Resource):
         super().__init__(graph)
 
     def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
-        """Return whether this makes rows of some nodes, so many at once, up to some distance."""
+        """Return whether this makes rows of the given nodes, so many at once, up to the given limit."""
         is_same = limit == self._limit and searches <= self._searches and np.array_equal(nodes, self._nodes)
         return is_same and not self.closed
 
-    @property
-    def held_bytes(self) -> int:
-        """Bytes that are held for this, by the searches."""
-        return 0 if self.many is None else self.many.memory_bytes
+    def rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
+        """Compute rows of distances, see `BlockResidentBatch.rows`.
 
-    def rows(self, groups: Groups) -> Generator[Finished, None, None]:
-        """Make rows of distances, see `ManySearches.rows`.
+        If the overflow of a row is set, only a separate search tells whether it matters.
 
-        Where a row's overflow is set, one search at a time has to find out whether it matters.
+        Raises
+        ------
+        DeviceError
+            If the device is lost, does not answer, or ends long loops early with any number of workgroups.
         """
         node, saturated = self._node, isinstance(self._graph, ReducedGraph) and self._graph.reduction.saturated
         if node is not None:
@@ -135,13 +142,13 @@ class Batch(Resource):
         taken = 0
         while taken < len(groups):
             try:
-                # Given up on the way, they end what they began before this generator does.
+                # If this generator is closed early, the batch ends its submitted work first.
                 with closing(self._current().rows(groups.since(taken))) as made:
                     for finished in made:
                         finished.overflow[:] |= saturated
                         yield finished
                         taken += len(finished.overflow)
-            except CutShortError:
+            except LoopLimitError:
                 if self._parameters["workgroups"] or self._more_groups > MOST_GROUPS:
                     raise DeviceError(
                         f"{self._graph.device.info.name} ends the long loops of block_resident before their time; set "
@@ -150,9 +157,9 @@ class Batch(Resource):
                 self._more_groups *= 8
                 self._current().close()
 
-    def _current(self) -> ManySearches:
-        if self.many is None or not self.many.is_current:
-            self.many = ManySearches(
+    def _current(self) -> BlockResidentBatch:
+        if self.batch is None or not self.batch.is_current:
+            self.batch = BlockResidentBatch(
                 self._searched,
                 self._wanted,
                 self._searches,
@@ -162,8 +169,8 @@ class Batch(Resource):
                 self._parameters,
                 self._more_groups,
             )
-        return self.many
+        return self.batch
 
     def _release(self) -> None:
-        if self.many is not None:
-            self.many.close()
+        if self.batch is not None:
+            self.batch.close()

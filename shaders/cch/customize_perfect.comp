@@ -12,23 +12,23 @@ void improve(uint word, uint one, uint other) {
     if (one == UNREACHABLE || other == UNREACHABLE) return;
     uint sum = extend(one, other);
     if (sum == UNREACHABLE) {
-        // A step inside a supernode would not see that there is a path at all.
+        // The arc stays unreachable, so the step inside a supernode would not find the path at all.
         atomicMax(status.overflow, 1);
     } else if (sum < weight[word]) {
         atomicMin(weight[word], sum);
     }
 }
 
-void work_on(uint to_low, uint to_high, uint between) {
-    uint rise = weight[between], fall = weight[between + 1];
+void process_triangle(uint to_low, uint to_high, uint between) {
+    uint between_up = weight[between], between_down = weight[between + 1];
     uint low_up = weight[to_low], low_down = weight[to_low + 1];
     uint high_up = weight[to_high], high_down = weight[to_high + 1];
-    improve(to_high, low_up, rise);
-    improve(to_high + 1, fall, low_down);
-    improve(to_low, high_up, fall);
-    improve(to_low + 1, rise, high_down);
+    improve(to_high, low_up, between_up);
+    improve(to_high + 1, between_down, low_down);
+    improve(to_low, high_up, between_down);
+    improve(to_low + 1, between_up, high_down);
 }
 
 void main() {
-    deal_out(true);
+    enumerate_triangles(true);
 }

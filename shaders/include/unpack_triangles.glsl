@@ -1,14 +1,14 @@
-// Replacement of an arc of the hierarchy by all pairs of arcs below it that have the same length together. Needs
-// hierarchy.glsl and unpack_arcs.glsl.
+// Replacement of an arc of the hierarchy by the lower arcs of its triangles: by all pairs of arcs over a node below
+// both ends that have the same weight together. Needs hierarchy.glsl and unpack_arcs.glsl.
 
 const uint AT_ONCE = 4;  // supernodes whose reads overlap
-// For each position, where the list of the supernodes that have it as ancestor begins; then these lists, each supernode
-// with the place of the ancestor.
+// For each rank the start of the list of the supernodes that have it as ancestor; then these lists, each supernode with
+// the place of the ancestor.
 layout(std430, binding = 7) readonly restrict buffer Below { uint below[]; };
 
 layout(push_constant) uniform Push {
     uint most;
-    uint num_positions;
+    uint num_nodes;
     uint rounds;  // of this dispatch
     uint enough;  // arcs found and not replaced yet, from which on many workgroups continue
 };
@@ -31,31 +31,31 @@ uint place_of(Supernode s, uint depth) {
 // Mark an arc; return whether it was not marked yet.
 bool is_first(uint word) {
     uint bit = 1 << word % 32;
-    return (atomicOr(marks[num_positions + word / 32], bit) & bit) == 0;
+    return (atomicOr(marks[num_nodes + word / 32], bit) & bit) == 0;
 }
 
-// Replace an arc by the two arcs that join its ends to a node below both, if these have the same length together.
-void replace(uvec4 arc, uvec4 more, uint position, uint group, uint low_depth, uint to_low, uint to_high) {
+// Replace an arc by the two arcs that join its ends to a node below both, if these have the same weight together.
+void replace(uvec4 arc, uvec4 more, uint rank, uint group, uint low_depth, uint to_low, uint to_high) {
     bool is_up = arc.z % 2 == 0;
-    uint fall = 2 * (is_up ? to_low : to_high) + 1, rise = 2 * (is_up ? to_high : to_low), length = more.z;
-    uint first = weight[fall], second = weight[rise];
-    if (first > length || second != length - first) return;
-    bool is_first_fall = is_first(fall), is_first_rise = is_first(rise);
+    uint down = 2 * (is_up ? to_low : to_high) + 1, up = 2 * (is_up ? to_high : to_low), sum = more.z;
+    uint first = weight[down], second = weight[up];
+    if (first > sum || second != sum - first) return;
+    bool is_first_down = is_first(down), is_first_up = is_first(up);
     uint begin_depth = is_up ? low_depth : more.y, end_depth = is_up ? more.y : low_depth;
-    if (!is_first_fall && !is_first_rise) return;
-    uint place = find_arcs(uint(is_first_fall) + uint(is_first_rise));
-    if (is_first_fall) {
-        put_arc(place, uvec4(position, is_up ? arc.x : arc.y, fall, arc.w), uvec4(group, begin_depth, first, 0), most);
+    if (!is_first_down && !is_first_up) return;
+    uint place = find_arcs(uint(is_first_down) + uint(is_first_up));
+    if (is_first_down) {
+        put_arc(place, uvec4(rank, is_up ? arc.x : arc.y, down, arc.w), uvec4(group, begin_depth, first, 0), most);
         ++place;
     }
-    if (is_first_rise) {
-        uvec4 ends = uvec4(position, is_up ? arc.y : arc.x, rise, arc.w + first);
+    if (is_first_up) {
+        uvec4 ends = uvec4(rank, is_up ? arc.y : arc.x, up, arc.w + first);
         put_arc(place, ends, uvec4(group, end_depth, second, 0), most);
     }
 }
 
 // Replace an arc through the nodes of a supernode that has the lower end in its list.
-void unpack_over(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
+void replace_through(uvec4 arc, uvec4 more, uint low_depth, uint group, uint to_low) {
     Supernode s = supernodes[group];
     uint column = NONE;
     for (uint i = 0; i < s.size; ++i) {
@@ -81,18 +81,18 @@ void unpack(uvec4 arc, uvec4 more, uint lane, uint lanes) {
     }
     for (; k < end; k += AT_ONCE * lanes) {
         // The reads of the test that excludes most supernodes; those of several supernodes overlap.
-        uint group[AT_ONCE], to_low[AT_ONCE], leg[AT_ONCE];
+        uint group[AT_ONCE], to_low[AT_ONCE], first[AT_ONCE];
         for (uint i = 0; i < AT_ONCE; ++i) {
-            uint entry = num_positions + 1 + 2 * min(k + i * lanes, end - 1);
+            uint entry = num_nodes + 1 + 2 * min(k + i * lanes, end - 1);
             group[i] = below[entry];
             to_low[i] = below[entry + 1];
         }
         for (uint i = 0; i < AT_ONCE; ++i) {
             uint word = 2 * (supernodes[group[i]].first_arc + to_low[i]) + (arc.z % 2 == 0 ? 1 : 0);
-            leg[i] = supernodes[group[i]].size > 1 ? 0 : weight[word];
+            first[i] = supernodes[group[i]].size > 1 ? 0 : weight[word];
         }
         for (uint i = 0; i < AT_ONCE && k + i * lanes < end; ++i) {
-            if (leg[i] <= more.z) unpack_over(arc, more, low_depth, group[i], to_low[i]);
+            if (first[i] <= more.z) replace_through(arc, more, low_depth, group[i], to_low[i]);
         }
     }
 }
