@@ -31,16 +31,17 @@ from vkssp.references import DAVIDSON, NIKLAUS
 
 #: Specialization constants of shaders/include/block_visit.glsl.
 BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
-#: Nodes of an invocation; what it keeps in registers of each is a dozen words.
+#: Largest number of nodes of an invocation, which keeps a dozen words of each in registers.
 MOST_NODES_EACH = 16
-# Width of a bucket in mean weights of a path between neighbouring crossings, and the most arcs of such a path.
+# Width of a bucket in mean weights of a path between neighbouring crossings, and largest number of arcs of such a path.
 _DELTA_PER_ARC, _LONGEST_CHAIN = 250.0, 8.0
-#: A GPU takes as long for a barrier of a workgroup as for a round. On a software device no invocation waits there.
+#: Rounds between two barriers on a GPU, where a barrier takes as long as a round. On a software device no invocation
+#: waits at a barrier.
 ROUNDS_AT_ONCE = 4
-# How many times narrower the first bucket of a search for a target is. Still narrower ones hold less than the
+# Factor by which the first bucket of a search for a target is narrower. Still narrower buckets would hold less than the
 # nodes of a block, which are visited together anyway.
 _NARROWER = 16
-#: Bytes of shared memory beside those of a place in the block.
+#: Bytes of shared memory besides those of the nodes of the block.
 SHARED_BESIDES = 128
 
 
@@ -84,7 +85,7 @@ class BlockResident(DeviceAlgorithm):
     DESCRIPTION: ClassVar[Description] = Description(
         idea="near-far over blocks of nodes: a workgroup relaxes a block in shared memory until nothing near changes",
         source=f"{DAVIDSON}; {NIKLAUS}",
-        complexity="a few dispatches for each block on the way; some nodes work more than once",
+        complexity="a few dispatches for each block on the path; some nodes work more than once",
         use="road networks, whose arcs join nodes that are close in the numbering of their coordinates or landmarks",
         ends_early=True,
     )

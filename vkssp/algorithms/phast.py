@@ -373,7 +373,7 @@ class PhastWalker(Resource):
     def _unpacked(
         self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
     ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
-        """Return the path if it can be unpacked and unpacking pays, else None."""
+        """Return the path if it can be unpacked and `pays` says that unpacking is faster, else None."""
         search, unpacker = self._search, self._unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None

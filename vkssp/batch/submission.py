@@ -136,7 +136,10 @@ class SubmissionQueue:
         self._running.append(self._made[key])
 
     def finish(self) -> None:
-        """Wait for all submissions on the device. If the device is lost, another call has raised or will raise that."""
+        """Wait for all submissions on the device.
+
+        A lost device is no error here: its error has ended the work already, or the results are not needed.
+        """
         while self._running:
             with suppress(DeviceError):
                 self._running.popleft().wait()
