@@ -7,8 +7,8 @@
 The kernels of phast sweep over both. The script times only the dispatches of the sweep; the host does the upward
 searches. For many trees at once their upward labels are stored where the sweep reads them: in one place for each level
 of supernodes, or, in a hierarchy of single nodes, in as many places as the largest upward search needs. Both
-hierarchies are also timed without upward labels, which moves the same distances and arcs. Distances from some sources are compared with
-the compiled Dijkstra's, distances from all others between the two hierarchies.
+hierarchies are also timed without upward labels, which moves the same distances and arcs. Distances from some sources
+are compared with the compiled Dijkstra's, distances from all others between the two hierarchies.
 """
 
 from __future__ import annotations

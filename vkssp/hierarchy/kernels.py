@@ -191,8 +191,7 @@ def list_ancestors(
     """Write the hierarchy ranks of each supernode's ancestors, ascending, from ``begin[supernode]`` on.
 
     These ancestors are the neighbours of its nodes above it, and the ancestors of its child supernodes that are above
-    it. All are on the same path to the root, on which higher nodes have lower ranks in the
-    hierarchy.
+    it. All are on the same path to the root, on which higher nodes have lower ranks in the hierarchy.
     """
     num_groups = len(top)
     mark = np.full(len(parent), -1, np.int32)

@@ -33,12 +33,12 @@ def build(elimination: Elimination) -> Hierarchy:
     number[by_level] = np.arange(made)
     first_node = _offsets(np.bincount(group, minlength=made)[by_level])
     first_ancestor = _offsets(elimination.count[top[by_level]])
-    rank = (first_node[number[group]] + inside).astype(np.int32)
+    hierarchy_rank = (first_node[number[group]] + inside).astype(np.int32)
     ancestor = np.empty(int(first_ancestor[-1]), np.int32)
     edges = elimination.first, elimination.upper
-    kernel.list_ancestors(*edges, parent, group, below, top, rank, first_ancestor[number], ancestor)
+    kernel.list_ancestors(*edges, parent, group, below, top, hierarchy_rank, first_ancestor[number], ancestor)
     node = np.empty(n, np.uint32)
-    node[rank] = elimination.node
+    node[hierarchy_rank] = elimination.node
     arrays = node, first_node, first_ancestor, ancestor, first_of_level
     return Hierarchy(*(own(np.ascontiguousarray(array, np.uint32)) for array in arrays))
 
