@@ -1,4 +1,4 @@
-"""Sweeps over hierarchies: distances, tables, pairs and routes, with weights that change."""
+"""Upward searches and sweeps over hierarchies: distances, tables, pairs and paths, with weights that change."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_groups_of_seeds_and_limits(device: Device) -> None:
         assert np.array_equal(nearest.source, other.source) and np.array_equal(nearest.distance, other.distance)
 
 
-def test_only_what_lies_above_the_targets_is_swept(device: Device) -> None:
+def test_only_targets_and_their_ancestors_are_swept(device: Device) -> None:
     graph = streets()
     hierarchy = graph.hierarchy
     assert hierarchy is not None
@@ -184,7 +184,7 @@ def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypat
     assert len(made) == 1
 
 
-def test_tables_of_the_same_nodes_use_what_was_made(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_the_same_nodes_share_a_batch(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     make = SweepBatch._make
     monkeypatch.setattr(SweepBatch, "_make", lambda self, nodes: (made.append(self), make(self, nodes)))
@@ -237,13 +237,13 @@ def test_pairs_by_any_algorithm_and_by_several_devices(device: Device) -> None:
         assert np.array_equal(pool.table(sources[:9], targets), exact_rows(graph, sources[:9])[:, targets])
 
 
-def test_what_phast_does_not_have(device: Device) -> None:
+def test_options_that_phast_does_not_have(device: Device) -> None:
     graph = prepare(grid(5))
     with pytest.raises(QueryError, match="phast sweeps over the hierarchy of the whole graph"):
         Solver(graph, "phast", device, reduction="full")
     for options in ({"reduction": "full"}, {"order": "natural"}, {"counters": "trace"}):
         with Solver(graph, device=device, **options) as solver:
-            assert solver.algorithm != "phast", "whoever asks for these gets what has them"
+            assert solver.algorithm != "phast", "auto takes an algorithm that has the option"
     with Solver(grid(5), "phast", device) as solver:  # prepared on the way
         assert np.array_equal(solver.distances(3), heap_dijkstra(grid(5), 3))
 
@@ -320,7 +320,7 @@ def test_tiles_of_few_searches(device: Device) -> None:
 
 
 def test_paths_to_the_root_too_long_for_shared_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Auto searches as if nobody had prepared the graph, and phast says so before anything is asked."""
+    """Phast runs if the distances on such a path just fit; otherwise it raises an error before any search."""
     low, high = np.triu_indices(40, 1)
     graph = prepare(Graph.from_edges(low, high, low + high, undirected=True))
     assert graph.hierarchy is not None
@@ -354,7 +354,7 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
 def test_interrupted_while_the_device_is_at_work(
     device: Device, monkeypatch: pytest.MonkeyPatch, question: str, works_on: str
 ) -> None:
-    """What it works on is given back when it is through, and not before."""
+    """Buffers that the device works on are freed after the work, and not before."""
     graph = prepare(grid(30))
     exact = heap_dijkstra(graph, 3)
     with Solver(graph, device=device) as solver:

@@ -111,7 +111,7 @@ def test_a_search_ends_with_its_targets_or_its_limit(device: Device, reduction: 
     assert max(visits["targets"], visits["limit"]) < visits["whole"] / 3, visits
 
 
-def test_loops_that_end_too_early_are_dealt_out_to_more_workgroups(
+def test_loops_that_end_too_early_are_shared_by_more_workgroups(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = grid(20, seed=5)
@@ -161,7 +161,7 @@ def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
             assert {*solver.session.shared.graph._owned.values()} == {*kept}
 
 
-def test_sums_that_do_not_fit_matter_only_where_they_are_asked_for(device: Device) -> None:
+def test_sums_that_do_not_fit_matter_for_wanted_nodes_only(device: Device) -> None:
     largest = 2**32 - 2
     graph = Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0], [largest - 5, 3, 9, 1, 1])
     for reduction in ("none", "full"):

@@ -1,4 +1,4 @@
-"""Several metrics over one hierarchy: on a device there is once what depends on no weights."""
+"""Topology of a hierarchy, which a device has once for several metrics."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from vkssp.resource import Resource
 
 
 def metrics(side: int, count: int) -> list[Graph]:
-    """Return a graph that is prepared, with some weights each."""
+    """Return copies of a prepared graph that differ in weights."""
     graph = prepare(grid(side))
     rng = np.random.default_rng(side)
     return [graph, *(graph.with_weights(rng.integers(0, 50, graph.num_arcs)) for _ in range(count - 1))]
 
 
 def ask(solver: Solver, source: int = 5) -> None:
-    """Ask all kinds of questions, and check the answers by the weights that the solver has now."""
+    """Run all kinds of queries, and check the results with the current weights of the solver."""
     graph = solver.graph
     exact = np.stack([heap_dijkstra(graph, node) for node in (source, source + 1)])
     targets = [0, graph.num_nodes - 1]
@@ -69,7 +69,7 @@ def test_each_metric_has_its_own_weights(device: Device) -> None:
 
 
 def test_cycles_of_weight_zero_come_and_go(device: Device) -> None:
-    """With them the nodes of a graph are others, but its hierarchy and its arcs are not."""
+    """They change the nodes of the renumbered graph, but not its hierarchy and its arcs."""
     first, second = metrics(6, 2)
     zero = np.zeros(first.num_arcs, np.uint32)
     with Solver(first, device=device) as one, Solver(second, device=device) as other:
@@ -82,7 +82,7 @@ def test_cycles_of_weight_zero_come_and_go(device: Device) -> None:
     assert shared.closed
 
 
-def test_what_is_there_is_not_needed_again(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_topology_is_not_counted_again(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = prepare(road_grid(64))
     hierarchy = graph.hierarchy
     assert hierarchy is not None
@@ -139,7 +139,7 @@ def test_closing_one_leaves_the_other(device: Device, first_closed: int) -> None
 
 def test_other_hierarchies_arcs_and_devices_have_their_own(device: Device, second: Device) -> None:
     graph = prepare(grid(7))
-    again = prepare(grid(7))  # looks the same, but nobody compares hierarchies
+    again = prepare(grid(7))  # looks the same, but hierarchies are not compared
     # The same arcs, read twice, and some of them only: the hierarchy is theirs, too.
     equal = replace(Graph.from_csr(graph.first_out.copy(), graph.head.copy(), graph.weight), hierarchy=graph.hierarchy)
     fewer = Graph.from_edges(graph.tail[::2], graph.head[::2], graph.weight[::2], num_nodes=graph.num_nodes)
@@ -160,7 +160,7 @@ def test_other_hierarchies_arcs_and_devices_have_their_own(device: Device, secon
 
 
 def test_solvers_made_at_once(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One uploads what all need, and they come and go."""
+    """One solver uploads the topology that all need, while solvers are opened and closed."""
     graphs = metrics(8, 4)
     uploads: list[Topology] = []
     make = Topology._make
@@ -181,7 +181,7 @@ def test_solvers_made_at_once(device: Device, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("error", [DeviceError("no more"), KeyboardInterrupt()])
-def test_who_waits_for_an_upload_that_fails_does_it(
+def test_a_waiting_thread_repeats_an_upload_that_failed(
     device: Device, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     first, second = metrics(8, 2)
@@ -230,7 +230,7 @@ def test_who_waits_for_an_upload_that_fails_does_it(
     assert device.memory_bytes == before and not topologies(device).all
 
 
-def test_whatever_fails_while_another_metric_is_there(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_call_may_fail_beside_another_metric(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = metrics(4, 2)
 
     def run() -> None:
@@ -244,7 +244,7 @@ def test_whatever_fails_while_another_metric_is_there(device: Device, monkeypatc
 
 
 def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What metrics share goes after all that the device may be at work with."""
+    """The shared topology is freed after everything that the device may still use with it."""
     opened = Device()
     solvers = [Solver(graph, device=opened) for graph in metrics(5, 2)]
     solvers[0].distances(0)
@@ -268,8 +268,8 @@ def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
         Solver(metrics(5, 1)[0], device=opened)
 
 
-def test_whoever_lets_go_never_waits(device: Device) -> None:
-    """For a lock that another thread has: what it lets go is closed by that thread."""
+def test_letting_go_never_waits(device: Device) -> None:
+    """If another thread has the lock, that thread closes the topology."""
     graph = prepare(grid(5))
     shared = topologies(device)
     there = shared.hold(graph.hierarchy, graph, -7)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Paths that are unpacked from a hierarchy: the same ones as by walks along distances, of several equally short."""
+"""Unpacking of paths from a hierarchy: of several shortest paths the same one as by a walk along distances."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 @settings(max_examples=max(5, EXAMPLES // 3))
 @given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
-def test_routes_are_those_of_other_algorithms(device: Device, graph: Graph, seed: int) -> None:
+def test_paths_are_those_of_other_algorithms(device: Device, graph: Graph, seed: int) -> None:
     same_paths(graph, device, np.random.default_rng(seed))
 
 
-def test_routes_are_unpacked(device: Device, unpacked: list[bool]) -> None:
+def test_paths_are_unpacked(device: Device, unpacked: list[bool]) -> None:
     same_paths(grid(17), device, np.random.default_rng(1))
     assert unpacked and all(unpacked)
 
@@ -125,7 +125,7 @@ def test_nodes_that_many_arcs_enter(device: Device, monkeypatch: pytest.MonkeyPa
     assert not unpacked
 
 
-def test_walks_along_distances_are_given_back(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_walks_along_distances_is_freed(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpack, "MOST_ARCS", 3)
     with Solver(grid(9), "phast", device) as solver:
         solver.path(0, 80)
@@ -228,7 +228,7 @@ def test_paths_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: p
         assert solver.path(0, 15).weight == expected
 
 
-def test_long_routes_in_small_graphs_are_walked_on_a_gpu(
+def test_long_paths_in_small_graphs_are_walked_on_a_gpu(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     gpu: Any = SimpleNamespace(info=SimpleNamespace(kind="discrete"))
@@ -254,7 +254,7 @@ def test_metrics_share_the_supernodes_below_nodes(device: Device) -> None:
             assert two.path(3, 390).arcs.tolist() == reference.path(3, 390).arcs.tolist()
 
 
-def test_routes_are_unpacked_where_there_is_no_room_for_walks(
+def test_paths_are_unpacked_without_memory_for_walks(
     device: Device, monkeypatch: pytest.MonkeyPatch, unpacked: list[bool]
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
