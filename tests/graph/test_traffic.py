@@ -63,7 +63,7 @@ def test_queries_follow_speeds(device: Device, graph: Graph) -> None:
         whole[arcs] = weights
         with Router(graph.with_weights(whole), "dijkstra") as fresh:
             places = [HERE, THERE, *(tuple(point) for point in before.points[10:300:60].tolist())]  # type: ignore
-            assert router.route(HERE, THERE).weight == fresh.path(HERE, THERE).weight > before.weight
+            assert router.route(HERE, THERE).weight == fresh.route(HERE, THERE).weight > before.weight
             found, expected = (one.table(places, metrics=["weight"]).read()["weight"] for one in (router, fresh))
             assert np.array_equal(found, expected)
             areas = [[one.road_m for one in each.isochrones(HERE, [300, 900])] for each in (router, fresh)]

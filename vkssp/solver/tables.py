@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,13 +130,14 @@ def table(
 
 def _gathered(blocks: Iterator[Uint32s], shape: tuple[int, int]) -> Uint32s:
     """Return blocks of rows as one array of a shape."""
-    first = next(blocks)
-    if len(first) == shape[0]:
-        return first
-    whole: Uint32s = np.empty(shape, np.uint32)
-    at = 0
-    for block in chain([first], blocks):
-        whole[at : at + len(block)] = block
+    whole, at = np.empty((0, shape[1]), np.uint32), 0
+    # To the end: the maker of the rows keeps its buffers for the next table only if it is not stopped before.
+    for block in blocks:
+        if len(block) == shape[0]:
+            whole = block  # not copied
+        else:
+            whole = np.empty(shape, np.uint32) if at == 0 else whole
+            whole[at : at + len(block)] = block
         at += len(block)
     return whole
 
