@@ -286,8 +286,8 @@ class Router(Resource):
         Returns
         -------
         Assignment
-            The result by node in `Assignment.source` and `Assignment.values`; the streets as GeoJSON by its `geojson`;
-            files by its `write`.
+            The result by node in `Assignment.source` and `Assignment.values`; the streets as GeoJSON by
+            `Assignment.geojson`; files by `Assignment.write`.
 
         Raises
         ------
