@@ -7,9 +7,11 @@ import os
 import sys
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
 from pygments.lexers import TextLexer
 from sphinx.application import Sphinx
 
+from vkssp import __all__ as public
 from vkssp import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -32,6 +34,20 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_inherit_docstrings = False
 numpydoc_show_class_members = False
+# Types of parameters and results are links where they are public classes, and plain text where not.
+DEFAULT_LINKS.clear()  # to the documents of Python and NumPy
+numpydoc_xref_param_type, numpydoc_xref_ignore = True, "all"
+numpydoc_xref_aliases = {name: f"vkssp.{name}" for name in public} | {
+    "Device": "vkssp.gpu.device.Device",
+    "DeviceInfo": "vkssp.gpu.instance.DeviceInfo",
+    "GraphFile": "vkssp.formats.GraphFile",
+    "Hierarchy": "vkssp.graph.hierarchy.Hierarchy",
+    "Host": "vkssp.cpu.host.Host",
+    "Isochrone": "vkssp.routing.isochrone.Isochrone",
+    "Outcome": "vkssp.algorithm.Outcome",
+    "PreparedGraph": "vkssp.prepared.renumbered.PreparedGraph",
+    "Timings": "vkssp.solver.shared_graph.Timings",
+}
 
 nitpick_ignore = [("py:obj", "scipy.sparse.csr_array")]  # no network, and so no inventory of other projects
 

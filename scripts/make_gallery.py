@@ -103,7 +103,7 @@ def draw_isochrones(graph: Graph, router: Router) -> None:
             panel.add_patch(PathPatch(MapPath.make_compound_path(*rings), color=colour, label=label, linewidth=0))
     panel.add_collection(LineCollection(lines_of(graph), colors="white", linewidths=0.4, alpha=0.7))
     pin(panel, CAPITAL)
-    panel.legend(loc="center right", frameon=False, labelcolor=INK)
+    panel.legend(loc="lower right", bbox_to_anchor=(1, 0.15), frameon=False, labelcolor=INK)
     save(figure, "isochrones")
 
 

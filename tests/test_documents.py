@@ -6,12 +6,14 @@ import ast
 import doctest
 import importlib
 import re
+import runpy
 import tomllib
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+import vkssp
 from tests.conftest import DATA
 from tests.support.documents import ROOT, Block, blocks_of, commands_of, run_elsewhere
 from vkssp.algorithms.registry import ALGORITHMS
@@ -113,6 +115,17 @@ def test_links_lead_to_files_and_headings_and_extras_exist(page: Path) -> None:
             assert heading in anchors, target
     for extras in INSTALL.findall(text):
         assert {*extras.split(",")} - {""} <= EXTRAS.keys(), extras
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contracts() -> None:
+    drawn = runpy.run_path(str(ROOT / "scripts" / "draw_layers.py"))
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"]()
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.rst"))
+    listed = set(re.findall(r"^\.\. auto\w+:: vkssp\.(\w+)$", text, re.MULTILINE))
+    assert listed == {*vkssp.__all__}
 
 
 def test_the_readme_lists_the_algorithms_that_there_are() -> None:

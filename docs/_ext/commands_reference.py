@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> Iterator[nodes.Node]:
     """Yield a rubric and a definition list for each group of arguments."""
     for group in parser._action_groups:
         shown = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
-        shown = [action for action in shown if not isinstance(action, argparse._SubParsersAction)]
+        shown = [
+            action for action in shown if not isinstance(action, (argparse._SubParsersAction, argparse._HelpAction))
+        ]
         if not shown:
             continue
         yield nodes.rubric("", (group.title or "").capitalize())
@@ -62,7 +65,8 @@ def section(parser: argparse.ArgumentParser, name: str) -> nodes.section:
     made = nodes.section("", nodes.title("", name), ids=[nodes.make_id(name)], names=[nodes.fully_normalize_name(name)])
     if parser.description:
         made += nodes.paragraph("", parser.description)
-    made += nodes.literal_block("", parser.format_usage().removeprefix("usage: ").rstrip(), language="text")
+    usage = textwrap.dedent(" " * len("usage: ") + parser.format_usage().removeprefix("usage: ")).rstrip()
+    made += nodes.literal_block("", usage, language="text")
     made.extend(arguments(parser))
     if parser.epilog:
         made += nodes.paragraph("", parser.epilog)
