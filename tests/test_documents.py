@@ -6,25 +6,31 @@ import ast
 import doctest
 import importlib
 import re
+import runpy
 import tomllib
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+import vkssp
 from tests.conftest import DATA
 from tests.support.documents import ROOT, Block, blocks_of, commands_of, run_elsewhere
 from vkssp.algorithms.registry import ALGORITHMS
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {
     extra: {re.split(r"[><=~\[]", requirement)[0].replace("-", "_") for requirement in requirements}
     for extra, requirements in PROJECT["optional-dependencies"].items()
 }
-#: Modules that only an extra brings; the extra dev is for the tests alone.
-OPTIONAL = set().union(*(modules for extra, modules in EXTRAS.items() if extra != "dev"))
+#: Modules that only an extra brings; the extras dev and docs are for the repository alone.
+OPTIONAL = set().union(*(modules for extra, modules in EXTRAS.items() if extra not in ("dev", "docs")))
 INSTALL = re.compile(r"pip install '?(?:\.|vkssp)(?:\[([\w,]+)\])?'?(?=[\s`)]|$)")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def with_extras(page: Path) -> list[tuple[Block, frozenset[str]]]:
@@ -49,7 +55,7 @@ def andorra_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_run_with_what_the_page_installs(page: Path, tmp_path: Path, andorra_graph: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "data").symlink_to(DATA)
@@ -61,7 +67,7 @@ def test_examples_run_with_what_the_page_installs(page: Path, tmp_path: Path, an
         assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_is_run_or_says_why_not(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     blocks = blocks_of(page)
@@ -96,7 +102,7 @@ def check_names(where: str, command: str) -> None:
         assert INSTALL.fullmatch(command), f"{where}: {command}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
 def test_links_lead_to_files_and_headings_and_extras_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
@@ -109,6 +115,17 @@ def test_links_lead_to_files_and_headings_and_extras_exist(page: Path) -> None:
             assert heading in anchors, target
     for extras in INSTALL.findall(text):
         assert {*extras.split(",")} - {""} <= EXTRAS.keys(), extras
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contracts() -> None:
+    drawn = runpy.run_path(str(ROOT / "scripts" / "draw_layers.py"))
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"]()
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.rst"))
+    listed = set(re.findall(r"^\.\. auto\w+:: vkssp\.(\w+)$", text, re.MULTILINE))
+    assert listed == {*vkssp.__all__}
 
 
 def test_the_readme_lists_the_algorithms_that_there_are() -> None:

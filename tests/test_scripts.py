@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-SCRIPTS = ("scripts/quickstart", "scripts/test", "scripts/get_swiftshader", ".ci/run")
+SCRIPTS = ("scripts/quickstart", "scripts/test", "scripts/build_docs", "scripts/get_swiftshader", ".ci/run")
 # Of the system, or beside the Python that runs this.
 SHELLCHECK = shutil.which("shellcheck") or shutil.which("shellcheck", path=str(Path(sys.executable).parent))
 SETUP = ROOT / "scripts" / "_setup.sh"

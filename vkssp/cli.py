@@ -25,7 +25,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, printable(f"{self.prog}: {message}; see '{self.prog} --help'") + "\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
     parser = _Parser(prog="vkssp", description="Shortest paths on any GPU that speaks Vulkan.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"vkssp {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and (name := FORMER.get(given[0])):
         print_error(f"vkssp: '{given[0]}' is called '{name}' now; use this name")
         given[0] = name
-    args, unknown = _parser().parse_known_args(given)
+    args, unknown = make_parser().parse_known_args(given)
     if unknown:
         hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
         _Parser(prog=f"vkssp {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}{hint}")

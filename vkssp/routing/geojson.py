@@ -153,13 +153,13 @@ def route_geojson(route: Route) -> dict[str, Any]:
     Returns
     -------
     dict
-        First the line, with `distance_m`, `duration_s`, `device`, `algorithm` and `query_ms`; if there are via points,
-        also a list `legs` with `distance_m` and `duration_s` of each leg. Then the given places, with `role` ("from",
-        "via" or "to"), `name`, `snapped` (the position on the street to which the place was snapped) and `snapped_m`
-        (its distance from the place in metres). Last the steps, if the route has them, with `role` "step", `leg` (the
-        number of the leg from 1) and the attributes of `Step`: lines, and a point at the end of each leg. Positions are
-        longitude and latitude in degrees with seven decimals. Lines that cross the 180th meridian are cut there. `bbox`
-        is west, south, east, north. A figure that is not known is None.
+        First the line, with ``distance_m``, ``duration_s``, ``device``, ``algorithm`` and ``query_ms``; if there are
+        via points, also a list ``legs`` with ``distance_m`` and ``duration_s`` of each leg. Then the given places, with
+        ``role`` ("from", "via" or "to"), ``name``, ``snapped`` (the position on the street to which the place was
+        snapped) and ``snapped_m`` (its distance from the place in metres). Last the steps, if the route has them, with
+        ``role`` "step", ``leg`` (the number of the leg from 1) and the attributes of `Step`: lines, and a point at the
+        end of each leg. Positions are longitude and latitude in degrees with seven decimals. Lines that cross the 180th
+        meridian are cut there. ``bbox`` is west, south, east, north. A figure that is not known is None.
 
     Raises
     ------

@@ -159,12 +159,12 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
 def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None = None) -> None:
     """Write an HTML page that shows a route on the road network of its graph and opens without an internet connection.
 
-    Roads are drawn by the mean speed on their OSM way, in classes bounded by `vkssp.routing.network.CLASS_KMH`. A graph
-    without streets is drawn as straight lines between its nodes. A network of streets with more than `SIMPLIFY_ABOVE`
-    points is simplified by at most `TOLERANCE_M`. A network that still has more than `MAX_POINTS` is reduced to them:
-    the roads around the route are kept first, then the faster ones. If the route has steps, the page lists them and
-    shows the place of a step that is clicked. The map is continuous across the 180th meridian. Its projection, Web
-    Mercator, ends at latitudes of 85 degrees.
+    Roads are drawn by the mean speed on their OSM way, in classes bounded by ``vkssp.routing.network.CLASS_KMH``. A
+    graph without streets is drawn as straight lines between its nodes. A network of streets with more than
+    ``SIMPLIFY_ABOVE`` points is simplified by at most ``TOLERANCE_M``. A network that still has more than
+    ``MAX_POINTS`` is reduced to them: the roads around the route are kept first, then the faster ones. If the route has
+    steps, the page lists them and shows the place of a step that is clicked. The map is continuous across the 180th
+    meridian. Its projection, Web Mercator, ends at latitudes of 85 degrees.
 
     Parameters
     ----------

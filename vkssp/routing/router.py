@@ -288,8 +288,8 @@ class Router(Resource):
         Returns
         -------
         ServiceAreas
-            The result by node in `ServiceAreas.source` and `ServiceAreas.values`; the streets as GeoJSON by its
-            `geojson`; files by its `write`.
+            The result by node in `ServiceAreas.source` and `ServiceAreas.values`; the streets as GeoJSON by
+            `ServiceAreas.geojson`; files by `ServiceAreas.write`.
 
         Raises
         ------
