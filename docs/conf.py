@@ -38,14 +38,9 @@ numpydoc_show_class_members = False
 DEFAULT_LINKS.clear()  # to the documents of Python and NumPy
 numpydoc_xref_param_type, numpydoc_xref_ignore = True, "all"
 numpydoc_xref_aliases = {name: f"vkssp.{name}" for name in public} | {
-    "Device": "vkssp.gpu.device.Device",
-    "DeviceInfo": "vkssp.gpu.instance.DeviceInfo",
     "GraphFile": "vkssp.formats.GraphFile",
     "Hierarchy": "vkssp.graph.hierarchy.Hierarchy",
-    "Host": "vkssp.cpu.host.Host",
-    "Isochrone": "vkssp.routing.isochrone.Isochrone",
     "Outcome": "vkssp.algorithm.Outcome",
-    "PreparedGraph": "vkssp.prepared.renumbered.PreparedGraph",
     "Timings": "vkssp.solver.shared_graph.Timings",
 }
 
