@@ -11,7 +11,7 @@ import pytest
 from tests.support.street_grid import street_grid
 from tests.support.turn_maps import CROSS, ROADS, imported
 from vkssp import Graph, QueryError, Router
-from vkssp.batch import rows as batch
+from vkssp.batch import block_resident_rows as batch
 from vkssp.cli import main
 from vkssp.gpu.device import Device
 

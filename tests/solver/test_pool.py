@@ -193,12 +193,12 @@ def test_what_makes_many_rows_is_made_once_for_each_device(
 ) -> None:
     made: list[Any] = []
 
-    class Counted(row_maker.Batch):
+    class Counted(row_maker.BlockResidentRows):
         def __init__(self, graph: Any, *arguments: Any) -> None:
             made.append(graph.device)
             super().__init__(graph, *arguments)
 
-    monkeypatch.setattr(row_maker, "Batch", Counted)
+    monkeypatch.setattr(row_maker, "BlockResidentRows", Counted)
     with SolverPool(GRAPH, "block_resident", [device, second]) as pool:
         sources = np.tile(SOURCES, 20)
         assert np.array_equal(pool.distances(sources), np.tile(WHOLE, (20, 1)))
