@@ -17,9 +17,9 @@ from vkssp import FormatError, Graph, GraphError, QueryError, Router, Streets, r
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.routing.isochrone import isochrones
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import find_passages
+from vkssp.routing.phantoms import find_via_states
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.voronoi import _earliest, _Way
+from vkssp.routing.voronoi import Approach, earliest
 
 MIB = 2**20
 
@@ -51,7 +51,7 @@ def test_the_number_of_a_junction_sizes_nothing() -> None:
     assert most_memory(index.prepare) < 64 * MIB  # most of it the modules of scipy
     assert [index.nodes_at(node) for node in range(4)] == [[0], [1, 3], [2], [1, 3]]
     other = StreetIndex(changed(square(), junction=np.array([1, 0, 2, 0], np.uint32)))
-    for one, same in zip(index._parts, other._parts, strict=True):
+    for one, same in zip(index.parts, other.parts, strict=True):
         assert np.array_equal(one, same)
 
 
@@ -73,18 +73,18 @@ def test_ways_past_a_point_that_many_arcs_and_nodes_share() -> None:
     index.prepare()
     for fraction in (0.5, 1.0):
         snap = Snap(0, fraction, 0, 0.0, fraction * 1e-3, 0.0)
-        assert most_memory(lambda snap=snap: find_passages(index, snap)) < 4 * MIB
-        (passage,) = find_passages(index, snap)
-        assert 0 < len(passage.starts) <= 64 and 0 < len(passage.goals) <= 64
-        assert min(end.weight for end in passage.starts) == (5 if fraction == 0.5 else 0)
+        assert most_memory(lambda snap=snap: find_via_states(index, snap)) < 4 * MIB
+        (state,) = find_via_states(index, snap)
+        assert 0 < len(state.starts) <= 64 and 0 < len(state.goals) <= 64
+        assert min(end.weight for end in state.starts) == (5 if fraction == 0.5 else 0)
 
 
 def test_many_ways_along_one_street() -> None:
     """They are tangents of a parabola: each is the earliest somewhere, and crosses all others."""
     at = np.linspace(0, 1, 702)[1:-1]
-    ways = [_Way(0.0, 1.0, 1e6 * x**2, 1e6 * (x**2 + 1 - 2 * x), number) for number, x in enumerate(at.tolist())]
-    assert most_memory(lambda: list(_earliest(ways, 10**7))) < 2 * MIB
-    found = list(_earliest(ways, 10**7))
+    ways = [Approach(0.0, 1.0, 1e6 * x**2, 1e6 * (x**2 + 1 - 2 * x), number) for number, x in enumerate(at.tolist())]
+    assert most_memory(lambda: list(earliest(ways, 10**7))) < 2 * MIB
+    found = list(earliest(ways, 10**7))
     assert sorted(part[2] for part in found) == list(range(700))
     for low, high, source, _ in found[::50]:
         middle = (low + high) / 2

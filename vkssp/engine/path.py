@@ -19,8 +19,8 @@ from vkssp.resource import Resource
 
 #: The twin of the block Path in shaders/path/path.comp, without the arcs that follow it.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
-# Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
-_STEPS = 8192
+#: Steps of one dispatch: some milliseconds at most, so that no watchdog takes the device away.
+STEPS = 8192
 #: Arcs that pointers span, on a GPU and on a software device, for which it is as far to memory from everywhere; more
 #: arcs into a node than this are not for one invocation.
 SPAN, SOFTWARE_SPAN, MOST_ARCS = 64, 1, 64
@@ -94,7 +94,7 @@ class PathWalker(Resource):
                     recording.barrier("transfer", "compute")
                 if self._jumping is None:
                     recording.bind(self._walk)
-                    recording.push(self._walk, num_seeds, num_targets, self._num_nodes, _STEPS)
+                    recording.push(self._walk, num_seeds, num_targets, self._num_nodes, STEPS)
                     recording.dispatch(1)
                 else:
                     self._jumping.record(recording, num_seeds, num_targets, begin)
@@ -150,7 +150,7 @@ class _Jumping:
             for number in range(self._doublings):
                 self._on_all(recording, self._double[number % 2], self._num_nodes)
         recording.bind(self._stride)
-        recording.push(self._stride, num_seeds, num_targets, self._most, _STEPS)
+        recording.push(self._stride, num_seeds, num_targets, self._most, STEPS)
         recording.dispatch(1)
         recording.barrier()
         recording.bind(self._fill)

@@ -48,8 +48,8 @@ _RESULTS = {
     -1000072003: "VK_ERROR_INVALID_EXTERNAL_HANDLE",
 }
 
-# What each struct or array points to, for as long as it lives itself.
-_children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+#: What each struct or array points to, for as long as it lives itself.
+children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
 class VulkanError(DeviceError):
@@ -114,7 +114,7 @@ def struct(ctype: str, **values: Any) -> Any:
             if fields[name].type.kind == "struct":
                 value = value[0]  # copied by value: what it points to must outlive the copy, so it is kept too
         setattr(pointer, name, value)
-    _children[pointer] = kept
+    children[pointer] = kept
     return pointer
 
 
@@ -123,7 +123,7 @@ def array(ctype: str, items: Sequence[Any]) -> Any:
     items = [ffi.new("char[]", item) if isinstance(item, bytes) else item for item in items]
     by_value = ffi.typeof(ctype).kind == "struct"
     result = ffi.new(f"{ctype}[]", [item[0] if by_value else item for item in items])
-    _children[result] = items
+    children[result] = items
     return result
 
 

@@ -41,7 +41,7 @@ class StreetCells(NamedTuple):
     weight: npt.NDArray[Any]
 
 
-class _Approach(NamedTuple):
+class Approach(NamedTuple):
     """Path along a part of a polyline: the weights up to the part's two bounds, and the place where the path begins."""
 
     low: float
@@ -55,7 +55,7 @@ class _Approach(NamedTuple):
         share = (x - self.low) / (self.high - self.low)
         return self.at_low + share * (self.at_high - self.at_low)
 
-    def within(self, most: float) -> _Approach | None:
+    def within(self, most: float) -> Approach | None:
         """Return the section that is no farther than a weight, None if it has no length."""
         if max(self.at_low, self.at_high) <= most:
             return self
@@ -67,7 +67,7 @@ class _Approach(NamedTuple):
 
 
 #: A part of a polyline, from `low` to `high`, and the path along it.
-_Part = tuple[float, float, _Approach]
+_Part = tuple[float, float, Approach]
 
 
 def street_cells(
@@ -91,7 +91,7 @@ def street_cells(
     alone = _alone(index, arcs, begun)
     is_alone = alone[arcs.side // 2]
     approaches = _approaches(index, arcs.taken(is_alone), begun)
-    rows = [(line, *part) for line, some in approaches.items() for part in _earliest(some, most)]
+    rows = [(line, *part) for line, some in approaches.items() for part in earliest(some, most)]
     compared = _ends_compared(index.num_polylines, arcs.taken(~is_alone), most)
     one_by_one = [np.array(column) for column in zip(*rows, strict=True)] if rows else [each[:0] for each in compared]
     joined = StreetCells(*map(np.concatenate, zip(compared, one_by_one, strict=True)))
@@ -150,22 +150,20 @@ def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) 
     return alone
 
 
-def _approaches(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[_Approach]]:
+def _approaches(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[Approach]]:
     """Return the paths along the polylines of some arcs, and of the places."""
     opened = None if index.avoided is None else open_parts(index)
-    approaches: dict[int, list[_Approach]] = defaultdict(list)
+    approaches: dict[int, list[Approach]] = defaultdict(list)
     for arc, side, entered, weight, source in zip(*(column.tolist() for column in arcs), strict=True):
         part = 1.0 if opened is None else float(opened[arc])
         till = entered + part * weight
         approach = (
-            _Approach(1.0 - part, 1.0, till, entered, source)
-            if side % 2
-            else _Approach(0.0, part, entered, till, source)
+            Approach(1.0 - part, 1.0, till, entered, source) if side % 2 else Approach(0.0, part, entered, till, source)
         )
         approaches[side // 2].append(approach)
     for place, one in begun:
         ends = (0.0, float(one.weight)) if one.rises else (float(one.weight), 0.0)
-        approaches[one.polyline].append(_Approach(one.low, one.high, *ends, place))
+        approaches[one.polyline].append(Approach(one.low, one.high, *ends, place))
     return approaches
 
 
@@ -202,7 +200,7 @@ def _ends_compared(count: int, arcs: _Arcs, most: int) -> StreetCells:
     )
 
 
-def _earliest(approaches: Sequence[_Approach], most: int) -> Iterator[tuple[float, float, int, int]]:
+def earliest(approaches: Sequence[Approach], most: int) -> Iterator[tuple[float, float, int, int]]:
     """Yield the parts of a polyline, divided by the path of least weight: low, high, source and weight of each."""
     cut = [approach for each in approaches if each.high > each.low and (approach := each.within(most)) is not None]
     last: tuple[float, float, int, float] | None = None
@@ -220,7 +218,7 @@ def _earliest(approaches: Sequence[_Approach], most: int) -> Iterator[tuple[floa
         yield *last[:3], round(last[3])
 
 
-def _lowest(approaches: Sequence[_Approach]) -> list[_Part]:
+def _lowest(approaches: Sequence[Approach]) -> list[_Part]:
     """Return the parts along a polyline, in order, each with the path of least weight there."""
     if len(approaches) < 2:
         return [(approach.low, approach.high, approach) for approach in approaches]
