@@ -66,7 +66,7 @@ def test_all_answers_are_those_without_a_reduction(
                     if graph.weight.all():
                         assert route.arcs.tolist() == whole.path(source, target).arcs.tolist()
                 else:
-                    assert answer(reduced.route, source, target) == answer(whole.route, source, target)
+                    assert answer(reduced.path, source, target) == answer(whole.path, source, target)
 
 
 @settings(max_examples=max(5, EXAMPLES // 2))

@@ -360,10 +360,11 @@ if process == 0:  # nothing is open any more
     os._exit(0)
 assert os.waitpid(process, 0)[1] == 0
 with Solver(graph) as solver, SolverPool(graph, devices=[0]) as pool, Router(graph) as router:
-    rows, pool_rows = solver.table([0, 1]), pool.table([0, 1])
+    rows, pool_rows = (one.table([0, 1], chunked=True) for one in (solver, pool))
     forked(1)
+    lock = pool.solvers[0].session.weights.lock
     # Held by a thread that the child has not.
-    with solver.session.lock.held(), solver.session.weights.lock.writing(), pool._weights.lock.writing():
+    with solver.session.lock.held(), solver.session.weights.lock.writing(), lock.writing():
         thread = threading.Thread(target=forked, args=(2,))
         thread.start()
         thread.join()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.lawful import Town, violations
 from tests.support.osm_maps import Nodes, Relation, Way, write_osm
-from tests.support.turn_maps import CROSS, ROAD, ROADS, from_to, imported, middle, restriction, way_between, ways_taken
+from tests.support.turn_maps import CROSS, ROAD, ROADS, from_to, imported, middle, path_between, restriction, ways_taken
 from vkssp import Graph, Router, Solver
 from vkssp.cli import main
 from vkssp.errors import GraphError, QueryError
@@ -294,8 +294,8 @@ def test_ends_of_routes(tmp_path: Path) -> None:
             # Back on a one-way street, and to it.
             here, there, other = (router.index.nearest(lat, -0.002) for lat in (0.0005, 0.0015, 0.0001))
             assert here is not None and there is not None and other is not None
-            assert way_between(router, here, there) is None and way_between(router, there, here) is not None
-            assert way_between(router, other, there) is None
+            assert path_between(router, here, there) is None and path_between(router, there, here) is not None
+            assert path_between(router, other, there) is None
 
 
 def test_what_a_graph_knows_is_saved(tmp_path: Path) -> None:

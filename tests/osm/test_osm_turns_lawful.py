@@ -13,7 +13,7 @@ from tests.conftest import EXAMPLES, shared_data
 from tests.support.lawful import Town, violations
 from tests.support.osm_maps import ANDORRA
 from tests.support.towns import read_town, towns
-from tests.support.turn_maps import imported, middle, steps_of, way_between
+from tests.support.turn_maps import imported, middle, path_between, steps_of
 from vkssp import Router
 from vkssp.errors import NoRouteError
 from vkssp.osm import import_extract
@@ -32,7 +32,7 @@ def test_routes_are_the_best_lawful_ones(
             if start == goal:
                 continue
             wanted = town.best(start, goal, costs=turns == "costs", all_nodes=not simplify)
-            way = way_between(router, *(router.index.nearest(*middle(town, piece)) for piece in (start, goal)))  # type: ignore[arg-type]
+            way = path_between(router, *(router.index.nearest(*middle(town, piece)) for piece in (start, goal)))  # type: ignore[arg-type]
             if wanted is None:
                 assert way is None
                 continue

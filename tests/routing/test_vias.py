@@ -19,7 +19,7 @@ from tests.support.turn_maps import CROSS, ROADS, imported, middle, restriction,
 from vkssp import Graph, NoRouteError, QueryError, Route, Router, read_graph
 from vkssp.gpu.device import Device
 from vkssp.graph.geo import haversine
-from vkssp.routing.legs import find_ways
+from vkssp.routing.legs import find_leg_paths
 
 
 def turns_round(graph: Graph, route: Route) -> bool:
@@ -66,11 +66,11 @@ def test_routes_over_via_points_are_the_best_lawful_ones(
                 town.nodes[stop][:2] if isinstance(stop, int) else middle(town, stop) for stop in stops
             )
             snaps = [router.index.nearest(*place) for place in (first, *between, last)]
-            ways = find_ways(router.solver, router.index, snaps, straight=True)  # type: ignore[arg-type]
+            paths = find_leg_paths(router.solver, router.index, snaps, straight=True)  # type: ignore[arg-type]
             if wanted is None:
                 continue
-            assert not isinstance(ways, int)
-            assert sum(way.weight for way in ways) * unit == pytest.approx(wanted, abs=1.5 if simplify else 0.03)
+            assert not isinstance(paths, int)
+            assert sum(path.weight for path in paths) * unit == pytest.approx(wanted, abs=1.5 if simplify else 0.03)
             route = router.route(first, last, via=between)
             check_legs(graph, route)
             # At a junction one may turn where the graph lets one.

@@ -69,9 +69,9 @@ def steps_of(town: Town, graph: Graph, route: Route) -> list[Step]:
     return steps
 
 
-def way_between(router: Router, start: Snap, goal: Snap) -> legs.Way | None:
-    """Return the best way between two snapped points, None where there is none."""
-    found = legs.find_ways(router.solver, router.index, [start, goal], straight=True)
+def path_between(router: Router, start: Snap, goal: Snap) -> legs.LegPath | None:
+    """Return the best path between two snapped points, None where there is none."""
+    found = legs.find_leg_paths(router.solver, router.index, [start, goal], straight=True)
     return None if isinstance(found, int) else found[0]
 
 
