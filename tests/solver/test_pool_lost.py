@@ -140,13 +140,12 @@ def test_a_lost_device_has_no_say_in_single_questions(
         assert np.array_equal(pool.nearest(SOURCES).distance, WHOLE.min(axis=0))
 
 
-def test_a_device_that_does_not_answer_is_left_alone(
-    device: Device, second: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_does_not_answer_is_left_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it, and nothing of it is freed, which it may be using still."""
-    with SolverPool(GRAPH, "block_resident", [device, second]) as pool:
+    hanging = Device(device.info.index)
+    with SolverPool(GRAPH, "block_resident", [device, hanging]) as pool:
         call = recording.call
-        handle, waits = second.handle, []
+        handle, waits = hanging.handle, []
 
         def silent(function: str, *arguments: Any, **options: Any) -> int:
             if function == "vkWaitForFences" and arguments[0] == handle:
@@ -160,7 +159,7 @@ def test_a_device_that_does_not_answer_is_left_alone(
         wait_idle = Device.wait_idle
 
         def refuse(self: Device, queue: object) -> None:
-            assert self is not second
+            assert self is not hanging
             wait_idle(self, queue)
 
         monkeypatch.setattr(Device, "wait_idle", refuse)
@@ -169,10 +168,10 @@ def test_a_device_that_does_not_answer_is_left_alone(
         assert caught.value.is_lost
         assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
     for _ in range(2):
-        second.close()
-    assert second.closed and second.handle == handle, "it is not destroyed"
+        hanging.close()
+    assert hanging.closed and hanging.handle == handle, "it is not destroyed"
     monkeypatch.setattr(Device, "is_abandoned", False)
-    second.closed = False
-    second.close()  # so that this test gives it back
+    hanging.closed = False
+    hanging.close()  # so that this test gives it back
     with pytest.raises(DeviceError, match="has been closed"):
-        _ = second.handle
+        _ = hanging.handle
