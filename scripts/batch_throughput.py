@@ -76,7 +76,7 @@ class Measured:
         with batch_of(solver, node[columns], min(at_once, len(sources))) as batch:
             groups = Groups.of_nodes(node[sources])
             self._run(
-                batch, groups, True, lambda rows, first: self._check(sources[first : first + len(rows)], rows, columns)
+                batch, groups, True, lambda rows, first: self.check(sources[first : first + len(rows)], rows, columns)
             )
             began = time.perf_counter()
             while time.perf_counter() - began < self.warm_up_s:
@@ -109,7 +109,8 @@ class Measured:
         assert made is not None
         return 1e3 * (time.perf_counter() - began), made.device_ms, dict(made.counters)
 
-    def _check(self, sources: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    def check(self, sources: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Raise an error if a row with a known answer is wrong."""
         for source, row in zip(sources.tolist(), rows, strict=True):
             if source in self.expected and not np.array_equal(row, self.expected[source][columns]):
                 raise SystemExit(f"wrong distances from {source}")

@@ -112,7 +112,7 @@ def test_little_is_reserved_only_where_little_is_there(monkeypatch: pytest.Monke
     with pytest.raises(MemoryShortageError, match=r"not enough memory: a town takes about 400 MiB .*ulimit -v"):
         memory.require_addresses(400 * MIB, "a town")
     memory.guard_imports()
-    monkeypatch.setattr(memory, "_LIBRARIES", {"antigravity": 400, "this": 1})
+    monkeypatch.setattr(memory, "LIBRARIES", {"antigravity": 400, "this": 1})
     with pytest.raises(MemoryShortageError, match="the library antigravity takes about 400 MiB"):
         importlib.import_module("antigravity")
     assert importlib.util.find_spec("this") is not None
@@ -155,7 +155,8 @@ NO_THREAD = RuntimeError("can't start new thread")
 def test_errors_for_lack_of_memory_are_known(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, is_limited: bool, expected: bool
 ) -> None:
-    monkeypatch.setattr(memory, "_address_limit", lambda: 2**62 if is_limited else None)
+    limit = 2**62 if is_limited else resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, limit))
     assert memory.is_shortage(error) == expected
 
 

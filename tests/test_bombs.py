@@ -51,7 +51,7 @@ def test_the_number_of_a_junction_sizes_nothing() -> None:
     assert most_memory(index.prepare) < 64 * MIB  # most of it the modules of scipy
     assert [index.nodes_at(node) for node in range(4)] == [[0], [1, 3], [2], [1, 3]]
     other = StreetIndex(changed(square(), junction=np.array([1, 0, 2, 0], np.uint32)))
-    for one, same in zip(index._parts, other._parts, strict=True):
+    for one, same in zip(index.parts, other.parts, strict=True):
         assert np.array_equal(one, same)
 
 

@@ -41,7 +41,7 @@ def test_a_limit_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_limit_of_a_control_group_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str, free: int | None
 ) -> None:
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path)
     before = memory.free_bytes()
     assert before is not None and before > 300_000_000
     (tmp_path / "memory.max").write_text(most + "\n")
@@ -51,7 +51,7 @@ def test_a_limit_of_a_control_group_counts(
 
 
 def test_where_the_system_does_not_tell_all_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_limits", lambda: iter(()))
+    monkeypatch.setattr(memory, "limits", lambda: iter(()))
     memory.require(2**60, "a planet")
 
 

@@ -14,7 +14,8 @@ from vkssp.errors import MemoryShortageError, VksspError
 
 #: Smaller allocations, in bytes, are not worth the time of a check.
 SMALL = 64 << 20
-_GROUPS = Path("/sys/fs/cgroup")
+#: Folder of the control groups.
+GROUPS = Path("/sys/fs/cgroup")
 # Messages of libraries that get no memory, in lower case: the loader of libraries, C++, parsers. Messages of libraries
 # that get no thread may have other causes, unless address space is limited.
 _SIGNS = (
@@ -27,9 +28,9 @@ _SIGNS = (
 _SIGNS_OF_THREADS = ("can't start new thread", "resource temporarily unavailable")
 # With fewer bytes of address space than this, hardly any operation works.
 _EXHAUSTED = 8 << 20
-# MiB of address space that libraries take while they are imported (the share of one core if they serve several), plus a
-# tenth. With less, some libraries end the process or wait forever.
-_LIBRARIES = {
+#: MiB of address space that libraries take while they are imported (the share of one core if they serve several), plus
+#: a tenth. With less, some libraries end the process or wait forever.
+LIBRARIES = {
     "numpy": 96,
     "scipy.sparse": 40,
     "scipy.linalg": 90,
@@ -49,7 +50,7 @@ def free_bytes() -> int | None:
     This is the memory that the machine has free or can free at once, or less if a limit of the process or of its
     control groups (containers, batch systems) is lower. Linux only.
     """
-    return min(_limits(), default=None)
+    return min(limits(), default=None)
 
 
 def free_addresses() -> int | None:
@@ -105,8 +106,8 @@ class _Guard:
     """Import finder that finds no module, but checks address space before each import."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name in _LIBRARIES:
-            require_addresses(_LIBRARIES[name] << 20, f"the library {name}")
+        if name in LIBRARIES:
+            require_addresses(LIBRARIES[name] << 20, f"the library {name}")
 
 
 def require_addresses(size: int, what: str) -> None:
@@ -200,7 +201,8 @@ def require(size: float, what: str, cure: str = "use a smaller one, or a machine
         )
 
 
-def _limits() -> Iterator[int]:
+def limits() -> Iterator[int]:
+    """Yield the bytes that this process can still take by each limit that is known."""
     with suppress(OSError, ValueError):
         lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
         sizes = {words[0]: int(words[1]) * 1024 for words in lines if len(words) > 1}
@@ -212,9 +214,9 @@ def _limits() -> Iterator[int]:
     with suppress(OSError, ValueError):
         groups = Path("/proc/self/cgroup").read_text().splitlines()
         own = next((line[3:] for line in groups if line.startswith("0::")), "/")
-        group = _GROUPS / own.lstrip("/")
+        group = GROUPS / own.lstrip("/")
         for folder in (group, *group.parents):
-            if folder.is_relative_to(_GROUPS):
+            if folder.is_relative_to(GROUPS):
                 yield from _left_in(folder)
 
 

@@ -63,6 +63,11 @@ class Resource:
             raise trouble
 
     @property
+    def serial(self) -> int:
+        """Place of the object in the order in which resources are made; no two have the same."""
+        return self._made
+
+    @property
     def owned(self) -> list[Resource]:
         """Open resources that were made from this object."""
         return list(self._owned.values())

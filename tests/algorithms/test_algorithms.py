@@ -190,10 +190,10 @@ def test_workgroups_larger_than_the_device_has_are_refused(
 ) -> None:
     make_solver(TINY, algorithm, device).close()  # makes what the device keeps
     monkeypatch.setattr(device, "limits", replace(device.limits, workgroup_size=64))
-    owned = set(device._owned)
+    owned = set(device.owned)
     with pytest.raises(DeviceError, match=r"needs 65 invocations in a workgroup, .* has 64; choose fewer"):
         make_solver(TINY, algorithm, device, workgroup_size=65)
-    assert set(device._owned) == owned
+    assert set(device.owned) == owned
     with make_solver(TINY, algorithm, device) as solver:
         assert solver.distances(0).tolist() == [0, 1]
 
@@ -201,10 +201,10 @@ def test_workgroups_larger_than_the_device_has_are_refused(
 @pytest.mark.parametrize("algorithm", ["bellman_ford_subgroup", "delta_step_subgroup"])
 def test_chunks_that_do_not_fit_into_shared_memory_are_refused(device: Device, algorithm: str) -> None:
     Solver(TINY, algorithm, device).close()  # what the device keeps for all is there from then on
-    owned = set(device._owned)
+    owned = set(device.owned)
     with pytest.raises(DeviceError, match=r"bytes of shared memory, .* has \d+; choose smaller"):
         Solver(TINY, algorithm, device, lanes=1, chunk=4096)
-    assert set(device._owned) == owned
+    assert set(device.owned) == owned
 
 
 @on_device

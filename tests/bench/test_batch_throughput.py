@@ -94,7 +94,7 @@ def test_wrong_distances_are_no_result(tmp_path: Path, monkeypatch: pytest.Monke
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    monkeypatch.setattr(script.Measured, "_check", wrong(script.Measured._check))
+    monkeypatch.setattr(script.Measured, "check", wrong(script.Measured.check))
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), *OPTIONS, "--cpu-sources", "0", "--json", str(tmp_path / "r.json")])
     with pytest.raises(SystemExit, match=r"wrong distances from \d+"):
         script.main()

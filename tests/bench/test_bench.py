@@ -272,9 +272,9 @@ def test_the_commit_is_that_of_a_checkout_only(tmp_path: Path, monkeypatch: pyte
 
 
 def test_measuring_leaves_nothing_behind(path: str, device: Device) -> None:
-    before = len(device._owned)
+    before = len(device.owned)
     with Solver(grid(3), "crauser", device) as solver:  # makes what the device keeps
         assert np.array_equal(solver.distances(0), scipy_dijkstra(grid(3), 0))
-    before = len(device._owned)
+    before = len(device.owned)
     measure(Experiment([path], [Run("crauser"), Run("near_far")], **QUICK), device)
-    assert len(device._owned) == before
+    assert len(device.owned) == before

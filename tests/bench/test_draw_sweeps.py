@@ -182,7 +182,7 @@ def test_a_film_goes_from_the_source_to_the_route() -> None:
     streets = StreetMap(graph, Window(-0.02, -0.005, 0.02, 0.055), 300)
     film = film_of(graph, streets)
     # The legend has all colours.
-    film._write = lambda *_: None  # type: ignore[method-assign]
+    film.write_legend = lambda *_: None  # type: ignore[method-assign]
     pictures = list(film.frames(30))
     assert 5 <= len(pictures) <= 30 and {picture.size for picture in pictures} == {(300, 200)}
     first, last = pictures[0], pictures[-1]
@@ -200,7 +200,7 @@ def test_far_nodes_show_while_they_wait() -> None:
     )
     streets = StreetMap(graph, Window(-0.01, 0.02, 0.02, 0.07), 200)
     film = Film(streets, replay(graph, 0, trace_of((0, 10, 0, 0), (50, 60, 1, 1))), "near_far")
-    film._write = lambda *_: None  # type: ignore[method-assign]
+    film.write_legend = lambda *_: None  # type: ignore[method-assign]
     pictures = list(film.frames(20))
     assert [shows(picture, FAR) for picture in pictures] == [False, True, True, True, False, False]
     assert [shows(picture, NEAR) for picture in pictures] == [True] * 5 + [False]

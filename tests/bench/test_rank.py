@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from tests.support.graphs import grid, heap_dijkstra
 from tests.support.paths import ROOT
 from vkssp import FormatError, Graph, QueryError, VksspError
 from vkssp.bench import load_result, rank
+from vkssp.bench.experiment import Run
 from vkssp.bench.peers import RoutingkitCch, RoutingkitCchPairs
 from vkssp.bench.rank import (
     CCH,
@@ -132,7 +134,8 @@ def test_queries_are_asked_by_rank_and_times_stay_with_them(
         clock[0] += 1e-3 * asked[-1]
         return int(distances[source, target])
 
-    monkeypatch.setattr(rank, "_method", lambda *arguments: (ask, 0.0))
+    asked_of = SimpleNamespace(distance=ask)
+    monkeypatch.setattr(Run, "solver", lambda *arguments: nullcontext(asked_of))
     monkeypatch.setattr(rank, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     (row,) = measure_ranks(graph, queries, ["dijkstra"], device, warm_up_s=0.015)
     assert asked == [8, 8, 1, *sorted(queries.rank)]
@@ -198,7 +201,7 @@ def test_without_the_hierarchy_other_methods_go_on(
 
 def test_no_method_at_all_is_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = draw_queries(Graph.from_edges([0], [1], [1], undirected=True), 1)
-    monkeypatch.setattr(rank, "_method", lambda *arguments: (_ for _ in ()).throw(QueryError("too large")))
+    monkeypatch.setattr(Run, "solver", lambda *arguments: (_ for _ in ()).throw(QueryError("too large")))
     with pytest.raises(VksspError, match="no method could be run; near_far: too large; dijkstra: too large"):
         rows_of(grid(2), queries, ["near_far", "dijkstra"], device)
 

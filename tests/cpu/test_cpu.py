@@ -255,7 +255,7 @@ def test_of_targets_that_tie_the_first_is_taken_even_behind_an_arc_of_weight_zer
             assert search.read()[:5].tolist() == [0, 5, 5, 5, 5]
 
 
-def test_a_walk_that_cannot_end_is_an_error() -> None:
+def test_a_walk_that_cannot_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def walk(search: Dijkstra, words: str) -> None:
         with pytest.raises(VksspError, match=words):
             search.walker().walk(1, 1)
@@ -270,7 +270,8 @@ def test_a_walk_that_cannot_end_is_an_error() -> None:
         search.search([(0, 0)], [(1, 0)])
         # Weights of zero, which no prepared graph has on a cycle, would send it round for ever.
         search.distances[:] = 5
-        host._incoming = (host.incoming()[0], np.array([[1, 0], [0, 0]], np.uint32), host.incoming()[2])
+        first_in, _, arc_in = host.incoming()
+        monkeypatch.setattr(host, "incoming", lambda: (first_in, np.array([[1, 0], [0, 0]], np.uint32), arc_in))
         walk(search, "contradict")
         search.search([(0, 0)], [(1, LARGEST)])
         walk(search, "no target is reached")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,28 @@ from tests.conftest import DATA
 from tests.support.graphs import ON_DEVICE, class_of, grid, scipy_dijkstra
 from vkssp import DeviceError, Graph, Solver, generate, read_graph
 from vkssp.engine.device_algorithm import DeviceAlgorithm
+from vkssp.engine.loop import Loop
 from vkssp.gpu.device import Device
 
 # Without those that have no loop over iterations.
 LOOPING = [name for name in ON_DEVICE if issubclass(class_of(name), DeviceAlgorithm)]
 # Those that go over all nodes for each different distance or each node take too long on graphs of this size.
 QUICK = [name for name in LOOPING if name != "dijkstra_scan" and not name.startswith("martin")]
+
+
+def cut_short(monkeypatch: pytest.MonkeyPatch, count: int) -> list[int]:
+    """Have the next loops say that they were cut short; return how many were left to do so before each loop."""
+    run, left = Loop.run, []
+
+    def cutting(self: Loop, *arguments: Any) -> Any:
+        left.append(max(0, count - len(left)))
+        state, *rest = run(self, *arguments)
+        state = state.copy()
+        state["cut_short"] = left[-1] > 0
+        return state, *rest
+
+    monkeypatch.setattr(Loop, "run", cutting)
+    return left
 
 
 @pytest.mark.parametrize("algorithm", QUICK)
@@ -52,37 +70,22 @@ def test_a_search_that_was_cut_short_is_repeated_with_more_workgroups(
     with Solver(graph, algorithm, device, counters="trace") as solver:
         search = solver.session.algorithm()
         assert isinstance(search, DeviceAlgorithm)
-        spread, cut = search._make_loop, [True, True]
-
-        def cutting() -> None:
-            spread()
-            run = search._loop.run
-
-            def once(*arguments: object) -> object:
-                state, *rest = run(*arguments)  # type: ignore[arg-type]
-                state = state.copy()
-                state["cut_short"] = bool(cut and cut.pop())
-                return state, *rest
-
-            monkeypatch.setattr(search._loop, "run", once)
-
-        monkeypatch.setattr(search, "_make_loop", cutting)
-        cutting()
+        cut = cut_short(monkeypatch, 2)
         assert np.array_equal(solver.distances(source), expected)
-        assert not cut and search._more_groups == 64
+        assert cut == [2, 1, 0] and search.more_groups == 64
         assert solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"]
         assert np.array_equal(solver.distances(source), expected)
         route = solver.path(source, 143)
         assert route.weight == expected[143]
-        assert search._more_groups == 64
+        assert search.more_groups == 64 and len(cut) == 5, "later searches need no repetition"
 
 
-def test_workgroups_that_were_asked_for_are_kept(device: Device) -> None:
+def test_workgroups_that_were_asked_for_are_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     with Solver(grid(5), "bellman_ford", device, workgroups=2) as solver:
-        search = solver.session.algorithm()
-        assert isinstance(search, DeviceAlgorithm)
+        cut = cut_short(monkeypatch, 1)
         with pytest.raises(DeviceError, match="set more workgroups, or choose another device"):
-            search._spread()
+            solver.distance(0, 24)
+        assert cut == [1]
         assert solver.distance(0, 24) == scipy_dijkstra(grid(5), 0)[24]
 
 
@@ -90,4 +93,4 @@ def test_default_routes_on_a_real_graph_need_no_repetition(device: Device) -> No
     with Solver(read_graph(DATA / "andorra.osm.pbf"), device=device) as solver:
         solver.distances(3)
         search = solver.session.algorithm()
-        assert isinstance(search, DeviceAlgorithm) and search._more_groups == 1
+        assert isinstance(search, DeviceAlgorithm) and search.more_groups == 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support.graphs import make_solver
+from tests.support.resources import watch_closing
 from vkssp import Graph
 from vkssp.engine import loop
 from vkssp.gpu.buffer import Buffer
@@ -40,7 +41,7 @@ def test_batches_are_as_long_as_their_time_allows(
                 solver.last is not None and len(solver.trace()) == solver.last.counters["iterations"] >= NODES - source
             )
             assert np.array_equal(solver.trace()["iteration"], np.arange(len(solver.trace())))
-        used = {search._loop._times[slot // 2] for slot in search._loop._recorded}  # type: ignore[attr-defined]
+        used = {search.loop.sizes[slot // 2] for slot in search.loop.recorded}  # type: ignore[attr-defined]
         assert used == sizes
         most = len(recorded)
         solver.distances(0)
@@ -53,7 +54,7 @@ def test_nobody_waits_for_what_is_submitted_in_vain(device: Device, algorithm: s
         with make_solver(PATH, algorithm, device) as solver:
             for source in (NODES - 2, 5, NODES - 1):
                 assert solver.distance(source, NODES - 1) == 3 * (NODES - 1 - source)
-            batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
+            batches = solver.session.algorithm().loop.batches  # type: ignore[attr-defined]
             assert any(batch.pending for batch in batches)
         assert all(batch.closed for batch in batches)
 
@@ -63,14 +64,13 @@ def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, mon
     with Device() as device:
         solver = make_solver(PATH, algorithm, device)
         solver.distance(NODES - 3, NODES - 1)
-        batches = solver.session.algorithm()._loop._batches  # type: ignore[attr-defined]
-        release, freed = Buffer._release, []
+        batches = solver.session.algorithm().loop.batches  # type: ignore[attr-defined]
+        freed = []
 
-        def checked(self: Buffer) -> None:
-            freed.append(self.name)
-            if self.name != "the staging buffer":  # which no batch uses
-                assert not any(batch.pending and not batch.closed for batch in batches), self.name
-            release(self)
+        def check(buffer: Buffer) -> None:
+            freed.append(buffer.name)
+            if buffer.name != "the staging buffer":  # which no batch uses
+                assert not any(batch.pending and not batch.closed for batch in batches), buffer.name
 
-        monkeypatch.setattr(Buffer, "_release", checked)
+        watch_closing(monkeypatch, Buffer, before=check)
     assert "the distances" in freed and len(freed) > 4

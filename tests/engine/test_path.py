@@ -45,7 +45,7 @@ def test_long_walks_go_on_in_the_next_dispatch(
     device: Device, monkeypatch: pytest.MonkeyPatch, span: int, steps: int
 ) -> None:
     monkeypatch.setattr(path, "SOFTWARE_SPAN", span)
-    monkeypatch.setattr(path, "_STEPS", steps)
+    monkeypatch.setattr(path, "STEPS", steps)
     nodes = np.arange(199)
     graph = Graph.from_edges(nodes, nodes + 1, np.arange(199) % 3)  # some weigh nothing
     with Solver(graph, "near_far", device) as solver:

@@ -18,7 +18,6 @@ from tests.support.sparse_graphs import path_graph, sparse_graphs
 from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver, read_graph
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.algorithms.near_far import NearFar
-from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.reduced import ReducedSearch
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
@@ -317,12 +316,15 @@ def test_what_fails_in_the_making_gives_everything_back(device: Device, monkeypa
     Solver(graph, "near_far", device, reduction="full").close()
     before = device.memory_bytes
 
-    def fail(self: DeviceAlgorithm) -> Any:
-        raise QueryError("no")
-
     for where in (ReducedSearch, NearFar):
+        make: Any = where.__init__
+
+        def fail(self: Any, *arguments: Any, make: Any = make, **options: Any) -> None:
+            make(self, *arguments, **options)
+            raise QueryError("no")
+
         with monkeypatch.context() as patch:
-            patch.setattr(where, "_make", fail)
+            patch.setattr(where, "__init__", fail)
             with pytest.raises(QueryError, match="no"):
                 Solver(graph, "near_far", device, reduction="full")
         assert device.memory_bytes == before

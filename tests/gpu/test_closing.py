@@ -15,8 +15,10 @@ import pytest
 
 from tests.support.failures import check_pipelines, check_topologies
 from tests.support.graphs import grid, heap_dijkstra
+from tests.support.resources import own_recordings, watch_closing
 from tests.support.streetmaps import street_map
 from vkssp import DeviceError, QueryError, Router, Solver, SolverPool, prepare
+from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu import recording as recording_module
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -38,11 +40,6 @@ def test_what_is_forgotten_at_work_is_collected_while_something_is_submitted(
     """It has to be waited for, by the thread that is about to submit."""
     graph = prepare(grid(20))
     submit, armed, waited = recording_module.call, [False], []
-    release = Recording._release
-
-    def noted(self: Recording) -> None:
-        waited.append(self.pending)
-        release(self)
 
     def collecting(function: str, *arguments: Any, **options: Any) -> int:
         if function == "vkQueueSubmit" and armed[0]:
@@ -53,13 +50,13 @@ def test_what_is_forgotten_at_work_is_collected_while_something_is_submitted(
     def search() -> None:
         found.append(solver.distances(2))
 
-    monkeypatch.setattr(Recording, "_release", noted)
+    watch_closing(monkeypatch, Recording, before=lambda recording: waited.append(recording.pending))
     monkeypatch.setattr(recording_module, "call", collecting)
     solver, found = Solver(graph, "phast", own), []
     solver.distances(0)
     forgotten = Solver(graph, "phast", own)
     forgotten.distances(1)
-    forgotten.session.algorithm()._recording.submit()  # type: ignore[attr-defined]
+    own_recordings(forgotten.session.algorithm())[-1].submit()
     gc.disable()
     try:
         cycle: list[Any] = [forgotten]
@@ -85,30 +82,28 @@ def test_an_interrupt_while_a_solver_is_closed_leaves_the_rest_to_be_closed(
     """What metrics share, and pipelines, are let go, whatever Ctrl-C came upon."""
     first = prepare(grid(6))
     second = first.with_weights(first.weight + np.uint32(1))
-    release = kind._release
     with Solver(first, device=own) as there:
         there.path(0, 35)
-        before, parts = own.memory_bytes, set(own._owned)
+        before, parts = own.memory_bytes, set(own.owned)
         for moment in range(1, 100):
-            closed = [0]
+            closed: list[Resource] = []
 
-            def interrupted(self: Resource, closed: list[int] = closed, moment: int = moment) -> None:
-                release(self)
-                closed[0] += 1
-                if closed[0] == moment:
+            def interrupt(resource: Resource, closed: list[Resource] = closed, moment: int = moment) -> None:
+                closed.append(resource)
+                if len(closed) == moment:
                     raise KeyboardInterrupt
 
             solver = Solver(second, device=own)
             solver.path(0, 35)
             solver.table([0, 1], [2, 3])
             with monkeypatch.context() as patch:
-                patch.setattr(kind, "_release", interrupted)
+                watch_closing(patch, kind, after=interrupt)
                 if _ends_well(solver):
                     break
-            assert own.memory_bytes == before and set(own._owned) == parts
+            assert own.memory_bytes == before and set(own.owned) == parts
             check_pipelines(own)
             check_topologies(own)
-        assert closed[0] > 3
+        assert len(closed) > 3
         assert np.array_equal(there.distances(3), heap_dijkstra(first, 3))
 
 
@@ -118,10 +113,10 @@ def test_what_an_interrupt_kept_from_being_waited_for_ends_before_the_rest_goes(
 ) -> None:
     solver = Solver(prepare(grid(12)), device=own)
     solver.distances(3)
-    recording = solver.session.algorithm()._recording  # type: ignore[attr-defined]
+    recording = own_recordings(solver.session.algorithm())[-1]
     recording.submit()
     events: list[str] = []
-    wait_idle, release = Device.wait_idle, Buffer._release
+    wait_idle = Device.wait_idle
 
     def interrupted(self: Device, queue: Any) -> None:
         if len(events) < interrupts:
@@ -130,12 +125,8 @@ def test_what_an_interrupt_kept_from_being_waited_for_ends_before_the_rest_goes(
         wait_idle(self, queue)
         events.append("idle")
 
-    def noted(self: Buffer) -> None:
-        events.append("gone")
-        release(self)
-
     monkeypatch.setattr(Device, "wait_idle", interrupted)
-    monkeypatch.setattr(Buffer, "_release", noted)
+    watch_closing(monkeypatch, Buffer, before=lambda buffer: events.append("gone"))
     with pytest.raises(KeyboardInterrupt):
         solver.close()
     assert recording.closed and "gone" in events
@@ -153,14 +144,13 @@ def _ends_well(solver: Solver) -> bool:
 def test_an_interrupt_while_closing_closes_the_device_that_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Solver(prepare(grid(4)))
     solver.distances(0)
-    opened, release = solver.device, Buffer._release
+    opened = solver.device
 
-    def interrupted(self: Buffer) -> None:
-        release(self)
-        monkeypatch.setattr(Buffer, "_release", release)
+    def interrupt(buffer: Buffer) -> None:
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Buffer, "_release", interrupted)
+    watch_closing(monkeypatch, Buffer, after=interrupt)
     with pytest.raises(KeyboardInterrupt):
         solver.close()
     with pytest.raises(DeviceError, match="has been closed"):
@@ -184,26 +174,29 @@ def test_an_interrupt_counts_for_more_than_an_error() -> None:
         Failing(owner, error)
     with pytest.raises(KeyboardInterrupt):
         owner.close()
-    assert closed == ["DeviceError", "KeyboardInterrupt", "DeviceError"] and not owner._owned
+    assert closed == ["DeviceError", "KeyboardInterrupt", "DeviceError"] and not owner.owned
 
 
-def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own: Device) -> None:
+def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(
+    own: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both ask for the graph that they share."""
     graph = grid(5)
     solver = Solver(graph, "near_far", own)
     shared, found = solver.session.shared, []
-    make = shared._make
+    make = DeviceGraph.__init__
 
-    def collecting(*arguments: Any) -> Any:
+    def collecting(self: DeviceGraph, *arguments: Any) -> None:
         gc.collect()
-        return make(*arguments)
+        make(self, *arguments)
 
     gc.disable()
     try:
         cycle: list[Any] = [solver.clone()]
         cycle.append(cycle)
         del cycle
-        shared._make, shared.graph.has_weights_of = collecting, None
+        monkeypatch.setattr(DeviceGraph, "__init__", collecting)
+        shared.graph.has_weights_of = None
         thread = threading.Thread(target=lambda: found.append(solver.distances(2)), daemon=True)
         thread.start()
         thread.join(30)
@@ -212,8 +205,9 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(own:
             pytest.fail("waits for itself")
     finally:
         gc.enable()
-    assert len(shared._holders) == 1 and np.array_equal(found[0], heap_dijkstra(graph, 2))
+    assert np.array_equal(found[0], heap_dijkstra(graph, 2)) and not shared.graph.closed
     solver.close()
+    assert shared.graph.closed, "the clone holds it no more"
 
 
 def test_what_is_closed_in_the_end_is_neither_copied_nor_pickled(own: Device) -> None:

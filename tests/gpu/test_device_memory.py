@@ -11,7 +11,6 @@ import pytest
 from tests.support.graphs import ON_DEVICE, make_solver
 from tests.support.memory_needs import record_needs
 from vkssp import DeviceError, Graph, Solver
-from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.generate import rmat, road_grid
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -93,26 +92,29 @@ def test_too_much_is_refused_before_any_is_taken(
 
     monkeypatch.setattr(Buffer, "__init__", watched)
     monkeypatch.setattr(Device, "available", lambda device, kind: 100_000)
-    owned = set(device._owned)
+    owned = set(device.owned)
     with pytest.raises(
         DeviceError, match=r"needs 0\.\d+ GiB and .* has 0\.00 available; close other programs"
     ) as error:
         Solver(GRAPHS[graph], algorithm, device)
-    assert not made and set(device._owned) == owned
+    assert not made and set(device.owned) == owned
     assert algorithm == "auto" or re.match(algorithm, str(error.value))
 
 
 def test_a_bound_that_is_found_at_once_refuses_nothing(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is more than there is, the exact number counts."""
     needs = record_needs(monkeypatch)
-    for algorithm in ("block_resident", "bellman_ford_edge"):
-        with make_solver(GRAPHS["road"], algorithm, device) as solver:
-            search = solver.session.algorithm()
-            assert isinstance(search, DeviceAlgorithm)
-            search._graph._things.clear()
-            assert search._graph_bytes(at_most=True) > 1.3 * search._graph_bytes(at_most=False)
+    algorithms = ("block_resident", "bellman_ford_edge")
+    for algorithm in algorithms:
+        make_solver(GRAPHS["road"], algorithm, device).close()
+    exact = list(needs)
+    for algorithm, need in zip(algorithms, exact, strict=True):
+        needs.clear()
+        monkeypatch.setattr(Device, "free_bytes", lambda device, need=need: int(1.2 * need))
+        make_solver(GRAPHS["road"], algorithm, device).close()
+        assert needs == [need], "the bound is more than that"
     monkeypatch.undo()
-    monkeypatch.setattr(Device, "free_bytes", lambda device: needs[0] + 1)
+    monkeypatch.setattr(Device, "free_bytes", lambda device: exact[0] + 1)
     with make_solver(GRAPHS["road"], "block_resident", device) as solver:
         assert len(solver.distances(0)) == GRAPHS["road"].num_nodes
 

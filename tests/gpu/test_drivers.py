@@ -89,7 +89,7 @@ from tests.support.graphs import grid
 from vkssp import Solver
 from vkssp.gpu.recording import Recording
 Recording.barrier = lambda self, before="", after="": None
-Solver(grid(5), "{algorithm}").route(0, 24)
+Solver(grid(5), "{algorithm}").path(0, 24)
 """
     assert "SYNC-HAZARD" in run(["-c", program], **validation)
 

@@ -15,6 +15,7 @@ import pytest
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_DEVICE, grid
 from tests.support.paths import ROOT
+from tests.support.resources import watch_closing
 from vkssp import DeviceError, Graph, Solver
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu import recording as recording_module
@@ -95,18 +96,18 @@ def test_what_is_written_is_read(device: Device, nbytes: int) -> None:
 
 def test_a_buffer_larger_than_the_device_binds_is_refused_before_it_is_made(device: Device) -> None:
     limit = min(device.limits.storage_range, device.limits.allocation)
-    owned = len(device._owned)
+    owned = len(device.owned)
     with pytest.raises(DeviceError, match=rf"the table needs {limit + 4 + -limit % 4} bytes"):
         Buffer(device, limit + 1, name="the table")
-    assert len(device._owned) == owned
+    assert len(device.owned) == owned
 
 
 def test_a_buffer_larger_than_the_memory_left_is_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "available", lambda self, kind: 1000)
-    owned = len(device._owned)
+    owned = len(device.owned)
     with pytest.raises(DeviceError, match=r"the table needs .* bytes and .* has 1000 available"):
         Buffer(device, 4000, name="the table")
-    assert len(device._owned) == owned
+    assert len(device.owned) == owned
 
 
 def test_kernels_that_pass_the_limits_are_refused(device: Device) -> None:
@@ -199,10 +200,10 @@ def test_the_pipeline_cache_is_kept_and_a_damaged_one_is_ignored(
     for content in (stored[:-1], stored[:40], b"", bytes(len(stored))):
         path.write_bytes(content)
         with Solver(graph) as solver:
-            assert pipeline_cache(solver.device)._stored == b""
+            assert pipeline_cache(solver.device).stored == b""
             assert np.array_equal(solver.distances(0), expected)
     with Solver(graph) as solver:
-        assert pipeline_cache(solver.device)._stored
+        assert pipeline_cache(solver.device).stored
         assert np.array_equal(solver.distances(0), expected)
 
 
@@ -216,13 +217,12 @@ def test_closing_twice_and_after_the_device_is_harmless() -> None:
 
 
 def test_what_is_forgotten_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    released = []
-    release = Device._release
-    monkeypatch.setattr(Device, "_release", lambda self: (released.append(self.info.index), release(self)))
+    closed: list[Device] = []
+    watch_closing(monkeypatch, Device, after=closed.append)
     for _ in range(3):
         Solver(grid(4)).distances(0)
     gc.collect()
-    assert len(released) == 3
+    assert len(closed) == 3
 
 
 @pytest.mark.parametrize("call", ["distances", "distance", "route", "clone", "new"])
@@ -250,7 +250,7 @@ def test_a_solver_closes_when_the_other_thread_is_done() -> None:
     thread = threading.Thread(target=lambda: results.append(solver.distances(0)))
     thread.start()
     while thread.is_alive():
-        with solver.session._lock.held_if_free() as is_free:
+        with solver.session.lock.held_if_free() as is_free:
             if not is_free:
                 break  # the search has begun
     solver.close()
@@ -362,8 +362,9 @@ assert os.waitpid(process, 0)[1] == 0
 with Solver(graph) as solver, SolverPool(graph, devices=[0]) as pool, Router(graph) as router:
     rows, pool_rows = (one.table([0, 1], chunked=True) for one in (solver, pool))
     forked(1)
+    lock = pool.solvers[0].session.weights.lock
     # Held by a thread that the child has not.
-    with solver.session._lock.held(), solver.session.weights.lock.writing(), pool._weights.lock.writing():
+    with solver.session.lock.held(), solver.session.weights.lock.writing(), lock.writing():
         thread = threading.Thread(target=forked, args=(2,))
         thread.start()
         thread.join()
@@ -411,9 +412,9 @@ def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, 
         return _resident(), len(os.listdir("/proc/self/fd")), threading.active_count()
 
     before = rounds(count)
-    structs = len(vkffi._children)
+    structs = len(vkffi.children)
     after = rounds(3 * count)
     assert after[1:] == before[1:], "open files and threads"
-    assert len(vkffi._children) <= structs, "structs kept alive"
+    assert len(vkffi.children) <= structs, "structs kept alive"
     # The driver's own caches breathe; a buffer or a pipeline left over each round would be tens of megabytes.
     assert after[0] - before[0] < 8 << 20

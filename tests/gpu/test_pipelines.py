@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.failures import check_pipelines
 from tests.support.graphs import grid, heap_dijkstra
+from tests.support.resources import watch_closing
 from tests.support.threads import at_once
 from vkssp import DeviceError, Solver, prepare
 from vkssp.gpu import pipeline as pipeline_module
@@ -249,13 +250,7 @@ def test_pipelines_go_after_all_that_may_use_them(own: Device, monkeypatch: pyte
     solver.distances(0)
     released: list[str] = []
     for kind in (Buffer, Kernel, pipeline_module.Pipeline):
-        release = kind._release
-
-        def noted(self: Any, release: Any = release) -> None:
-            released.append(type(self).__name__)
-            release(self)
-
-        monkeypatch.setattr(kind, "_release", noted)
+        watch_closing(monkeypatch, kind, before=lambda resource: released.append(type(resource).__name__))
     own.close()
     assert {"Buffer", "Kernel", "Pipeline"} == {*released}
     assert {*released[released.index("Pipeline") :]} == {"Pipeline"}

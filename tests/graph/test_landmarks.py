@@ -116,7 +116,7 @@ def test_a_path_leaves_each_block_once() -> None:
 
 def test_hops_are_those_of_scipy() -> None:
     graph, _ = shuffled(road_grid(24, seed=5))
-    hops = landmarks._Hops(graph.first_out, graph.head)
+    hops = landmarks.Hops(graph.first_out, graph.head)
     score = np.random.default_rng(1).integers(0, 9, graph.num_nodes).astype(np.int32)
     roots = hops.top(score)
     for component, root in enumerate(roots.tolist()):
@@ -181,7 +181,7 @@ def test_auto_searches_no_graph_that_cannot_need_it(graph: Graph, monkeypatch: p
     def never(*_: Any) -> None:
         raise AssertionError("a search was made")
 
-    monkeypatch.setattr(landmarks, "_Hops", never)
+    monkeypatch.setattr(landmarks, "Hops", never)
     assert RenumberedGraph(graph).is_identity
 
 
@@ -218,7 +218,7 @@ def test_fewer_blocks_are_visited_and_distances_stay(device: Device) -> None:
 
 def test_too_large_a_graph_is_refused_or_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, _ = shuffled(road_grid(160))
-    monkeypatch.setattr(landmarks, "_MOST_ENTRIES", 2 * graph.num_arcs + graph.num_nodes - 1)
+    monkeypatch.setattr(landmarks, "MOST_ENTRIES", 2 * graph.num_arcs + graph.num_nodes - 1)
     with pytest.raises(GraphError, match=r"arcs are too many for the order 'landmarks'; use 'natural'"):
         order_of(graph)
     assert road_order(graph) is None

@@ -148,9 +148,8 @@ def test_an_interrupt_changes_all_weights_of_a_pool_or_none(device: Device) -> N
         def change() -> None:
             pool.set_weights(HEAVY if np.array_equal(pool.graph.weight, GRAPH.weight) else GRAPH.weight)
 
-        solvers = [member.solver for member in pool._members]
         check_interrupts(
-            pool, solvers, [change, lambda: list(pool.table([0, 1], [3, 4], chunked=True))], [GRAPH.weight, HEAVY]
+            pool, pool.solvers, [change, lambda: list(pool.table([0, 1], [3, 4], chunked=True))], [GRAPH.weight, HEAVY]
         )
     assert device.memory_bytes == memory
 

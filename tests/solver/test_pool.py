@@ -93,7 +93,7 @@ def test_errors_come_in_order(device: Device, second: Device, algorithm: str) ->
             for block in rows:
                 found.extend(block[:, 0].tolist())
         assert found == np.tile(29 - good, 4).tolist()[: len(found)]
-        assert len(found) >= 4 * len(good) - row_maker._MOST_ROWS
+        assert len(found) >= 4 * len(good) - row_maker.MOST_ROWS
         assert pool.devices == [device, second]
 
 
@@ -110,9 +110,9 @@ def test_weights_change_on_all_devices_or_on_none(
                 raise trouble
 
         def check(factor: int) -> None:
-            for member in pool._members:
-                assert member.solver.graph is pool.graph
-                assert np.array_equal(member.solver.distances(int(SOURCES[0])), factor * WHOLE[0])
+            for solver in pool.solvers:
+                assert solver.graph is pool.graph
+                assert np.array_equal(solver.distances(int(SOURCES[0])), factor * WHOLE[0])
             assert np.array_equal(pool.table(SOURCES, TARGETS), factor * WHOLE[:, TARGETS])
 
         for trouble in (KeyboardInterrupt(), DeviceError("no memory")):
@@ -143,7 +143,7 @@ def test_whoever_holds_the_weights_gets_rows_while_others_wait_to_change_them(de
         changing = threading.Thread(target=lambda: pool.set_weights(GRAPH.weight * np.uint32(2)), daemon=True)
         with pool.holding():
             changing.start()
-            while not pool._weights.lock.has_writers:
+            while not pool.solvers[0].session.weights.lock.has_writers:
                 changing.join(0.01)
             assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
             assert pool.distance(int(SOURCES[0]), 1) == WHOLE[0, 1]

@@ -48,7 +48,7 @@ def lose(
 
     for name in ("record", "submit", "wait"):
         monkeypatch.setattr(Recording, name, failing(name, getattr(Recording, name)))
-    monkeypatch.setattr(Buffer, "_allocate", failing("allocate", Buffer._allocate))
+    monkeypatch.setattr(Buffer, "allocate", failing("allocate", Buffer.allocate))
     wait_idle = Device.wait_idle
 
     def waiting(self: Device, queue: object) -> None:
@@ -107,7 +107,7 @@ def test_what_a_lost_device_leaves_the_other_makes(
 def test_rows_that_were_handed_over_are_good_when_all_are_lost(
     device: Device, second: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, algorithm: str
 ) -> None:
-    monkeypatch.setattr(row_maker, "_MOST_ROWS", 2)
+    monkeypatch.setattr(row_maker, "MOST_ROWS", 2)
     found: list[np.ndarray] = []
     few = 12 * len(SOURCES) * 4  # bytes of rows that are made ahead, so that most come after the loss
     with (
@@ -140,13 +140,12 @@ def test_a_lost_device_has_no_say_in_single_questions(
         assert np.array_equal(pool.nearest(SOURCES).distance, WHOLE.min(axis=0))
 
 
-def test_a_device_that_does_not_answer_is_left_alone(
-    device: Device, second: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_does_not_answer_is_left_alone(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it, and nothing of it is freed, which it may be using still."""
-    with SolverPool(GRAPH, "block_resident", [device, second]) as pool:
+    hanging = Device(device.info.index)
+    with SolverPool(GRAPH, "block_resident", [device, hanging]) as pool:
         call = recording.call
-        handle, waits = second.handle, []
+        handle, waits = hanging.handle, []
 
         def silent(function: str, *arguments: Any, **options: Any) -> int:
             if function == "vkWaitForFences" and arguments[0] == handle:
@@ -160,15 +159,19 @@ def test_a_device_that_does_not_answer_is_left_alone(
         wait_idle = Device.wait_idle
 
         def refuse(self: Device, queue: object) -> None:
-            assert self is not second
+            assert self is not hanging
             wait_idle(self, queue)
 
         monkeypatch.setattr(Device, "wait_idle", refuse)
         with pytest.raises(DeviceError, match="has not answered for 0 s") as caught:
-            pool._members[1].solver.distance(0, 1)
+            pool.solvers[1].distance(0, 1)
         assert caught.value.is_lost
         assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
     for _ in range(2):
-        second.close()
-    assert second.closed and second._handle is not None
-    second.closed, second._is_abandoned = False, False  # so that this test gives it back
+        hanging.close()
+    assert hanging.closed and hanging.handle == handle, "it is not destroyed"
+    monkeypatch.setattr(Device, "is_abandoned", False)
+    hanging.closed = False
+    hanging.close()  # so that this test gives it back
+    with pytest.raises(DeviceError, match="has been closed"):
+        _ = hanging.handle

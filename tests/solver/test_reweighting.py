@@ -168,7 +168,7 @@ def count_bytes(uploaded: list[int]) -> Any:
 
 
 def test_many_weights_at_a_time(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reweigh, "_MOST", 100)
+    monkeypatch.setattr(reweigh, "MOST_AT_ONCE", 100)
     rng = np.random.default_rng(4)
     graph = grid(20, seed=2)
     with Solver(graph, "bellman_ford", device) as solver:

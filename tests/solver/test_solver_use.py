@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from vkssp import (
     memory,
 )
 from vkssp.algorithms.near_far import NearFar
-from vkssp.engine.device_algorithm import DeviceAlgorithm
 from vkssp.engine.loop import Loop
 from vkssp.gpu import buffer, kernel, recording
 from vkssp.gpu.device import Device
@@ -290,16 +288,9 @@ def repeats(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def shorten(monkeypatch: pytest.MonkeyPatch, places: int, most: int | None = None) -> None:
     """Give near_far queues that are too short, and perhaps too little memory for longer ones."""
-    original = DeviceAlgorithm._make
-
-    def make(self: Any) -> None:
-        if isinstance(self, NearFar):
-            self._capacity = dict.fromkeys(self._capacity, places)
-        original(self)
-
-    monkeypatch.setattr(DeviceAlgorithm, "_make", make)
+    monkeypatch.setattr(NearFar, "first_capacity", places)
     if most is not None:
-        monkeypatch.setattr(NearFar, "_most", most)
+        monkeypatch.setattr(NearFar, "most_entries", most)
 
 
 # All leaves are near at once, or all far.
@@ -316,13 +307,13 @@ def test_a_search_whose_queue_is_too_short_is_repeated_with_a_longer_one(
         assert isinstance(search, NearFar)
         assert np.array_equal(solver.distances(0), expected)
         check_counters(solver)
-        assert len(repeats) > 1 and search._capacity[queue] > 64
+        assert len(repeats) > 1 and search.capacity[queue] > 64
         assert solver.last is not None and "queue_overflow" not in solver.last.counters
-        capacity = dict(search._capacity)
+        capacity = dict(search.capacity)
         repeats.clear()
         assert np.array_equal(solver.distances(0), expected)
         assert solver.path(0, 77).weight == expected[77]
-        assert len(repeats) == 2 and search._capacity == capacity, "later searches need no repetition"
+        assert len(repeats) == 2 and search.capacity == capacity, "later searches need no repetition"
 
 
 @pytest.mark.parametrize(("queue", "delta"), [("near queue", 2**30), ("far pile", 1)])
@@ -359,7 +350,7 @@ def test_many_rows_are_an_array_or_blocks_of_one(device: Device, monkeypatch: py
     whole = np.stack([heap_dijkstra(graph, node) for node in range(81)])
     with Solver(graph, "near_far", device) as solver:
         for rows_at_once in (1, 4, 100):
-            monkeypatch.setattr(row_maker, "_MOST_ROWS", rows_at_once)
+            monkeypatch.setattr(row_maker, "MOST_ROWS", rows_at_once)
             for asked, expected in (
                 (lambda **options: solver.distances(range(9), **options), whole[:9]),
                 (lambda **options: solver.table(range(9), [3, 1, 3], **options), whole[:9][:, [3, 1, 3]]),

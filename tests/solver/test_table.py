@@ -39,7 +39,7 @@ def test_rows_are_distances(device: Device, algorithm: str, graph: Graph, seed: 
 def test_rows_of_a_reduced_graph_in_small_blocks(
     device: Device, monkeypatch: pytest.MonkeyPatch, graph: Graph, seed: int
 ) -> None:
-    monkeypatch.setattr(row_maker, "_MOST_ROWS", 2)
+    monkeypatch.setattr(row_maker, "MOST_ROWS", 2)
     sources = np.random.default_rng(seed).integers(0, graph.num_nodes, 5)
     with Solver(graph, "near_far", device, reduction="full") as solver:
         blocks = list(solver.table(sources, np.arange(graph.num_nodes), chunked=True))
@@ -90,7 +90,7 @@ def test_targets_that_nothing_leads_to(device: Device) -> None:
 
 
 def test_weights_that_change_end_a_table(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_maker, "_MOST_ROWS", 1)
+    monkeypatch.setattr(row_maker, "MOST_ROWS", 1)
     graph = grid(4)
     with Solver(graph, "near_far", device) as solver:
         rows = solver.table([0, 1], chunked=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ import pytest
 from tests.support.graphs import grid, scipy_dijkstra
 from vkssp import UNREACHABLE, FormatError, Graph, QueryError, Router, Solver, read_graph
 from vkssp.cli import main
+from vkssp.files import atomic_write
 from vkssp.gpu.device import Device
 from vkssp.routing.places_file import read_ends
 from vkssp.solver import table_file
@@ -86,7 +88,7 @@ def test_parquet(device: Device, tmp_path: Path) -> None:
 @pytest.mark.parametrize("chunk_bytes", [1, 3 * 8, 10**9])
 def test_zarr(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
     zarr = pytest.importorskip("zarr")
-    monkeypatch.setattr(table_file, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(table_file, "CHUNK_BYTES", chunk_bytes)
     path = tmp_path / "t.zarr"
     with Solver(parts(), "near_far", device) as solver:
         write_table(path, table_of_nodes(solver, [3, 0], [1]), ["north", "south"])  # is replaced
@@ -348,13 +350,20 @@ def test_a_disk_that_is_full_ends_the_making_of_rows(tmp_path: Path, monkeypatch
             yield {"weight": np.zeros((1, 3), np.uint32)}
 
     @contextmanager
-    def full(*arguments: Any) -> Iterator[Any]:
-        def write(block: Block) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(path: Path) -> Iterator[IO[bytes]]:
+        with atomic_write(path) as stream:
 
-        yield write
+            class Full(io.BytesIO):
+                fileno = stream.fileno
 
-    monkeypatch.setattr(table_file, "_npy", full)
+                def write(self, data: Any) -> int:
+                    if isinstance(data, bytes):
+                        return super().write(data)  # the header
+                    raise OSError(errno.ENOSPC, "No space left on device")
+
+            yield Full()
+
+    monkeypatch.setattr(table_file, "atomic_write", full)
     with pytest.raises(FormatError, match="No space left"):
         write_table(tmp_path / "t.npy", Table((50, 3), ("weight",), blocks))
     assert len(made) < 5 and not list(tmp_path.iterdir())
@@ -429,7 +438,7 @@ def make(folder):
     made.set()
 
 made = threading.Event()
-table_file._import_zarr = lambda: Zarr
+sys.modules["zarr"] = Zarr
 try:
     table_file.write_table(sys.argv[1], Table((1, 1), ("weight",), lambda: iter([])))
 except KeyboardInterrupt:

@@ -123,7 +123,7 @@ def test_nobody_keeps_a_solver_while_waiting_for_weights_to_change(device: Devic
                 changing.join(0.01)
             asking.start()
             asking.join(0.1)
-            with solver.session._lock.held_if_free() as is_free:
+            with solver.session.lock.held_if_free() as is_free:
                 assert is_free, "it belongs to the thread that waits for this one"
             assert np.array_equal(solver.distances(0), scipy_dijkstra(graph, 0))
         for thread in (changing, asking):

@@ -64,7 +64,7 @@ def test_all_rows_come_in_order_and_none_too_early(batches: list[int], total: in
     taken: list[range] = []
 
     def before(row: int) -> None:
-        ahead.append(min(row + block, total) - scheduler._handed)
+        ahead.append(min(row + block, total) - scheduler.handed)
 
     workers = [worker(batch, block, before, taken) for batch in batches]
     scheduler = RowScheduler(workers, total, window)
@@ -79,8 +79,7 @@ def test_all_rows_come_in_order_and_none_too_early(batches: list[int], total: in
 def test_nothing_is_made_before_it_is_asked_for_nor_far_ahead() -> None:
     made: list[int] = []
     settled = threading.Event()
-    workers = [worker(2, 1, made.append) for _ in range(2)]
-    scheduler = RowScheduler(workers, 10_000, 20)
+    scheduler = RowScheduler([worker(2, 1, made.append) for _ in range(2)], 10_000, 20)
     numbers = rows(scheduler)
     assert not made and not worker_threads()
     assert next(numbers) == 0
@@ -115,16 +114,16 @@ def test_who_is_slow_gets_less() -> None:
 def test_shares_follow_speeds() -> None:
     workers = [worker(10), worker(10), worker(10)]
     scheduler = RowScheduler(workers, 100_000, 10**9)
-    assert [scheduler._size(each) for each in workers] == [80, 80, 80]
-    scheduler._todo = [(0, 120)]
-    scheduler._made = {workers[0]: (30, 1.0), workers[1]: (10, 1.0), workers[2]: (0, 0.0)}
-    assert [scheduler._size(each) for each in workers] == [30, 10, 20]
-    scheduler._under_way[workers[1]] = 60  # which it will be at for six seconds
-    scheduler._todo = [(100, 160)]
-    assert scheduler._size(workers[0]) == 30
-    scheduler._todo = [(100, 112)]
-    scheduler._under_way[workers[1]] = 0
-    assert [scheduler._size(each) for each in workers] == [6, 2, 4]
+    assert [scheduler.size(each) for each in workers] == [80, 80, 80]
+    scheduler.todo = [(0, 120)]
+    scheduler.made = {workers[0]: (30, 1.0), workers[1]: (10, 1.0), workers[2]: (0, 0.0)}
+    assert [scheduler.size(each) for each in workers] == [30, 10, 20]
+    scheduler.under_way[workers[1]] = 60  # which it will be at for six seconds
+    scheduler.todo = [(100, 160)]
+    assert scheduler.size(workers[0]) == 30
+    scheduler.todo = [(100, 112)]
+    scheduler.under_way[workers[1]] = 0
+    assert [scheduler.size(each) for each in workers] == [6, 2, 4]
 
 
 @pytest.mark.parametrize("error", [QueryError, DeviceError, KeyboardInterrupt, ZeroDivisionError])
@@ -198,7 +197,7 @@ def test_whoever_waits_takes_what_a_lost_hand_leaves() -> None:
         raise lost()
 
     def tell(row: int) -> None:
-        if scheduler._todo == []:
+        if scheduler.todo == []:
             idle.set()
 
     scheduler = RowScheduler([worker(4, 4, die_late), worker(4, 1, tell)], 8, 8)
@@ -239,7 +238,7 @@ def test_an_open_iterator_does_not_hold_up_the_end_of_the_program() -> None:
 
 
 def test_the_end_does_not_wait_for_a_hand_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dealing_module, "_AT_EXIT_S", 0.01)
+    monkeypatch.setattr(dealing_module, "AT_EXIT_S", 0.01)
     going, go = threading.Event(), threading.Event()
 
     def hang(row: int) -> None:

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import pytest
 
+from tests.support.resources import all_owned
 from vkssp.cch.customized import CustomizedHierarchy
 from vkssp.cch.topology import topologies
 from vkssp.gpu import buffer, kernel, pipeline, recording
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError, ffi
 from vkssp.gpu.kernel import Kernel
-from vkssp.resource import Resource
 
 
 def check_pipelines(device: Device) -> None:
     """Check that open kernels hold pipelines, nobody else does, and nothing is left of those that were not made."""
-    kernels = {(part._program, part._made) for part in _all(device) if isinstance(part, Kernel)}
+    kernels = {(part.program, part.serial) for part in all_owned(device) if isinstance(part, Kernel)}
     assert {(made.program, holder) for made in device.pipelines.all for holder in made.holders} == kernels
     for made in device.pipelines.all:
-        assert made.is_made or all(handle[0] == ffi.NULL for handle in made._handles.values())
+        assert made.is_made or all(handle[0] == ffi.NULL for handle in made.handles.values())
 
 
 def check_topologies(device: Device) -> None:
     """Check that the hierarchies on a device are those that somebody holds, and each is there once."""
-    hierarchies = {part._made: part for part in _all(device) if isinstance(part, CustomizedHierarchy)}
+    hierarchies = {part.serial: part for part in all_owned(device) if isinstance(part, CustomizedHierarchy)}
     there = topologies(device).all
     assert sorted(holder for topology in there for holder in topology.holders) == sorted(hierarchies)
     for topology in there:
-        assert topology.holders and {hierarchies[holder]._topology for holder in topology.holders} == {topology}
-
-
-def _all(resource: Resource) -> Iterator[Resource]:
-    for owned in resource._owned.values():
-        yield owned
-        yield from _all(owned)
+        assert topology.holders and {hierarchies[holder].supernodes for holder in topology.holders} == {
+            topology.supernodes
+        }
 
 
 def fail_each_call(
@@ -71,7 +67,7 @@ def _fail_each(
 
         return call
 
-    owned, failures = set(device._owned), 0
+    owned, failures = set(device.owned), 0
     with monkeypatch.context() as patch:
         for module in modules:
             for name in ("create", "call"):
@@ -87,7 +83,7 @@ def _fail_each(
                 if countdown[0] > 0:
                     break
             countdown[0] = 0
-            assert set(device._owned) == owned
+            assert set(device.owned) == owned
             check_pipelines(device)
             check_topologies(device)
     return failures

@@ -40,7 +40,13 @@ _DELTA_PER_MEAN_AND_DEGREE = 12.0
 
 
 class NearFar(DeviceAlgorithm):
-    """Near-far search on a device; see `DeviceAlgorithm`."""
+    """Near-far search on a device; see `DeviceAlgorithm`.
+
+    Attributes
+    ----------
+    capacity : dict of str to int
+        Number of entries that each queue has room for.
+    """
 
     NAME: ClassVar[str] = "near_far"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -70,27 +76,28 @@ class NearFar(DeviceAlgorithm):
         arcs = graph.renumbered.arcs.nbytes + 8 * graph.num_pieces
         name = "arcs light first" if self._has_many_arcs else "arcs"
         rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
-        return 2 * _BYTES_PER_PLACE * self._first_capacity + rows + graph.missing(name, arcs)
+        return 2 * _BYTES_PER_PLACE * self.first_capacity + rows + graph.missing(name, arcs)
 
     @property
-    def _most(self) -> int:
+    def most_entries(self) -> int:
+        """Most entries of a queue that the device can bind."""
         return self._device.limits.buffer // _BYTES_PER_PLACE
 
     @property
-    def _first_capacity(self) -> int:
+    def first_capacity(self) -> int:
         """Initial number of entries of a queue; on a road network few nodes are in a queue at a time."""
-        return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self._most)
+        return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self.most_entries)
 
     @property
     def _has_many_arcs(self) -> bool:
         return self._graph.renumbered.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
 
     def _make(self) -> None:
-        self._capacity = dict.fromkeys(_QUEUES.values(), self._first_capacity)
+        self.capacity = dict.fromkeys(_QUEUES.values(), self.first_capacity)
         super()._make()
 
     def _make_loop(self) -> None:
-        while self._capacity["near queue"] < self._most_seeds:  # a search begins with the seeds in the near queue
+        while self.capacity["near queue"] < self._most_seeds:  # a search begins with the seeds in the near queue
             self._lengthen("near queue")
         super()._make_loop()
 
@@ -108,7 +115,7 @@ class NearFar(DeviceAlgorithm):
         default = self._size(default=512 if many_arcs else 256, software=software)
         size = self._parameters["workgroup_size"] or min(default, fitting)
         self._queues = [
-            self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self._capacity.items()
+            self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self.capacity.items()
         ]
         arcs = graph.arcs_light_first() if many_arcs else graph.arcs
         kernel = self._kernel(
@@ -126,7 +133,7 @@ class NearFar(DeviceAlgorithm):
             needs=("subgroup_ballot",),
         )
         groups = self._groups(self._num_nodes, min(size, 8), default=256)
-        near, far = self._capacity.values()
+        near, far = self.capacity.values()
         reachable = np.count_nonzero(graph.renumbered.has_arc_in) if many_arcs else 0
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
@@ -159,9 +166,9 @@ class NearFar(DeviceAlgorithm):
         self._make_loop()
 
     def _lengthen(self, name: str) -> None:
-        if self._capacity[name] >= self._most:
+        if self.capacity[name] >= self.most_entries:
             raise DeviceError(
-                f"the {name} of near_far has more entries than the {self._most} that {self._device.info.name} "
+                f"the {name} of near_far has more entries than the {self.most_entries} that {self._device.info.name} "
                 "can bind; choose another algorithm, such as delta_step"
             )
-        self._capacity[name] = min(2 * self._capacity[name], self._most)
+        self.capacity[name] = min(2 * self.capacity[name], self.most_entries)

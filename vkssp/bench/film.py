@@ -125,7 +125,7 @@ class Film:
         image = Image.fromarray((255 * np.clip(pixels, 0, 1) + 0.5).astype(np.uint8))
         if self.route is not None:
             self._draw_route(image, drawn)
-        self._write(image, moment, [int(np.count_nonzero(state)) for state in (settled, near, far)])
+        self.write_legend(image, moment, [int(np.count_nonzero(state)) for state in (settled, near, far)])
         return image
 
     def _draw_route(self, image: Any, drawn: float) -> None:
@@ -147,7 +147,7 @@ class Film:
         for x, y in ends:
             ImageDraw.Draw(image).ellipse(_around(x, y, 2), fill=BACKGROUND)
 
-    def _write(self, image: Any, moment: int, counts: list[int]) -> None:
+    def write_legend(self, image: Any, moment: int, counts: list[int]) -> None:
         """Write the legend and the credit."""
         from PIL import ImageDraw
 

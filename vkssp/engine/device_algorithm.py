@@ -98,6 +98,8 @@ class DeviceAlgorithm(Resource):
         Seeds and targets of the last search.
     state : Buffer
         Progress of the search, see `STATE`.
+    loop : Loop
+        Loop over the iterations.
     ended : numpy.void
         Copy of the state from the end of the last search.
     """
@@ -194,8 +196,13 @@ class DeviceAlgorithm(Resource):
         trace = (self._rows, ROW, TRACE_ROWS) if self._counting > 1 else None
         graph = self._graph.renumbered
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
-        self._loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
-        self._parts.append(self._loop)
+        self.loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
+        self._parts.append(self.loop)
+
+    @property
+    def more_groups(self) -> int:
+        """How many times the usual number of workgroups a search has."""
+        return self._more_groups
 
     @property
     def is_current(self) -> bool:
@@ -287,7 +294,7 @@ class DeviceAlgorithm(Resource):
             loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
-            state, milliseconds, self._trace = self._loop.run(begin, self._begins_like(seeds))
+            state, milliseconds, self._trace = self.loop.run(begin, self._begins_like(seeds))
             if not state["cut_short"]:
                 break
             self._spread()

@@ -49,6 +49,15 @@ class Loop(Resource):
     finish : callable, optional
         Function of a recording, which records the work after the last iteration of every batch. Only its result after
         the state says "done" counts.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Number of iterations of a batch of each size.
+    batches : list of Recording
+        The batches, two of each size.
+    recorded : set of int
+        Indices of the batches that have been recorded.
     """
 
     def __init__(
@@ -65,7 +74,7 @@ class Loop(Resource):
         super().__init__(owner)
         self._device, self._state, self._iterate, self._trace = device, state, iterate, trace
         self._finish = finish
-        self._times = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
+        self.sizes = [min(size, max(1, MOST_WORK // max(1, work))) for size in SIZES]
         # There are two batches of each size, since one runs while the next is submitted. Each has its own slot, since
         # the device may write the slot of the next batch while the host reads the slot of this one.
         self._slot_bytes, count = dtype.itemsize, 2 * len(SIZES)
@@ -76,21 +85,21 @@ class Loop(Resource):
             self._mapped_ring = Buffer(device, count * ring.nbytes, mapped=True, name="the mapped trace", owner=self)
             self._rings = self._mapped_ring.view(row).reshape(count, rows)
         # Timestamps of the start, of the end of each batch, and, for a trace, of the beginning and end of iterations.
-        ends = np.repeat(self._times, 2) + 1 if trace is not None else np.zeros(count, np.int64)
+        ends = np.repeat(self.sizes, 2) + 1 if trace is not None else np.zeros(count, np.int64)
         self._stamps = (count + 1 + np.cumsum(ends) - ends).tolist()
         self._timestamps = Timestamps(device, count + 1 + int(ends.sum()), owner=self)
         self._start = Recording(device, owner=self)
         # Made after all objects that they use, because the last object closes first, and closing waits for the device.
         # A batch is recorded when it is first submitted.
-        self._batches = [Recording(device, owner=self) for _ in range(count)]
-        self._recorded: set[int] = set()
+        self.batches = [Recording(device, owner=self) for _ in range(count)]
+        self.recorded: set[int] = set()
         self._key: object = None
 
     def _submit(self, slot: int, first: Recording | None = None) -> Recording:
-        batch = self._batches[slot]
-        if slot not in self._recorded:
+        batch = self.batches[slot]
+        if slot not in self.recorded:
             self._record(batch, slot)
-            self._recorded.add(slot)
+            self.recorded.add(slot)
         batch.submit(first)
         return batch
 
@@ -109,7 +118,7 @@ class Loop(Resource):
             batch.barrier("all", "all")
 
     def _record_iterations(self, batch: Recording, slot: int) -> None:
-        times = self._times[slot // 2]
+        times = self.sizes[slot // 2]
         if self._trace is None:
             self._iterate(batch, times)
             return
@@ -169,15 +178,15 @@ class Loop(Resource):
             if self._slots[slot]["done"]:
                 ended = np.frombuffer(self._slots[slot : slot + 1].tobytes(), self._slots.dtype)  # a copy
                 return ended[0], now - began, trace
-            each = (now - last) / self._times[slot // 2]
+            each = (now - last) / self.sizes[slot // 2]
             last, running = now, next_running
             slot, following = following, self._after(following, each)
 
     def _after(self, slot: int, each: float) -> int:
         """Return the slot of the batch after that in `slot`, if an iteration takes `each` milliseconds."""
         size = slot // 2
-        if each * self._times[size] > BATCH_MS:
+        if each * self.sizes[size] > BATCH_MS:
             size = max(size - 1, 0)
-        elif size + 1 < len(SIZES) and each * self._times[size + 1] <= BATCH_MS:
+        elif size + 1 < len(SIZES) and each * self.sizes[size + 1] <= BATCH_MS:
             size += 1
         return 2 * size + (1 - slot % 2 if size == slot // 2 else 0)  # the two batches of a size alternate

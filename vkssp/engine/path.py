@@ -21,7 +21,7 @@ from vkssp.resource import Resource
 #: Same layout as the block Path in shaders/path/path.comp, without the array of arcs at its end.
 HEADER = np.dtype([(name, np.uint32) for name in ("started", "done", "node", "target", "seed", "length")])
 # Steps of one dispatch: some milliseconds at most, so that no watchdog resets the device.
-_STEPS = 8192
+STEPS = 8192
 #: Arcs that a pointer spans on a GPU and on a software device, which gains nothing from long pointers since memory is
 #: equally far from all its cores; and maximum number of arcs into a node for jumps, since one invocation reads them
 #: all.
@@ -101,7 +101,7 @@ class PathWalker(Resource):
                     recording.barrier("transfer", "compute")
                 if self._jumping is None:
                     recording.bind(self._walk)
-                    recording.push(self._walk, num_seeds, num_targets, self._num_nodes, _STEPS)
+                    recording.push(self._walk, num_seeds, num_targets, self._num_nodes, STEPS)
                     recording.dispatch(1)
                 else:
                     self._jumping.record(recording, num_seeds, num_targets, begin)
@@ -157,7 +157,7 @@ class _Jumping:
             for number in range(self._doublings):
                 self._on_all(recording, self._double[number % 2], self._num_nodes)
         recording.bind(self._stride)
-        recording.push(self._stride, num_seeds, num_targets, self._most, _STEPS)
+        recording.push(self._stride, num_seeds, num_targets, self._most, STEPS)
         recording.dispatch(1)
         recording.barrier()
         recording.bind(self._fill)

@@ -11,8 +11,8 @@ from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
 from vkssp.resource import Resource
 
-# Weights of one upload. Larger arrays take several uploads, so this memory suffices for graphs of any size.
-_MOST = 1 << 20
+#: Weights of one upload. Larger arrays take several uploads, so this memory suffices for graphs of any size.
+MOST_AT_ONCE = 1 << 20
 
 
 class Reweigher(Resource):
@@ -30,7 +30,7 @@ class Reweigher(Resource):
         super().__init__(owner)
         self._device = device
         try:
-            self._changes = Buffer(device, 8 * _MOST, name="the changed weights", owner=self)
+            self._changes = Buffer(device, 8 * MOST_AT_ONCE, name="the changed weights", owner=self)
             size = min(256, device.limits.workgroup_size)
             self._kernel = Kernel(device, "reweigh", bindings=2, push_constants=5, workgroup_size=size, owner=self)
             self._recording = Recording(device, owner=self)
@@ -55,9 +55,9 @@ class Reweigher(Resource):
             Words of an arc in the array, and the word that is the weight; by default an arc is a node and a weight.
         """
         with self._kernel.on(self._changes, arcs) as bound:
-            for first in range(0, len(weights), _MOST):
-                piece = weights[first : first + _MOST]
-                changes = [piece] if places is None else [piece, places[first : first + _MOST].astype(np.uint32)]
+            for first in range(0, len(weights), MOST_AT_ONCE):
+                piece = weights[first : first + MOST_AT_ONCE]
+                changes = [piece] if places is None else [piece, places[first : first + MOST_AT_ONCE].astype(np.uint32)]
                 self._changes.write(np.concatenate(changes))
                 recording, count = self._recording, len(piece)
                 with recording.record():

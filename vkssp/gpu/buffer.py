@@ -78,12 +78,13 @@ class Buffer(Resource):
         self._memory = None
         super().__init__(owner or device)
         try:
-            self._allocate(mapped)
+            self.allocate(mapped)
         except BaseException:
             self.close()
             raise
 
-    def _allocate(self, mapped: bool) -> None:
+    def allocate(self, mapped: bool) -> None:
+        """Allocate the memory, and map it where the host sees it; called once, when the buffer is made."""
         device = self.device
         needs = ffi.new("VkMemoryRequirements*")
         lib.vkGetBufferMemoryRequirements(device.handle, self.handle, needs)

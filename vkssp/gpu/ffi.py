@@ -49,7 +49,7 @@ _RESULTS = {
 }
 
 # The objects that each struct or array points to, kept alive as long as the struct or array.
-_children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+children: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
 class VulkanError(DeviceError):
@@ -114,7 +114,7 @@ def struct(ctype: str, **values: Any) -> Any:
             if fields[name].type.kind == "struct":
                 value = value[0]  # copied by value; the objects that the copy points to must stay alive, too
         setattr(pointer, name, value)
-    _children[pointer] = kept
+    children[pointer] = kept
     return pointer
 
 
@@ -123,7 +123,7 @@ def array(ctype: str, items: Sequence[Any]) -> Any:
     items = [ffi.new("char[]", item) if isinstance(item, bytes) else item for item in items]
     by_value = ffi.typeof(ctype).kind == "struct"
     result = ffi.new(f"{ctype}[]", [item[0] if by_value else item for item in items])
-    _children[result] = items
+    children[result] = items
     return result
 
 

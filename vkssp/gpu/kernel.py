@@ -81,16 +81,16 @@ class Kernel(Resource):
         lacking = sorted(set(needs) - device.info.features)
         if lacking:
             raise DeviceError(f"{name} needs {', '.join(lacking)}, which {device.info.name} lacks; use another device")
-        self._program = Program.of(
+        self.program = Program.of(
             device, name, bindings, self.push_bytes, {WORKGROUP_SIZE: workgroup_size, **(constants or {})}
         )
         super().__init__(owner or device)
         try:
-            made = device.pipelines.hold(self._program, self._made)
+            made = device.pipelines.hold(self.program, self.serial)
         except BaseException:
             self.close()
             raise
-        self._program = made.program  # equal to the old value, but shares its copy of the shader code
+        self.program = made.program  # equal to the old value, but shares its copy of the shader code
         self.set_layout, self.layout, self.pipeline = made.set_layout, made.layout, made.handle
 
     def on(self, *buffers: Buffer) -> Bindings:
@@ -98,7 +98,7 @@ class Kernel(Resource):
         return Bindings(self, buffers)
 
     def _release(self) -> None:
-        self.device.pipelines.let_go(self._program, self._made)
+        self.device.pipelines.let_go(self.program, self.serial)
 
 
 class Bindings(Resource):

@@ -74,6 +74,8 @@ class Pipeline(Resource):
         Time, on the clock of `Pipelines`, at which a kernel last took or released the pipeline.
     is_made : bool
         Whether the pipeline has been compiled.
+    handles : dict of str to pointer
+        Vulkan objects of the pipeline by their kinds; NULL for objects that do not exist.
     """
 
     def __init__(self, owner: Pipelines, program: Program) -> None:
@@ -85,23 +87,23 @@ class Pipeline(Resource):
         # The driver writes the handles here, so that they are destroyed in all cases, even if Ctrl-C arrives when the
         # driver returns after seconds of compilation.
         kinds = (_MODULE, _SET_LAYOUT, _LAYOUT, _PIPELINE)
-        self._handles = {kind: ffi.new(f"Vk{kind}*") for kind in kinds}
+        self.handles = {kind: ffi.new(f"Vk{kind}*") for kind in kinds}
         super().__init__(owner)
 
     @property
     def set_layout(self) -> Any:
         """The VkDescriptorSetLayout."""
-        return self._handles[_SET_LAYOUT][0]
+        return self.handles[_SET_LAYOUT][0]
 
     @property
     def layout(self) -> Any:
         """The VkPipelineLayout."""
-        return self._handles[_LAYOUT][0]
+        return self.handles[_LAYOUT][0]
 
     @property
     def handle(self) -> Any:
         """The VkPipeline."""
-        return self._handles[_PIPELINE][0]
+        return self.handles[_PIPELINE][0]
 
     def compile(self) -> None:
         """Compile the pipeline, or wait until another thread has; after an error the next call tries again."""
@@ -153,7 +155,7 @@ class Pipeline(Resource):
         self._compile()
 
     def _make(self, kind: str, function: str, **values: Any) -> None:
-        info, made = struct(f"Vk{kind}CreateInfo", **values), self._handles[kind]
+        info, made = struct(f"Vk{kind}CreateInfo", **values), self.handles[kind]
         try:
             call(function, self.device.handle, info, ffi.NULL, made)
         except VulkanError:
@@ -177,7 +179,7 @@ class Pipeline(Resource):
         stage = struct(
             "VkPipelineShaderStageCreateInfo",
             stage=constant("VK_SHADER_STAGE_COMPUTE_BIT"),
-            module=self._handles[_MODULE][0],
+            module=self.handles[_MODULE][0],
             pName=b"main",
             pSpecializationInfo=specialization,
         )
@@ -191,17 +193,17 @@ class Pipeline(Resource):
                 1,
                 info,
                 ffi.NULL,
-                self._handles[_PIPELINE],
+                self.handles[_PIPELINE],
             )
 
     def _destroy(self, kind: str) -> None:
-        handle = self._handles[kind][0]
+        handle = self.handles[kind][0]
         if handle != ffi.NULL:
-            self._handles[kind][0] = ffi.NULL  # before the call, so that no object is destroyed twice
+            self.handles[kind][0] = ffi.NULL  # before the call, so that no object is destroyed twice
             getattr(lib, f"vkDestroy{kind}")(self.device.handle, handle, ffi.NULL)
 
     def _release(self) -> None:
-        for kind in reversed(self._handles):
+        for kind in reversed(self.handles):
             self._destroy(kind)
 
 
@@ -272,9 +274,9 @@ class PipelineCache(Resource):
         self.path: Path | None = None
         with contextlib.suppress(RuntimeError):  # there may be no home folder
             self.path = _cache_folder() / f"pipelines-{device.info.uuid}.bin"
-        self._stored = self._load()
-        data = ffi.from_buffer(self._stored) if self._stored else ffi.NULL
-        info = struct("VkPipelineCacheCreateInfo", initialDataSize=len(self._stored), pInitialData=data)
+        self.stored = self._load()
+        data = ffi.from_buffer(self.stored) if self.stored else ffi.NULL
+        info = struct("VkPipelineCacheCreateInfo", initialDataSize=len(self.stored), pInitialData=data)
         self.handle = create("vkCreatePipelineCache", "VkPipelineCache", device.handle, info, ffi.NULL)
         super().__init__(device)
 
@@ -298,7 +300,7 @@ class PipelineCache(Resource):
         # A cache that cannot be saved (no home folder, a full disk, a lost device) costs only time.
         with contextlib.suppress(Exception):
             data = self._data()
-            if self.path and data != self._stored:
+            if self.path and data != self.stored:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(self.path) as stream:
                     stream.write(hashlib.sha256(data).digest() + data)

@@ -27,8 +27,8 @@ Nodes = npt.NDArray[np.int64]
 #: map have multiples of this number of nodes. Within a block, pieces are halved down to the size of a subgroup.
 BLOCK = 1024
 _PIECE = 32
-# scipy's graph routines take 32-bit indices.
-_MOST_ENTRIES = 2**31 - 1
+#: Most nodes and arcs, each arc twice; scipy's graph routines take 32-bit indices.
+MOST_ENTRIES = 2**31 - 1
 # With fewer nodes a search is short under any numbering. With a higher average degree a graph is not a road network.
 # With fewer hops no block is far from any other.
 _LEAST_NODES, _MOST_DEGREE, _LEAST_HOPS = 20_000, 6, 64
@@ -39,7 +39,7 @@ _GOOD_SHARE = 0.04
 _WORTH = 0.8
 
 
-class _Hops:
+class Hops:
     """Breadth-first searches over the arcs in both directions, in all components at once.
 
     Attributes
@@ -55,7 +55,7 @@ class _Hops:
         from scipy.sparse import csgraph
 
         n = len(first_out) - 1
-        if 2 * len(head) + n > _MOST_ENTRIES:
+        if 2 * len(head) + n > MOST_ENTRIES:
             raise GraphError(f"{n} nodes and {len(head)} arcs are too many for the order 'landmarks'; use 'natural'")
         arcs = (np.ones(len(head), np.bool_), head.astype(np.int32), first_out.astype(np.int32))
         there = sparse.csr_array(arcs, shape=(n, n))
@@ -143,7 +143,7 @@ def landmark_order(first_out: npt.NDArray[np.uint32], head: npt.NDArray[np.uint3
     first_out, head = checked_rows(first_out, head)
     if len(first_out) == 1:
         return Order.from_nodes(np.zeros(0, np.uint32))
-    hops = _Hops(first_out, head)
+    hops = Hops(first_out, head)
     return _order(hops, _first_depth(hops))
 
 
@@ -160,12 +160,12 @@ def road_order(graph: Graph) -> Order | None:
         The landmark order; None if the graph's own numbering should stay.
     """
     n, m = graph.num_nodes, graph.num_arcs
-    if n < _LEAST_NODES or m > _MOST_DEGREE * n or 2 * m + n > _MOST_ENTRIES:
+    if n < _LEAST_NODES or m > _MOST_DEGREE * n or 2 * m + n > MOST_ENTRIES:
         return None
     own = leaving_share(graph.first_out, graph.head)
     if own <= _GOOD_SHARE:
         return None
-    hops = _Hops(graph.first_out, graph.head)
+    hops = Hops(graph.first_out, graph.head)
     depth = _first_depth(hops)
     if int(depth.max()) < _LEAST_HOPS:
         return None
@@ -195,7 +195,7 @@ def leaving_share(first_out: Uint32s, head: Uint32s, order: Order | None = None,
     return float(np.mean(np.repeat(of_node, np.diff(first_out)) != of_node[head]))
 
 
-def _first_depth(hops: _Hops) -> Int32s:
+def _first_depth(hops: Hops) -> Int32s:
     return hops.depth(hops.first(np.arange(len(hops.component))))
 
 
@@ -223,7 +223,7 @@ def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
     first_out, head = checked_rows(first_out, head)
     if len(first_out) == 1:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    hops = _Hops(first_out, head)
+    hops = Hops(first_out, head)
     places = []
     for along in _axes(hops, _first_depth(hops)):
         place = np.empty(len(along), np.int32)
@@ -232,12 +232,12 @@ def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
     return places[0], places[1]
 
 
-def _order(hops: _Hops, first_depth: Int32s) -> Order:
+def _order(hops: Hops, first_depth: Int32s) -> Order:
     """Return the numbering, given the hops from the first node of each component."""
     return Order.from_nodes(_cut(*_axes(hops, first_depth)))
 
 
-def _axes(hops: _Hops, first_depth: Int32s) -> tuple[Int32s, Int32s]:
+def _axes(hops: Hops, first_depth: Int32s) -> tuple[Int32s, Int32s]:
     """Return the nodes sorted along either axis, given the hops from the first node of each component."""
     start = hops.top(first_depth)
     from_start = hops.depth(start)

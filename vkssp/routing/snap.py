@@ -135,7 +135,7 @@ class StreetIndex(StreetLines):
         )
 
     @cached_property
-    def _parts(self) -> tuple[Any, Any]:
+    def parts(self) -> tuple[Any, Any]:
         """The weakly connected part of each polyline, and each part's number of nodes; a place counts once."""
         from scipy import sparse
         from scipy.sparse import csgraph
@@ -169,7 +169,7 @@ class StreetIndex(StreetLines):
         island may be, no polyline is marked.
         """
         leaves, reached = self._useful if self.avoided is None else self._tied_to_core(self.graph)
-        part, _ = self._parts
+        part, _ = self.parts
         both = leaves & reached
         large = np.count_nonzero(both) >= ISLAND_NODES
         lone: Bools = (part == part[np.argmax(both)]) & ~both & large
@@ -210,15 +210,15 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build the cached properties before the first query, so that indices with other weights share them."""
-        _ = self.tree, self._parts, self._useful, self._one_sided, self.junctions
+        _ = self.tree, self.parts, self._useful, self._one_sided, self.junctions
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
-        return int(self._parts[0][snap.polyline])
+        return int(self.parts[0][snap.polyline])
 
     def on_island(self, snap: Snap) -> bool:
         """Return whether a point lies on an island; see `ISLAND_NODES`."""
-        sizes = self._parts[1]
+        sizes = self.parts[1]
         size = sizes[self.part(snap)]
         return bool(size < ISLAND_NODES and 20 * size < sizes.max())
 

@@ -180,6 +180,11 @@ class SolverPool(Resource):
         return self._left()[0].device
 
     @property
+    def solvers(self) -> list[Solver]:
+        """Solvers of the devices that are not lost; the pool closes them."""
+        return [member.solver for member in self._left()]
+
+    @property
     def algorithm(self) -> str:
         """Name of the algorithm, also if it was chosen; several, joined by commas, if devices differ."""
         return ", ".join(dict.fromkeys(member.solver.algorithm for member in self._left()))

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from vkssp.solver.session import Session
 
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
-# Size of a block: words, about, to bound memory; and most rows, so that the first block arrives soon.
-_BLOCK_WORDS, _MOST_ROWS = 1 << 22, 32
+# Words of a block, about, to bound memory.
+_BLOCK_WORDS = 1 << 22
+#: Most rows of a block, so that the first block arrives soon.
+MOST_ROWS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ class RowMaker:
                 self._batch = self._many_at_once()
             batch, copy = self._batch, self._copy
         if batch is None:
-            size = max(1, min(_MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
+            size = max(1, min(MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
             for first in range(0, len(seeds), size):
                 yield self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
             return

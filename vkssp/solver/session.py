@@ -92,6 +92,8 @@ class Session(Resource):
         Outcome of the last search.
     download_s : float or None
         Seconds that the last download of all distances took.
+    lock : ReentrantLock
+        Held by the thread that uses the session.
     """
 
     def __init__(
@@ -106,7 +108,7 @@ class Session(Resource):
         self.last: Outcome | None = None
         self.download_s: float | None = None
         self._hold = object()
-        self._lock = ReentrantLock()
+        self.lock = ReentrantLock()
         self._workspace: Workspace | None = None
         self._kept: tuple[BlockResidentRows | SweepBatch, object] | None = None
         super().__init__(owner)
@@ -150,7 +152,7 @@ class Session(Resource):
     def _begin(self, held: threading.Lock) -> bool:
         # In this order: a thread that waits for a change of weights must not hold a solver that others need before it.
         self.shared.weights.lock.read(held)
-        self._lock.hold(held)
+        self.lock.hold(held)
         self.check_open()
         self.shared.rebuild()
         return True
@@ -161,7 +163,7 @@ class Session(Resource):
         shared, hold = self.shared, object()
         try:
             try:
-                with self._lock.held():
+                with self.lock.held():
                     self.check_open()
                     shared.hold(hold)
                 # Without this solver's lock: a thread may wait for it during a clone's search, which must end first.
@@ -227,7 +229,7 @@ class Session(Resource):
     def close(self) -> None:
         """Release the resources of this session, once no other thread uses it; later calls do nothing."""
         if not self.inherited:
-            with self._lock.held():
+            with self.lock.held():
                 super().close()
 
     @property
@@ -272,7 +274,7 @@ class Session(Resource):
         """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
         closes: BlockResidentRows | SweepBatch | None = maker
         # The thread that holds the lock may search for long, or wait for this table to end.
-        with self._lock.held_if_free() as is_held:
+        with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
             if is_open and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes():
                 closes = None if self._kept is None else self._kept[0]

@@ -31,7 +31,7 @@ Block = dict[str, npt.NDArray[Any]]
 #: Endings of files that tables can be written to.
 ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
 #: Bytes of a chunk of rows in a .zarr folder.
-_CHUNK_BYTES = 16 << 20
+CHUNK_BYTES = 16 << 20
 # Blocks that wait beside the block that is being written.
 _WAITING_BLOCKS = 1
 #: Columns of a table in a file.
@@ -232,7 +232,7 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
-    each = max(1, min(len(rows), _CHUNK_BYTES // (4 * len(columns))))
+    each = max(1, min(len(rows), CHUNK_BYTES // (4 * len(columns))))
 
     def make() -> dict[str, Any]:
         group = _import_zarr().open_group(folder, mode="w")

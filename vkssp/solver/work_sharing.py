@@ -26,8 +26,8 @@ from vkssp.solver.row_maker import RowBlock
 MOST_BATCHES = 8
 #: Size of the window, in the most rows that each worker takes at a time: one part being made, and one waiting.
 _IN_WINDOW = 2
-# Seconds that the end of the interpreter waits for workers.
-_AT_EXIT_S = 10.0
+#: Seconds that the end of the interpreter waits for workers.
+AT_EXIT_S = 10.0
 _running: weakref.WeakSet[RowScheduler] = weakref.WeakSet()
 
 
@@ -64,6 +64,17 @@ class RowScheduler:
         Number of rows.
     most_waiting : int
         Most rows that may be finished or under way ahead of the next row to hand over; at least one for each worker.
+
+    Attributes
+    ----------
+    todo : list of tuple of (int, int)
+        Ranges of rows that no worker has taken yet, in order.
+    handed : int
+        Number of rows that were handed over.
+    under_way : dict of Worker to int
+        Number of rows that each worker is making; a lost worker is not there.
+    made : dict of Worker to tuple of (int, float)
+        Number of rows that each worker has made, and the seconds that they took.
     """
 
     def __init__(self, workers: list[Worker], total: int, most_waiting: int) -> None:
@@ -73,11 +84,11 @@ class RowScheduler:
         share = max(1, self._window // (_IN_WINDOW * len(workers)))
         self._most = {worker: min(rows, share) for worker, rows in most.items()}
         self._lock, self._sleepers = ReentrantLock(), Sleepers()
-        self._todo = [(0, total)]
-        self._handed = 0
+        self.todo = [(0, total)]
+        self.handed = 0
         self._ready: dict[int, RowBlock] = {}  # blocks, by their first rows
-        self._under_way = dict.fromkeys(workers, 0)
-        self._made = {worker: (0, 0.0) for worker in workers}  # rows, and the seconds that they took
+        self.under_way = dict.fromkeys(workers, 0)
+        self.made = {worker: (0, 0.0) for worker in workers}
         self._error: BaseException | None = None
         self._lost: DeviceError | None = None
         self._is_stopped = False
@@ -105,7 +116,7 @@ class RowScheduler:
         try:
             for thread in self._threads:
                 thread.start()
-            while self._handed < self._total:
+            while self.handed < self._total:
                 with waiting():
                     block = self._next()
                 yield block
@@ -118,23 +129,23 @@ class RowScheduler:
     def _ready_or_not(self) -> RowBlock | None:
         """Return the next rows to hand over, or None if they are not made yet."""
         with self._lock.held():
-            block = self._ready.pop(self._handed, None)
+            block = self._ready.pop(self.handed, None)
             if block is None:
                 if self._is_stopped:
                     raise QueryError("this pool was closed while rows were made; make another")
-                if self._error is not None and self._handed == self._end:
+                if self._error is not None and self.handed == self._end:
                     raise self._error
-                if not self._under_way:
+                if not self.under_way:
                     assert self._lost is not None
                     raise self._lost_all(self._lost)
                 return None
-            self._handed += len(block)
+            self.handed += len(block)
         self._sleepers.wake()
         return block
 
     def _lost_all(self, last: DeviceError) -> DeviceError:
         error = DeviceError(
-            f"no device is left, the last one was lost: {last}; {self._handed:,} of {self._total:,} rows were finished "
+            f"no device is left, the last one was lost: {last}; {self.handed:,} of {self._total:,} rows were finished "
             "and handed over, ask for the rest with another pool"
         )
         error.is_lost, error.__cause__ = True, last
@@ -159,7 +170,7 @@ class RowScheduler:
     def stop_at_exit(self) -> None:
         """Stop, but do not wait long for a device that may hang."""
         self._tell_to_stop()
-        deadline = time.monotonic() + _AT_EXIT_S
+        deadline = time.monotonic() + AT_EXIT_S
         for thread in self._threads:
             with suppress(RuntimeError):
                 thread.join(max(0.0, deadline - time.monotonic()))
@@ -183,8 +194,8 @@ class RowScheduler:
                         break
                     first += len(block)
                 with self._lock.held():
-                    count, seconds = self._made[worker]
-                    self._made[worker] = count + first - rows[0], seconds + time.perf_counter() - began
+                    count, seconds = self.made[worker]
+                    self.made[worker] = count + first - rows[0], seconds + time.perf_counter() - began
             except DeviceError as error:
                 if worker.is_lost(error):
                     self._lose(worker, first, end, error)
@@ -196,8 +207,8 @@ class RowScheduler:
                 with suppress(DeviceError):  # the device may be lost
                     made.close()
                 with self._lock.held():
-                    if worker in self._under_way:
-                        self._under_way[worker] = 0
+                    if worker in self.under_way:
+                        self.under_way[worker] = 0
                 self._sleepers.wake()
 
     def _take(self, worker: Worker) -> tuple[int, int] | None:
@@ -211,33 +222,33 @@ class RowScheduler:
         with self._lock.held():
             if self._is_stopped:
                 return none_left
-            while self._todo and self._todo[0][0] >= self._end:
-                self._todo.pop(0)
-            if not self._todo:
+            while self.todo and self.todo[0][0] >= self._end:
+                self.todo.pop(0)
+            if not self.todo:
                 # A worker ends only after all others are done: a lost device leaves its rows to the rest.
-                return None if any(self._under_way.values()) else none_left
-            first, end = self._todo[0]
-            end = min(end, self._end, first + self._size(worker))
-            if end > self._handed + self._window:
+                return None if any(self.under_way.values()) else none_left
+            first, end = self.todo[0]
+            end = min(end, self._end, first + self.size(worker))
+            if end > self.handed + self._window:
                 return None
-            self._todo[0] = (end, self._todo[0][1])
-            if end == self._todo[0][1]:
-                self._todo.pop(0)
-            self._under_way[worker] = end - first
+            self.todo[0] = (end, self.todo[0][1])
+            if end == self.todo[0][1]:
+                self.todo.pop(0)
+            self.under_way[worker] = end - first
             return first, end
 
-    def _size(self, worker: Worker) -> int:
+    def size(self, worker: Worker) -> int:
         """Return the number of rows that a worker takes next; see the top of this file."""
-        left = sum(min(end, self._end) - first for first, end in self._todo if first < self._end)
-        rows = (left + sum(self._under_way.values())) * self._speed(worker)
-        rows /= sum(map(self._speed, self._under_way))
+        left = sum(min(end, self._end) - first for first, end in self.todo if first < self._end)
+        rows = (left + sum(self.under_way.values())) * self._speed(worker)
+        rows /= sum(map(self._speed, self.under_way))
         if rows > worker.batch:
             rows = max(float(worker.batch), rows / 2)
         return max(1, min(round(rows), self._most[worker]))
 
     def _speed(self, worker: Worker) -> float:
         """Return the rows per second of a worker; the average of the others if it has not been measured yet."""
-        speeds = {one: rows / seconds for one, (rows, seconds) in self._made.items() if rows and seconds}
+        speeds = {one: rows / seconds for one, (rows, seconds) in self.made.items() if rows and seconds}
         if worker in speeds:
             return speeds[worker]
         return sum(speeds.values()) / len(speeds) if speeds else 1.0
@@ -248,17 +259,17 @@ class RowScheduler:
             if self._is_stopped or first >= self._end:
                 return False
             self._ready[first] = block
-            self._under_way[worker] -= len(block)
+            self.under_way[worker] -= len(block)
         self._sleepers.wake()
         return True
 
     def _lose(self, worker: Worker, first: int, end: int, error: DeviceError) -> None:
         """Give a worker's rows to the others."""
         with self._lock.held():
-            del self._under_way[worker]
+            del self.under_way[worker]
             self._lost = error
             if first < end:
-                self._todo = sorted([*self._todo, (first, end)])
+                self.todo = sorted([*self.todo, (first, end)])
 
     def _fail(self, row: int, end: int, error: BaseException) -> None:
         """Keep the error of a row until all rows before it have been handed over."""
