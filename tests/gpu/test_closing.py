@@ -7,6 +7,7 @@ import gc
 import pickle
 import re
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -184,16 +185,18 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(
     graph = grid(5)
     solver = Solver(graph, "near_far", own)
     shared, found = solver.session.shared, []
-    make = DeviceGraph.__init__
+    make, is_gone = DeviceGraph.__init__, []
 
     def collecting(self: DeviceGraph, *arguments: Any) -> None:
         gc.collect()
+        is_gone.append(clone() is None)
         make(self, *arguments)
 
     gc.disable()
     try:
         cycle: list[Any] = [solver.clone()]
         cycle.append(cycle)
+        clone = weakref.ref(cycle[0])
         del cycle
         monkeypatch.setattr(DeviceGraph, "__init__", collecting)
         shared.graph.has_weights_of = None
@@ -205,7 +208,7 @@ def test_a_clone_that_was_forgotten_is_collected_while_weights_are_put_back(
             pytest.fail("waits for itself")
     finally:
         gc.enable()
-    assert np.array_equal(found[0], heap_dijkstra(graph, 2)) and not shared.graph.closed
+    assert np.array_equal(found[0], heap_dijkstra(graph, 2)) and not shared.graph.closed and is_gone == [True]
     solver.close()
     assert shared.graph.closed, "the clone holds it no more"
 
