@@ -8,11 +8,6 @@ from contextlib import suppress
 
 from tests.support.paths import ROOT
 
-#: Files that still use names of others.
-EXCEPTIONS = {
-    *("tests/algorithms/test_block_resident.py", "tests/algorithms/test_phast.py", "tests/batch/test_block_resident_batch.py"),
-    *("tests/cch/test_topology.py", "tests/cch/test_unpack.py", "tests/engine/test_layout.py"),
-}
 #: Functions that take the name of an attribute as a string.
 BY_NAME = {"setattr", "getattr", "hasattr", "delattr"}
 #: Names of other projects.
@@ -55,4 +50,4 @@ def test_no_private_name_of_another_file_is_used() -> None:
         private = {name for name, _ in there if name.startswith("_") and not name.startswith("__")}
         if private - own:
             found[path.relative_to(ROOT).as_posix()] = sorted(private - own)
-    assert found.keys() == EXCEPTIONS, {path: found.get(path) for path in found.keys() ^ EXCEPTIONS}
+    assert not found

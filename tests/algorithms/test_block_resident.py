@@ -30,7 +30,7 @@ def blocks(solver: Solver) -> tuple[int, int]:
     """Return how many blocks there are, and how many nodes each has."""
     search = solver.session.algorithm()
     assert isinstance(search, BlockResident)
-    return search._num_blocks, search._block
+    return search.num_blocks, search.block
 
 
 def shuffled(graph: Graph, seed: int = 0) -> Graph:
@@ -280,7 +280,7 @@ def test_blocks_of_a_graph_that_is_put_in_order_in_pieces(monkeypatch: pytest.Mo
     graph = shuffled(grid(20, seed=1))
     arcs = np.stack([graph.head, graph.weight], axis=1)
     whole = make_blocks(graph.first_out, arcs, 16)
-    monkeypatch.setattr(blocks_module, "_NODES_AT_ONCE", 64)
+    monkeypatch.setattr(blocks_module, "NODES_AT_ONCE", 64)
     pieces = make_blocks(graph.first_out, arcs, 16)
     for name in ("records", "others", "ranges"):
         assert np.array_equal(getattr(whole, name), getattr(pieces, name))
@@ -292,7 +292,7 @@ def test_defaults_that_follow_from_the_graph() -> None:
     assert block_resident.mean_chain(3) == 1
     # Two crossings and three ways of three arcs between them: 8 nodes, 18 arcs.
     assert block_resident.mean_chain(18 / 8) == pytest.approx(3)
-    assert block_resident.mean_chain(2) == block_resident.mean_chain(0) == block_resident._LONGEST_CHAIN
+    assert block_resident.mean_chain(2) == block_resident.mean_chain(0) == block_resident.LONGEST_CHAIN
 
 
 # What a device allows
@@ -301,10 +301,10 @@ def test_defaults_that_follow_from_the_graph() -> None:
 def test_blocks_that_do_not_fit_into_shared_memory_are_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a pipeline is made: a driver may lose the device instead of refusing it."""
     monkeypatch.setattr(device, "limits", replace(device.limits, shared_memory=4096))
-    owned = set(device._owned)
+    owned = set(device.owned)
     with pytest.raises(DeviceError, match=r"^block_resident needs 8\d\d\d bytes of shared memory, .* has 4096; choose"):
         solve(grid(5), device, block=1024, workgroup_size=128)
-    assert set(device._owned) == owned
+    assert set(device.owned) == owned
     with solve(grid(5), device, block=256, workgroup_size=64) as solver:
         assert np.array_equal(solver.distances(3), heap_dijkstra(grid(5), 3))
 
@@ -333,5 +333,5 @@ def test_defaults_follow_the_largest_workgroup(
         assert blocks(solver) == (2, block)
         assert np.array_equal(solver.distances(8), heap_dijkstra(graph, 8))
         search = solver.session.algorithm()
-        kernel = search._parts[-2]  # type: ignore[attr-defined]
+        kernel = search.parts[-2]  # type: ignore[attr-defined]
         assert kernel.workgroup_size == size

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import DATA, EXAMPLES
 from tests.support.graphs import grid, heap_dijkstra, random_graphs, scipy_dijkstra
+from tests.support.resources import all_owned, own_recordings, watch_closing
 from vkssp import (
     UNREACHABLE,
     DeviceError,
@@ -31,6 +32,8 @@ from vkssp.algorithms.phast import Phast, hierarchy_of
 from vkssp.batch import sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
 from vkssp.cch.customized import CustomizedHierarchy, height_of
+from vkssp.cch.pairs import Pairs
+from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings
@@ -168,13 +171,13 @@ def test_customization_is_perfect(device: Device) -> None:
         assert np.array_equal(weights[arc[joined], 1], exact[high[joined], low[joined]])
         rows, arcs = customized.downward_arcs()
         kept = arcs[np.concatenate([np.arange(first, first + count) for first, count in rows.tolist()])]
-        assert 0 < len(kept) < customized._num_downward, "some arcs are needless"
+        assert 0 < len(kept) < customized.num_downward, "some arcs are needless"
 
 
 def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    make = CustomizedHierarchy._make
-    monkeypatch.setattr(CustomizedHierarchy, "_make", lambda self, *given: (made.append(self), make(self, *given)))
+    make = CustomizedHierarchy.__init__
+    monkeypatch.setattr(CustomizedHierarchy, "__init__", lambda self, *given: made.append(self) or make(self, *given))
     graph = prepare(grid(12))
     with Solver(graph, device=device) as solver, solver.clone() as clone:
         for factor in (3, 5):
@@ -186,8 +189,8 @@ def test_the_hierarchy_is_customized_anew_in_its_place(device: Device, monkeypat
 
 def test_tables_of_the_same_nodes_share_a_batch(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    make = SweepBatch._make
-    monkeypatch.setattr(SweepBatch, "_make", lambda self, nodes: (made.append(self), make(self, nodes)))
+    make = SweepBatch.__init__
+    monkeypatch.setattr(SweepBatch, "__init__", lambda self, *given: made.append(self) or make(self, *given))
     graph = prepare(grid(12))
     with Solver(graph, device=device) as solver:
         exact = exact_rows(graph, range(6))
@@ -254,14 +257,15 @@ def test_loops_that_are_cut_short_are_an_error(device: Device, monkeypatch: pyte
         search = solver.session.algorithm()
         assert isinstance(search, Phast)
         solver.distances(0)
-        view = search._mapped.view()
-        wait = search._recording.wait
+        view = search.mapped.view()
+        recording = own_recordings(search)[0]
+        wait = recording.wait
 
         def cut() -> None:
             wait()
             view[0] = 1
 
-        monkeypatch.setattr(search._recording, "wait", cut)
+        monkeypatch.setattr(recording, "wait", cut)
         with pytest.raises(DeviceError, match="ends the long loops of phast"):
             solver.distances(0)
         monkeypatch.undo()
@@ -291,16 +295,16 @@ def test_tiles_are_no_larger_than_what_there_is_room_for(device: Device, monkeyp
                     assert taken <= room
                 if searches in (4, 16, LARGE_TILE):
                     made = SweepBatch(shared, nodes, searches, 2**32 - 1)
-                    made._make_labels(MAX_TERMINALS)  # the most that is ever wanted has room
+                    made.make_labels(MAX_TERMINALS)  # the most that is ever wanted has room
                     made.close()
             with monkeypatch.context() as patch:
                 patch.setattr(Device, "free_bytes", lambda self, room=room: room * 100_000)
                 searches = sweeps_at_once(shared, 10_000, len(nodes))
                 if searches > 1:
                     made = SweepBatch(shared, nodes, searches, 2**32 - 1)
-                    made._make_labels(MAX_TERMINALS)
+                    made.make_labels(MAX_TERMINALS)
                     small = 64 << 10  # the sizes of which do not depend on how many searches there are
-                    download = made._download.memory_bytes
+                    download = made.download.memory_bytes
                     assert made.memory_bytes - download <= sweep_batch.MOST_MEMORY * room * 100_000 + small
                     made.close()
         assert {0, 4, 16, LARGE_TILE} <= seen
@@ -360,7 +364,7 @@ def test_interrupted_while_the_device_is_at_work(
     with Solver(graph, device=device) as solver:
         solver.path(3, 50)  # puts the incoming arcs there, which have weights, too
         closed: list[Resource] = []
-        wait, releases = Recording.wait, {kind: kind._release for kind in (Buffer, Bindings)}
+        wait = Recording.wait
 
         def interrupted(self: Recording) -> None:
             if self.pending and self is running[0]:
@@ -368,23 +372,25 @@ def test_interrupted_while_the_device_is_at_work(
                 raise KeyboardInterrupt
             wait(self)
 
-        def checked_release(self: Any) -> None:
-            if (self.name if isinstance(self, Buffer) else self.kernel.name) == works_on:
+        def check_closed(part: Any) -> None:
+            if (part.name if isinstance(part, Buffer) else part.kernel.name) == works_on:
                 assert not running[0].pending, "the device is still at work with these"
-                closed.append(self)
-            releases[type(self)](self)
+                closed.append(part)
 
         shared: Any = solver.session.shared.graph
         if question == "pairs":
-            running = [solver.session.algorithm()._pairs._ready_for(2)[1]]  # type: ignore[attr-defined]
+            solver.pairs([1, 2], [3, 4])
+            (pairs,) = (part for part in all_owned(solver.session.algorithm()) if isinstance(part, Pairs))  # type: ignore[arg-type]
+            running = own_recordings(pairs)[-1:]
         elif question == "route":
-            running = [solver.session.work().walker._unpacker._recording]  # type: ignore[union-attr]
+            running = own_recordings(solver.session.work().walker.unpacker)  # type: ignore[union-attr]
         else:
             solver.set_weights(graph.weight)
-            running = [shared._reweigher._recording]
+            (reweigher,) = (part for part in all_owned(shared) if isinstance(part, Reweigher))
+            running = own_recordings(reweigher)
         monkeypatch.setattr(Recording, "wait", interrupted)
-        for kind in releases:
-            monkeypatch.setattr(kind, "_release", checked_release)
+        for kind in (Buffer, Bindings):
+            watch_closing(monkeypatch, kind, check_closed)
         with pytest.raises(KeyboardInterrupt):
             if question == "pairs":
                 solver.pairs([1, 2], [3, 4])

@@ -49,7 +49,7 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
         patch.setattr(block_resident_rows, "MOST_ON_CPU", data.draw(st.sampled_from([1, 2, 3, 64])))
         patch.setattr(block_resident_rows, "ROWS_EACH", data.draw(st.sampled_from([1, 2])))
         patch.setattr(
-            block_resident_batch, "_FEW_TARGETS", data.draw(st.sampled_from([0, 64]))
+            block_resident_batch, "FEW_TARGETS", data.draw(st.sampled_from([0, 64]))
         )  # 0: all searches may end early
         groups = [[(source, 0)] for source in sources.tolist()]
         found = np.concatenate(list(rows_of_source(solver, graph, groups, targets, limit=limit)))
@@ -73,7 +73,7 @@ def test_slots_and_places_in_the_ring_are_used_again_and_again(
     monkeypatch.setattr(
         BlockResidentBatch, "__init__", lambda self, *args: made.append((args[2], args[3])) or make(self, *args)
     )
-    monkeypatch.setattr(block_resident_batch, "_MOST_BYTES", 3 * 4 * graph.num_nodes)
+    monkeypatch.setattr(block_resident_batch, "MOST_BYTES", 3 * 4 * graph.num_nodes)
     with Solver(graph, "block_resident", device, reduction=reduction) as solver:
         for each in (1, 2):
             monkeypatch.setattr(block_resident_rows, "ROWS_EACH", each)
@@ -129,7 +129,7 @@ def test_loops_that_end_too_early_are_shared_by_more_workgroups(
     monkeypatch.setattr(
         BlockResidentBatch, "__init__", lambda self, *args: groups.append(args[-1]) or make(self, *args)
     )
-    monkeypatch.setattr(block_resident_batch, "_MOST_BYTES", 4 * graph.num_nodes)
+    monkeypatch.setattr(block_resident_batch, "MOST_BYTES", 4 * graph.num_nodes)
     with Solver(graph, "block_resident", device, reduction="none") as solver:
         assert np.array_equal(table(solver, sources, np.arange(400)), expected)
         assert groups == [1, 8, 64, 512]
@@ -152,13 +152,13 @@ def test_seeds_with_offsets_and_rows_without_any(device: Device) -> None:
         with Solver(graph, "block_resident", device, reduction=reduction) as solver:
             found = np.concatenate(list(rows_of_source(solver, graph, groups, nodes)))
             assert np.array_equal(found, expected)
-            kept = list(solver.session.shared.graph._owned.values())
+            kept = solver.session.shared.graph.owned
             assert sum(isinstance(part, BlockResidentRows) for part in kept) == 1
             again = np.concatenate(
                 list(rows_of_source(solver, graph, groups, nodes))
             )  # by what the first table has left
             assert np.array_equal(again, expected)
-            assert {*solver.session.shared.graph._owned.values()} == {*kept}
+            assert {*solver.session.shared.graph.owned} == {*kept}
 
 
 def test_sums_that_do_not_fit_matter_for_wanted_nodes_only(device: Device) -> None:
@@ -228,7 +228,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph, late = grid(20, seed=5), []
-    take, finish = Download._take, SubmissionQueue.finish
+    take, finish = Download.take, SubmissionQueue.finish
 
     def slow(self: Download, *args: Any) -> None:
         time.sleep(0.05)
@@ -245,7 +245,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
     with Solver(graph, "block_resident", device, reduction="none") as solver:
         nodes = np.arange(400)
         rows = solver.table(nodes, nodes, chunked=True)
-        monkeypatch.setattr(Download, "_take", slow)
+        monkeypatch.setattr(Download, "take", slow)
         monkeypatch.setattr(SubmissionQueue, "finish", interrupted)
         monkeypatch.setattr(Future, "result", interrupt)
         monkeypatch.setattr(Future, "exception", interrupt)
@@ -254,8 +254,7 @@ def test_ctrl_c_again_and_again_waits_for_copies_and_leaves_nothing(
         monkeypatch.undo()
         assert late and not any(late)
         assert not any(
-            isinstance(part, BlockResidentRows | BlockResidentBatch)
-            for part in solver.session.shared.graph._owned.values()
+            isinstance(part, BlockResidentRows | BlockResidentBatch) for part in solver.session.shared.graph.owned
         )
         assert np.array_equal(next(solver.table(nodes[:2], nodes, chunked=True)), expected_of(graph, nodes[:2]))
 

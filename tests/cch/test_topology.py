@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.support.failures import check_topologies, fail_each_call
 from tests.support.graphs import grid, heap_dijkstra
 from tests.support.memory_needs import record_needs
+from tests.support.resources import watch_closing
 from tests.support.threads import at_once
 from vkssp import DeviceError, Graph, Solver, prepare
 from vkssp.algorithms.phast import hierarchy_of
@@ -45,7 +45,7 @@ def ask(solver: Solver, source: int = 5) -> None:
 
 
 def topology_of(solver: Solver) -> Topology:
-    topology = hierarchy_of(solver.session.shared.graph)._topology  # type: ignore[arg-type]
+    topology = hierarchy_of(solver.session.shared.graph).topology  # type: ignore[arg-type]
     assert topology is not None
     return topology
 
@@ -163,8 +163,8 @@ def test_solvers_made_at_once(device: Device, monkeypatch: pytest.MonkeyPatch) -
     """One solver uploads the topology that all need, while solvers are opened and closed."""
     graphs = metrics(8, 4)
     uploads: list[Topology] = []
-    make = Topology._make
-    monkeypatch.setattr(Topology, "_make", lambda self, graph: (uploads.append(self), make(self, graph)))
+    make = Topology.make
+    monkeypatch.setattr(Topology, "make", lambda self, graph: (uploads.append(self), make(self, graph)))
 
     def come_and_go(graph: Graph) -> None:
         for _ in range(3):
@@ -185,7 +185,7 @@ def test_a_waiting_thread_repeats_an_upload_that_failed(
     device: Device, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     first, second = metrics(8, 2)
-    make, began, go_on = Topology._make, threading.Event(), threading.Event()
+    make, began, go_on = Topology.make, threading.Event(), threading.Event()
     with Solver(first, device=device) as solver:
         taken = topology_of(solver).memory_bytes
     before = device.memory_bytes
@@ -211,7 +211,7 @@ def test_a_waiting_thread_repeats_an_upload_that_failed(
             assert topology_of(solver).memory_bytes == taken, "once"
             ask(solver)
 
-    monkeypatch.setattr(Topology, "_make", failing)
+    monkeypatch.setattr(Topology, "make", failing)
     thread = threading.Thread(target=fail, daemon=True)
     thread.start()
     assert began.wait(60)
@@ -249,19 +249,14 @@ def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     solvers = [Solver(graph, device=opened) for graph in metrics(5, 2)]
     solvers[0].distances(0)
     shared = topology_of(solvers[0])
-    released: list[Resource] = []
+    # Not the parts themselves: garbage would then be collected while the patch is undone, which crashes Python 3.11.
+    released: list[tuple[type[Resource], int]] = []
     for kind in (Buffer, Recording):
-        release = kind._release
-
-        def noted(self: Any, release: Any = release) -> None:
-            released.append(self)
-            release(self)
-
-        monkeypatch.setattr(kind, "_release", noted)
+        watch_closing(monkeypatch, kind, after=lambda part: released.append((type(part), part.serial)))
     opened.close()
     assert shared.closed
-    last = max(place for place, part in enumerate(released) if isinstance(part, Recording))
-    assert released.index(shared.supernodes) > last > 3
+    last = max(place for place, part in enumerate(released) if part[0] is Recording)
+    assert released.index((Buffer, shared.supernodes.serial)) > last > 3
     for solver in solvers:
         solver.close()
     with pytest.raises(DeviceError, match="has been closed; open another"):
@@ -273,7 +268,7 @@ def test_letting_go_never_waits(device: Device) -> None:
     graph = prepare(grid(5))
     shared = topologies(device)
     there = shared.hold(graph.hierarchy, graph, -7)  # type: ignore[arg-type]
-    with shared._lock.held():
+    with shared.lock.held():
         thread = threading.Thread(target=shared.let_go, args=(-7,), daemon=True)
         thread.start()
         thread.join(60)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +13,12 @@ from hypothesis import strategies as st
 from tests.conftest import EXAMPLES
 from tests.support.graphs import grid
 from tests.support.hierarchies import lists
+from tests.support.resources import own_recordings, watch_closing
 from vkssp import UNREACHABLE, DeviceError, Graph, Solver, prepare
 from vkssp.algorithms import phast
 from vkssp.cch import unpack
 from vkssp.cch.topology import supernodes_below
+from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.recording import Recording
 
@@ -93,8 +93,8 @@ def test_paths_are_unpacked(device: Device, unpacked: list[bool]) -> None:
         ("_ROUNDS", 1),
         ("_AT_ONCE", 3),
         ("_SOFTWARE_SIZE", 1024),
-        ("_ENOUGH", 1),
-        ("_ENOUGH", 1 << 30),
+        ("ENOUGH", 1),
+        ("ENOUGH", 1 << 30),
         ("_SOFTWARE_GROUPS", 64),
     ],
 )
@@ -112,7 +112,7 @@ def test_paths_of_more_arcs_than_there_is_room_for(
 ) -> None:
     software = "_SOFTWARE_MOST" if device.info.kind == "cpu" else "_MOST"
     monkeypatch.setattr(unpack, software if name == "most" else name, value)
-    monkeypatch.setattr(unpack, "_ENOUGH", 4)
+    monkeypatch.setattr(unpack, "ENOUGH", 4)
     same_paths(grid(12), device, np.random.default_rng(3), rounds=16)
     # Those that have room are right after others have left marks behind.
     first = unpacked.index(False)
@@ -144,20 +144,20 @@ def test_walks_that_are_interrupted_end_before_the_distances_go(
     with Solver(grid(9), "phast", device) as solver:
         expected = solver.path(0, 80).weight
         search, walker = solver.session.algorithm(), solver.session.work().walker
-        assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker._walker is not None
-        recording, distances = walker._walker._recording, search.distances
+        assert isinstance(search, phast.Phast) and isinstance(walker, phast.PhastWalker) and walker.walker is not None
+        (recording,), distances = own_recordings(walker.walker), search.distances
 
         def interrupted(self: Recording) -> None:
             if self is recording and self.pending:
                 raise KeyboardInterrupt
             wait(self)
 
-        def noted(self: Any, name: str, release: Callable[[], None]) -> None:
-            closings.append(name)
-            release()
+        def noted(part: Any) -> None:
+            if part is recording or part is distances:
+                closings.append("recording" if part is recording else "distances")
 
-        for name, part in (("recording", recording), ("distances", distances)):
-            monkeypatch.setattr(part, "_release", partial(noted, part, name, part._release))
+        for kind in (Recording, Buffer):
+            watch_closing(monkeypatch, kind, noted)
         monkeypatch.setattr(Recording, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             solver.path(0, 79)
@@ -212,10 +212,10 @@ def test_supernodes_below_nodes() -> None:
 def test_paths_in_circles_are_an_error(device: Device) -> None:
     with Solver(prepare(grid(4)), "phast", device) as solver:
         solver.path(0, 15)
-        unpacker: Any = solver.session.work().walker._unpacker  # type: ignore[union-attr]
+        unpacker: Any = solver.session.work().walker.unpacker  # type: ignore[union-attr]
         nodes = np.array([[7, 3, 0, 1], [8, 3, 1, 0]], np.uint32)
         with pytest.raises(DeviceError, match="contradict"):
-            unpacker._follow(nodes, 7)
+            unpacker.follow(nodes, 7)
 
 
 def test_paths_that_begin_at_no_seed_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

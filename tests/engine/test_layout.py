@@ -64,8 +64,8 @@ def test_the_state_of_a_batch_is_the_same_on_both_sides(device: Device, made: Ma
         assert dtype_layout(LOOP) + behind == dtype_layout(block_resident_batch.STATE)
         fields = module.struct("Search")
         assert [(name, 4 * word) for word, name in enumerate(name for name, _ in fields)] == fields
-        assert [fields[word][0] for word in block_resident_batch._SEARCH] == ["row", "next_row", "checked_for"]
-        assert fields[-1] == ("gap", 4 * 10) and block_resident_batch._SEARCH_WORDS == 16
+        assert [fields[word][0] for word in block_resident_batch.SEARCH] == ["row", "next_row", "checked_for"]
+        assert fields[-1] == ("gap", 4 * 10) and block_resident_batch.SEARCH_WORDS == 16
     assert [offset for _, offset in Module("block_resident_batch_emit").struct("Wanted")] == list(
         range(0, block_resident_batch.WANTED_BYTES, 4)
     )

@@ -34,7 +34,7 @@ BLOCK_CONSTANT, ROUNDS_CONSTANT, BITS_CONSTANT, AT_ONCE_CONSTANT = 2, 3, 4, 5
 #: Largest number of nodes of an invocation, which keeps a dozen words of each in registers.
 MOST_NODES_EACH = 16
 # Width of a bucket in mean weights of a path between neighbouring crossings, and largest number of arcs of such a path.
-_DELTA_PER_ARC, _LONGEST_CHAIN = 250.0, 8.0
+_DELTA_PER_ARC, LONGEST_CHAIN = 250.0, 8.0
 #: Rounds between two barriers on a GPU, where a barrier takes as long as a round. On a software device no invocation
 #: waits at a barrier.
 ROUNDS_AT_ONCE = 4
@@ -59,12 +59,12 @@ def mean_chain(degree: float) -> float:
     The model: n of N nodes are crossings with three arcs, and all other nodes have two. Then 2 N + n arcs are in 3 n
     such paths.
     """
-    return degree / (3 * (degree - 2)) if degree > 2 else _LONGEST_CHAIN
+    return degree / (3 * (degree - 2)) if degree > 2 else LONGEST_CHAIN
 
 
 def default_bucket(renumbered: RenumberedGraph) -> int:
     """Return the width of a bucket for one search in a graph."""
-    chain = min(max(1.0, mean_chain(renumbered.num_arcs / max(1, renumbered.num_nodes))), _LONGEST_CHAIN)
+    chain = min(max(1.0, mean_chain(renumbered.num_arcs / max(1, renumbered.num_nodes))), LONGEST_CHAIN)
     return default_delta(renumbered.spread.mean, _DELTA_PER_ARC * chain)
 
 
@@ -133,37 +133,37 @@ class BlockResident(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         graph, parameters = self._graph, self._parameters
         self._delta = parameters["delta"] or default_bucket(graph.renumbered)
-        size, self._block = self._sizes()
-        if self._block > MOST_NODES_EACH * size:
+        size, self.block = self._sizes()
+        if self.block > MOST_NODES_EACH * size:
             raise QueryError(
-                f"block is {self._block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "
+                f"block is {self.block}; {self.NAME} with workgroups of {size} takes {MOST_NODES_EACH * size} at "
                 "most; choose smaller blocks or a larger workgroup_size"
             )
-        rounds = parameters["rounds"] or max(1, default_rounds(self._block) // self._more_groups)
+        rounds = parameters["rounds"] or max(1, default_rounds(self.block) // self._more_groups)
         at_once = parameters["rounds_at_once"] or (1 if self._software else ROUNDS_AT_ONCE)
-        self._num_blocks = -(-self._num_nodes // self._block)
+        self.num_blocks = -(-self._num_nodes // self.block)
         self._relaxed_with = self._buffer("the distances that arcs were relaxed with", 4 * self._num_nodes)
-        self._blocks = self._buffer("the blocks", 8 * self._num_blocks)
-        self._lists = self._buffer("the lists of blocks", 16 * self._num_blocks)
-        blocks = 4 * self._num_blocks
+        self._blocks = self._buffer("the blocks", 8 * self.num_blocks)
+        self._lists = self._buffer("the lists of blocks", 16 * self.num_blocks)
+        blocks = 4 * self.num_blocks
         self._seed_blocks = Buffer(self._device, blocks, mapped=True, name="the blocks of the seeds", owner=self)
-        self._parts.append(self._seed_blocks)
+        self.parts.append(self._seed_blocks)
         kernel = self._kernel(
             "block_resident",
-            *(self.terminals, self.distances, *graph.blocks(self._block)),
+            *(self.terminals, self.distances, *graph.blocks(self.block)),
             *(self._relaxed_with, self._blocks, self._lists),
             workgroup_size=size,
             push_constants=3,
             constants={
-                BLOCK_CONSTANT: self._block,
+                BLOCK_CONSTANT: self.block,
                 ROUNDS_CONSTANT: rounds,
-                BITS_CONSTANT: place_bits(self._block),
+                BITS_CONSTANT: place_bits(self.block),
                 AT_ONCE_CONSTANT: min(at_once, rounds),
             },
-            shared_bytes=8 * self._block + SHARED_BESIDES,
+            shared_bytes=8 * self.block + SHARED_BESIDES,
         )
-        groups = self._groups(self._num_blocks, 1, default=264)
-        return [Step(kernel, groups, (self._num_nodes, self._num_blocks, graph.renumbered.spread.heaviest))]
+        groups = self._groups(self.num_blocks, 1, default=264)
+        return [Step(kernel, groups, (self._num_nodes, self.num_blocks, graph.renumbered.spread.heaviest))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
         recording.fill(self._relaxed_with, UNREACHABLE)
@@ -171,7 +171,7 @@ class BlockResident(DeviceAlgorithm):
         recording.copy(self._seed_blocks, self._lists, 4 * self._num_seed_blocks)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
-        seed_blocks = list({node // self._block for node, _ in seeds})
+        seed_blocks = list({node // self.block for node, _ in seeds})
         self._num_seed_blocks = len(seed_blocks)
         self._seed_blocks.view()[: len(seed_blocks)] = seed_blocks
         return {**first_bucket(self._delta, seeds, targets, _NARROWER), "near_length": len(seed_blocks)}

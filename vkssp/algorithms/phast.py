@@ -137,7 +137,7 @@ class Phast(Resource):
             self._gather = gather.on(self._dist, ranks, self.distances)
         self.terminals = Buffer(device, 16 * MAX_TERMINALS, mapped=True, name="the terminals", owner=self)
         self._status = Buffer(device, 4 * STATUS_WORDS, name="the status", owner=self)
-        self._mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
+        self.mapped = Buffer(device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._counts = Buffer(device, 16 * (hierarchy.num_levels + 1), name="the counts", owner=self)
         self._timestamps = Timestamps(device, 2, owner=self)
         height = height_of(hierarchy)
@@ -207,7 +207,7 @@ class Phast(Resource):
                 recording.dispatch(min(-(-len(self._rank) // self._size), device.limits.workgroups))
             recording.timestamp(self._timestamps, 1)
             recording.barrier("all", "all")
-            recording.copy(self._status, self._mapped, 4 * STATUS_WORDS)
+            recording.copy(self._status, self.mapped, 4 * STATUS_WORDS)
             recording.barrier("transfer", "all")
 
     def _levels(self) -> list[tuple[int, int, int]]:
@@ -276,7 +276,7 @@ class Phast(Resource):
         words[1 : len(seeds) + 1, 1] = there[:, 1]
         self._recording.submit()
         self._recording.wait()
-        cut_short, overflow = self._mapped.view().tolist()
+        cut_short, overflow = self.mapped.view().tolist()
         check_loops(self._device, cut_short)
         self._is_swept = True
         counters = {"iterations": self._hierarchy.hierarchy.num_levels}
@@ -337,12 +337,12 @@ class PhastWalker(Resource):
         graph = search._graph
         super().__init__(graph)
         self._search = search
-        self._unpacker: Unpacker | None = None
-        self._walker: PathWalker | None = None
+        self.unpacker: Unpacker | None = None
+        self.walker: PathWalker | None = None
         try:
             if can_unpack(graph, search._hierarchy):
                 labels = search._of_pairs().labels
-                self._unpacker = Unpacker(graph, search._hierarchy, labels, search.terminals, self)
+                self.unpacker = Unpacker(graph, search._hierarchy, labels, search.terminals, self)
             else:
                 self._along_distances()
         except BaseException:
@@ -350,11 +350,11 @@ class PhastWalker(Resource):
             raise
 
     def _along_distances(self) -> PathWalker:
-        if self._walker is None:
+        if self.walker is None:
             search = self._search
             # Owned by this walker, so that it is closed before the distances that it may still be reading.
-            self._walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
-        return self._walker
+            self.walker = PathWalker(search._graph, search.distances, search.terminals, owner=self)
+        return self.walker
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `PathWalker.walk`."""
@@ -374,7 +374,7 @@ class PhastWalker(Resource):
         self, num_seeds: int, num_targets: int, pays: Callable[[Device, int, float], bool]
     ) -> tuple[int, int, npt.NDArray[np.int64]] | None:
         """Return the path if it can be unpacked and `pays` says that unpacking is faster, else None."""
-        search, unpacker = self._search, self._unpacker
+        search, unpacker = self._search, self.unpacker
         if unpacker is None or search._last_pairs is None or search._hierarchy.saturated:
             return None
         pairs, found = search._last_pairs

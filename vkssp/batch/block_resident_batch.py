@@ -44,16 +44,16 @@ STATE = state_dtype(
     *("far_next", ("claimed_gap", 32), "claimed", ("end_gap", 32)),
 )
 _NO_ROW = 2**32 - 1
-_SEARCH_WORDS = 16
+SEARCH_WORDS = 16
 #: The words of the twin of Search that do not begin with 0, and their first values.
-_SEARCH = {1: _NO_ROW, 2: _NO_ROW, 7: _NO_ROW}  # row, next_row, checked_for
+SEARCH = {1: _NO_ROW, 2: _NO_ROW, 7: _NO_ROW}  # row, next_row, checked_for
 _SEEDS_CONSTANT = 7
 #: Iterations from one turnover of slots to the next.
 _TURN = 6
 #: Largest number of bytes of rows that are yielded at a time.
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 #: Searches end early if at most one node in so many is a target; more targets are spread over the whole graph.
-_FEW_TARGETS = 64
+FEW_TARGETS = 64
 #: Largest number of storage buffers of a kernel, and bytes of a node whose distance is wanted.
 BINDINGS, WANTED_BYTES = 12, 20
 
@@ -133,7 +133,7 @@ class BlockResidentBatch(Resource):
         self._num_nodes, self._num_wanted = graph.num_nodes, len(wanted)
         self._planned = graph.renumbered.spread
         self.device_ms, self.counters = 0.0, dict.fromkeys(("iterations", "blocks", "buckets"), 0)
-        few = _FEW_TARGETS * len(wanted) <= graph.num_nodes
+        few = FEW_TARGETS * len(wanted) <= graph.num_nodes
         try:
             self._make(wanted, len(wanted) if few else 0)
         except BaseException:
@@ -154,7 +154,7 @@ class BlockResidentBatch(Resource):
         blocks = self._buffer("the blocks", 8 * num_blocks * searches)
         lists = self._buffer("the lists of blocks", 16 * num_blocks * searches)
         self.state = self._buffer("the state", STATE.itemsize)
-        self._slots = self._buffer("the slots", 4 * _SEARCH_WORDS * searches)
+        self._slots = self._buffer("the slots", 4 * SEARCH_WORDS * searches)
         turnover = self._buffer("the slots that leave and enter", 8 * searches)
         wants = self._buffer("what is wanted", wanted.nbytes)
         self.written = self._buffer("what was written", 8 * self.ring)
@@ -163,8 +163,8 @@ class BlockResidentBatch(Resource):
         name = "the finished rows"
         self._rows = Buffer(self.device, row_bytes * self.ring, name=name, owner=self, shared=True)
         self._seeds = Buffer(self.device, 8 * MAX_TERMINALS * self.ring, mapped=True, name="the seeds", owner=self)
-        self._most_rows = max(1, min(self.ring, _MOST_BYTES // row_bytes))
-        self._download = Download(self.device, row_bytes * self._most_rows, self)
+        self._most_rows = max(1, min(self.ring, MOST_BYTES // row_bytes))
+        self.download = Download(self.device, row_bytes * self._most_rows, self)
         wants.write(np.ascontiguousarray(wanted))
         visit = Kernel(
             self.device,
@@ -290,8 +290,8 @@ class BlockResidentBatch(Resource):
             self._submissions.finish()
 
     def _restart(self, total: int) -> None:
-        slots = np.zeros((self.searches, _SEARCH_WORDS), np.uint32)
-        for word, value in _SEARCH.items():
+        slots = np.zeros((self.searches, SEARCH_WORDS), np.uint32)
+        for word, value in SEARCH.items():
             slots[:, word] = value
         state = np.zeros(1, STATE)
         state["num_rows"], state["delta"], state["limit"] = total, self._delta, self._limit
@@ -320,7 +320,7 @@ class BlockResidentBatch(Resource):
         overflow = written[np.arange(first, first + count) % self.ring, 1] != 0
 
         def read() -> Uint32s:
-            found = self._download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
+            found = self.download.read(self._rows, [(row_bytes * begin, row_bytes * end) for begin, end in spans])
             return found.view(np.uint32).reshape(count, self._num_wanted)
 
         return FinishedRows(overflow, read)

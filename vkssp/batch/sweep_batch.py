@@ -165,7 +165,7 @@ class SweepBatch(Resource):
             words = STATUS_WORDS + tile * self._num_tiles
             self._mapped.append(Buffer(device, 4 * words, mapped=True, name="the mapped status", owner=self))
         self._most_rows = max(1, min(self.searches, _MOST_BYTES // max(1, row_bytes)))
-        self._download = Download(device, row_bytes * self._most_rows, self)
+        self.download = Download(device, row_bytes * self._most_rows, self)
         self._timestamps = Timestamps(device, 4, owner=self)
         constants = {SEARCHES_CONSTANT: tile, IS_PART_CONSTANT: int(is_part)}
         height = height_of(hierarchy)
@@ -204,7 +204,7 @@ class SweepBatch(Resource):
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         self._recordings: dict[tuple[int, int], Recording] = {}
 
-    def _make_labels(self, seeds_each: int) -> None:
+    def make_labels(self, seeds_each: int) -> None:
         """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
         for part in reversed([*self._label_parts, *self._recordings.values()]):
             part.close()
@@ -299,7 +299,7 @@ class SweepBatch(Resource):
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
-            self._make_labels(1 << (seeds_each - 1).bit_length())
+            self.make_labels(1 << (seeds_each - 1).bit_length())
         running: list[tuple[Recording, int, int]] = []
         try:
             for number, first in enumerate(range(0, len(groups), self.searches)):
@@ -343,7 +343,7 @@ class SweepBatch(Resource):
 
             def read(first: int = first, size: int = size) -> Uint32s:
                 span = (row_bytes * first, row_bytes * (first + size))
-                found = self._download.read(self._finished[parity], [span])
+                found = self.download.read(self._finished[parity], [span])
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
             yield FinishedRows(is_over[first : first + size], read)

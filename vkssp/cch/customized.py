@@ -113,15 +113,15 @@ class CustomizedHierarchy(Resource):
         rows = np.zeros((hierarchy.num_nodes, 2), np.uint32)
         lengths, _ = ancestor_counts(hierarchy)
         rows[:, 0] = np.cumsum(lengths) - lengths
-        self._num_downward = int(lengths.sum())
+        self.num_downward = int(lengths.sum())
         if reason := unfit(device, hierarchy):
             raise DeviceError(reason)
         self._topologies = topologies(device)
-        self._topology: Topology | None = None
+        self.topology: Topology | None = None
         super().__init__(owner)
         try:
-            self._topology = self._topologies.hold(hierarchy, graph, self._made)
-            self._make(self._topology, graph.num_arcs, rows)
+            self.topology = self._topologies.hold(hierarchy, graph, self._made)
+            self._make(self.topology, graph.num_arcs, rows)
             self.customize(graph)
         except BaseException:
             self.close()
@@ -137,7 +137,7 @@ class CustomizedHierarchy(Resource):
         self._given = self._buffer("the weights of the graph", 4 * num_given)
         self.weights = self._buffer("the weights of the hierarchy", 8 * num_arcs)
         marks = self._buffer("the marks of arcs", 4 * num_arcs)
-        self.arcs = self._buffer("the downward arcs", 8 * self._num_downward)
+        self.arcs = self._buffer("the downward arcs", 8 * self.num_downward)
         status = self._buffer("the status of customization", 4 * STATUS_WORDS)
         self._status = Buffer(self.device, 4 * STATUS_WORDS, mapped=True, name="the mapped status", owner=self)
         self._timestamps = Timestamps(self.device, 2, owner=self)
@@ -199,12 +199,12 @@ class CustomizedHierarchy(Resource):
     @property
     def has_below(self) -> bool:
         """Whether the buffer of `below` is on the device already."""
-        return self._topology is not None and self._topology.has_below
+        return self.topology is not None and self.topology.has_below
 
     def below(self) -> Buffer:
         """Return the supernodes below each node, which unpacking needs; see `Topology.below`."""
-        assert self._topology is not None
-        return self._topology.below()
+        assert self.topology is not None
+        return self.topology.below()
 
     def customize(self, graph: Graph) -> None:
         """Customize the hierarchy for the weights of a graph with the same arcs.
@@ -226,11 +226,11 @@ class CustomizedHierarchy(Resource):
 
     def downward_arcs(self) -> tuple[Uint32s, Uint32s]:
         """Return `rows` and `arcs` as they are on the device, shape (num_nodes, 2) and (k, 2), uint32."""
-        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self._num_downward).reshape(-1, 2)
+        return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self.num_downward).reshape(-1, 2)
 
     def _own_bytes(self) -> int:
         """Return the bytes of the shared topology if this hierarchy has held it the longest, else 0."""
-        return self._topology.memory_bytes if self._topology and self._topology.payer == self._made else 0
+        return self.topology.memory_bytes if self.topology and self.topology.payer == self._made else 0
 
     def _release(self) -> None:
         self._topologies.let_go(self._made)

@@ -90,7 +90,7 @@ class Topology(Resource):
         self.holders: set[int] = set()
         self.orders: dict[str, tuple[Buffer, Batches]] = {}
         self._first_out, self._head = graph.first_out, graph.head
-        self._lock, self._is_made = threading.Lock(), False
+        self.lock, self._is_made = threading.Lock(), False
         self._below: Buffer | None = None
         super().__init__(owner)
 
@@ -109,11 +109,11 @@ class Topology(Resource):
 
     def upload(self, graph: Graph) -> None:
         """Upload the topology, or wait until another thread has; after an error the next caller tries again."""
-        with self._lock:
+        with self.lock:
             if self._is_made:
                 return
             try:
-                self._make(graph)
+                self.make(graph)
                 self._is_made = True
             finally:
                 if not self._is_made:
@@ -127,7 +127,7 @@ class Topology(Resource):
 
     def below(self) -> Buffer:
         """Return the supernodes below each node, see `supernodes_below`; uploaded on the first call."""
-        with self._lock:
+        with self.lock:
             if self._below is None:
                 values = supernodes_below(self.hierarchy)
                 with contextlib.ExitStack() as stack:
@@ -138,7 +138,8 @@ class Topology(Resource):
                 self._below = made
             return self._below
 
-    def _make(self, graph: Graph) -> None:
+    def make(self, graph: Graph) -> None:
+        """Make the buffers of the topology, and copy the arrays to the device."""
         hierarchy = self.hierarchy
         supernodes = np.zeros(hierarchy.num_supernodes, SUPERNODE)
         first_node = hierarchy.first_node[:-1].astype(np.int64)
@@ -210,7 +211,7 @@ class Topologies(Resource):
         self.device = device
         # The garbage collector may close a graph at any time: inside `hold`, where this thread has the lock already, or
         # while this thread holds another lock that the owner of this lock waits for. So `let_go` must never wait.
-        self._lock = ReentrantLock()
+        self.lock = ReentrantLock()
         self._gone: deque[int] = deque()
 
     @property
@@ -233,7 +234,7 @@ class Topologies(Resource):
     def hold(self, hierarchy: Hierarchy, graph: Graph, holder: int) -> Topology:
         """Return the topology of a graph, and keep it until `let_go` is called for the holder, also after an error."""
         _ = self.device.handle  # raises an error after a fork, where locks held before it are never released
-        with self._lock.held():
+        with self.lock.held():
             found = None
             while found is None or found.closed:  # its last holder may have let go right after it was found
                 found = self._of(hierarchy, graph) or Topology(self, hierarchy, graph)
@@ -250,7 +251,7 @@ class Topologies(Resource):
     def _close_unheld(self) -> None:
         # If another thread has the lock, it calls this when it has released the lock, and handles the new entries.
         while self._gone:
-            with self._lock.held_if_free() as is_held:
+            with self.lock.held_if_free() as is_held:
                 if not is_held:
                     return
                 with contextlib.suppress(IndexError, ValueError):  # taken by a call from the garbage collector

@@ -40,7 +40,7 @@ BINDINGS = 8
 _SIZE, _SIZE_OF_MANY, _SOFTWARE_SIZE = 1024, 256, 64
 # Number of arcs to be replaced from which on many workgroups continue; their number on a GPU and on a software device;
 # room in the stack of each.
-_ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
+ENOUGH, _GROUPS, _SOFTWARE_GROUPS, _ROOM = 32, 64, 4, 1024
 # Nodes that a sweep and a walk back process on a GPU in the time that unpacking takes for one arc. Software devices
 # sweep more slowly.
 _NODES_AN_ARC = 400
@@ -203,7 +203,7 @@ class Unpacker(Resource):
             nodes = words[first : first + _NODE_WORDS * count].copy()
         else:
             nodes = self._work.read(np.uint32, _NODE_WORDS * count, _HEADER_BYTES)
-        return self._follow(nodes.reshape(-1, _NODE_WORDS), chosen[0][2])
+        return self.follow(nodes.reshape(-1, _NODE_WORDS), chosen[0][2])
 
     def _submit(self, pairs: list[tuple[int, int, int]], best: int, num_seeds: int, begin: bool) -> None:
         recording, sizes = self._recording, (self._most, self._num_nodes)
@@ -223,7 +223,7 @@ class Unpacker(Resource):
                     recording.barrier()
             for kernel, groups in ((self._unpack, 1), (self._unpack_many, many)):
                 recording.bind(kernel)
-                recording.push(kernel, *sizes, _ROUNDS, _ENOUGH)
+                recording.push(kernel, *sizes, _ROUNDS, ENOUGH)
                 recording.dispatch(groups)
                 recording.barrier()
             recording.bind(self._parents)
@@ -239,7 +239,7 @@ class Unpacker(Resource):
         recording.submit()
         recording.wait()
 
-    def _follow(self, nodes: Uint32s, target: int) -> tuple[Terminal, npt.NDArray[np.int64]]:
+    def follow(self, nodes: Uint32s, target: int) -> tuple[Terminal, npt.NDArray[np.int64]]:
         """Return the seed and the arcs of the path to a target, which its nodes' parents give."""
         (path,) = np.nonzero(nodes[:, 0] == target)
         jump = parent = nodes[:, 3].astype(np.int64)

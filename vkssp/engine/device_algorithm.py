@@ -137,7 +137,7 @@ class DeviceAlgorithm(Resource):
         self._software = graph.device.info.kind == "cpu"
         self._trace: list[npt.NDArray[Any]] = []
         self.ended = np.zeros(1, self.STATE)[0]
-        self._parts: list[Resource] = []
+        self.parts: list[Resource] = []
         self._more_groups = 1
         try:
             self._require_memory()
@@ -171,16 +171,16 @@ class DeviceAlgorithm(Resource):
         self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
         self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
-        self._parts = []  # parts made from here on can be made again
+        self.parts = []  # parts made from here on can be made again
         start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
         self._start = start.on(self.distances, self.terminals)
         self._make_loop()
 
     def _make_loop(self) -> None:
         """Make the algorithm's own buffers and kernels and the loop; close earlier ones first."""
-        for part in reversed(self._parts):
+        for part in reversed(self.parts):
             part.close()
-        self._parts = []
+        self.parts = []
         steps = self._steps()
         self._planned = self._graph.renumbered.spread
 
@@ -197,7 +197,7 @@ class DeviceAlgorithm(Resource):
         graph = self._graph.renumbered
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
         self.loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
-        self._parts.append(self.loop)
+        self.parts.append(self.loop)
 
     @property
     def more_groups(self) -> int:
@@ -216,7 +216,7 @@ class DeviceAlgorithm(Resource):
 
     def _buffer(self, name: str, nbytes: int) -> Buffer:
         buffer = Buffer(self._device, nbytes, name=name, owner=self)
-        self._parts.append(buffer)
+        self.parts.append(buffer)
         return buffer
 
     def _kernel(
@@ -241,7 +241,7 @@ class DeviceAlgorithm(Resource):
             needs=(*NEEDS, *needs),
             owner=self,
         )
-        self._parts.append(kernel)
+        self.parts.append(kernel)
         return kernel.on(self.state, self._rows, *buffers)
 
     def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:

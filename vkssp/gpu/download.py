@@ -77,7 +77,7 @@ class Download(Resource):
                     if before is not None:
                         before.result()
                     self._copy(slot, source, start, size)
-                    taken[slot] = self._threads.submit(self._take, slot, found[place : place + size])
+                    taken[slot] = self._threads.submit(self.take, slot, found[place : place + size])
                     place, number = place + size, number + 1
             for one in taken:
                 if one is not None:
@@ -97,7 +97,8 @@ class Download(Resource):
             recording.barrier("transfer", "host")
         recording.submit()
 
-    def _take(self, slot: int, where: npt.NDArray[np.uint8]) -> None:
+    def take(self, slot: int, where: npt.NDArray[np.uint8]) -> None:
+        """Wait for the copy of a piece to the host, and write the piece to an array."""
         self._recordings[slot].wait()
         np.copyto(where, self._pieces[slot].view(np.uint8)[: len(where)])
 

@@ -20,7 +20,7 @@ RECORD = 4
 #: Bytes of a record, of an arc outside of records, and of a block's ranges of such arcs.
 RECORD_BYTES, OTHER_BYTES, RANGES_BYTES = 4 * RECORD, 12, 16
 # Nodes whose arcs are processed at once, so that temporary arrays are small and stay in the caches.
-_NODES_AT_ONCE = 1 << 18
+NODES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class _Dealt:
 def _dealt(first_out: npt.NDArray[np.uint32], arcs: npt.NDArray[np.uint32], block: int) -> Iterator[_Dealt]:
     """Yield the places of arcs, for some whole blocks at a time."""
     num_nodes, bits = len(first_out) - 1, place_bits(block)
-    step = max(_NODES_AT_ONCE, block)
+    step = max(NODES_AT_ONCE, block)
     for first in range(0, num_nodes, step):
         end = min(first + step, num_nodes)
         begin = int(first_out[first])
