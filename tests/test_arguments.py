@@ -284,6 +284,13 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
         assert not list(tmp_path.glob("a.*"))
 
 
+def test_ids_that_do_not_fit_into_memory(device: Device, graph: Graph) -> None:
+    with Solver(graph, "near_far", device) as solver:
+        for ask in (solver.table, solver.distances, solver.nearest, lambda ids: solver.pairs(ids, [0])):
+            with pytest.raises(QueryError, match=r"^sources has 1,000,000,000,000 entries, .* memory; give fewer"):
+                ask(range(10**12))
+
+
 def test_masks_are_no_ids_and_no_weights(device: Device, graph: Graph) -> None:
     mask, hidden = np.array([True, False, True]), np.ma.array([0, 1, 2], mask=[0, 1, 0])
     shown = np.ma.array([0, 2, 1], mask=False)

@@ -222,3 +222,9 @@ def test_options_that_would_change_nothing_are_refused(
     captured = capsys.readouterr()
     assert words in captured.err and captured.err.count("\n") == 1 and captured.out == ""
     assert not Path("out.graph").exists()
+
+
+@pytest.mark.parametrize("name", ["a.osm.pbf", "a.graph", "a.gr"])
+def test_addresses_must_be_downloaded_first(name: str) -> None:
+    with pytest.raises(FormatError, match=f"^https:/+example.org/{name} does not exist; download it first"):
+        read_graph(f"https://example.org/{name}")

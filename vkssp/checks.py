@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.errors import GraphError, QueryError, VksspError
+from vkssp.errors import FormatError, GraphError, QueryError, VksspError
 
 _Kind = TypeVar("_Kind")
 Error = type[VksspError]
@@ -108,6 +109,8 @@ def array_of(values: Any, name: str, what: str = "numbers", error: Error = Graph
     values = unmasked(values, name, error)
     try:
         return np.asarray(values)
+    except MemoryError:
+        raise error(f"{name} has {len(values):,} entries, which do not fit into memory; give fewer at a time") from None
     except (TypeError, ValueError, OverflowError, RuntimeError, Warning) as trouble:  # rows of unequal length, for one
         reason = " ".join(str(trouble).split())
         raise error(f"{name} is no array of numbers ({reason[:200]}); give a list or an array of {what}") from None
@@ -319,3 +322,10 @@ def path_of(path: Any, name: str = "path") -> Path:
             f"{name} is {shown(text)}, of {len(text)} characters; give the path of a file, which is shorter"
         )
     return Path(text)
+
+
+def no_file(path: object) -> FormatError:
+    """Return the error for a file that does not exist."""
+    is_address = re.match("[a-z]{2,}:/", str(path)) is not None  # a Path has one slash of the two
+    cure = "download it first, since only files can be read" if is_address else "check the path"
+    return FormatError(f"{path} does not exist; {cure}")

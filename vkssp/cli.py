@@ -33,7 +33,11 @@ def make_parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         summary = command.SUMMARY
         sub = commands.add_parser(
-            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", allow_abbrev=False
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=f"example: {command.EXAMPLE}",
+            allow_abbrev=False,
         )
         command.add_arguments(sub)
     return parser

@@ -34,3 +34,10 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is no text of comma-separated values ({error}); save it as CSV in UTF-8") from None
+
+
+def no_columns(path: str | Path, wanted: str, first: list[str]) -> FormatError:
+    """Return the error for a file whose first line, given as a list of texts, does not name the wanted columns."""
+    others = [name for name, sign in (("semicolons", ";"), ("tabs", "\t")) if sign in "".join(first)]
+    cure = f"the line is separated by {others[0]}; use commas" if others else "name the columns, separated by commas"
+    return FormatError(f"{path} has no columns {wanted} in its first line; {cure}")

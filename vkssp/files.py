@@ -208,7 +208,7 @@ def check_ending(path: str | Path, content: str) -> None:
     is_open = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
     if not is_open and not _is_special(path) and Path(path).suffix.lower() not in ENDINGS[content]:
         known = " or ".join(filter(None, ENDINGS[content]))
-        raise FormatError(f"cannot write {path}: what is written is {content}, and its name must end in {known}")
+        raise FormatError(f"cannot write {path} as {content}: its name must end in {known}")
 
 
 def check_writable(path: str | Path, *others: str | Path | None, content: str | None = None) -> None:

@@ -17,34 +17,41 @@ def file_name(text: str) -> str:
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that `read_graph` takes as arguments."""
-    parser.add_argument(
+    extract = parser.add_argument_group("graph from an OpenStreetMap extract")
+    extract.add_argument(
         "--profile",
         type=file_name,
-        help="who travels, in an extract: car, bike, foot, or a .toml file of your own (default: car)",
+        help="profile of the traveller, for extracts: car, bike, foot, or your own .toml file (default: car)",
     )
-    parser.add_argument(
+    extract.add_argument(
         "--turns",
         choices=("none", "restrictions", "costs"),
-        help="what the graph of an extract knows of turns: none, restrictions, or costs, which are restrictions and "
-        "the time that turns, signals and signs take (default: the profile's; costs for car, none for bike and foot)",
+        help="turns in the graph of an extract: none, restrictions, or costs: restrictions, and the time of turns, "
+        "signals and signs (default: as in the profile; costs for car, none for bike and foot)",
     )
-    others = parser.add_argument_group("for graphs in other formats")
-    others.add_argument("--format", metavar="NAME", help="dimacs, pace, matrixmarket, metis or edge_list")
+    others = parser.add_argument_group("graph in another format")
+    others.add_argument(
+        "--format",
+        metavar="NAME",
+        help="format of the file: dimacs, pace, matrixmarket, metis or edge_list (default: detected)",
+    )
     others.add_argument(
         "--weights",
         metavar="RULE",
-        help="the weights of a file without any: unit, or random:LOW-HIGH,seed=S (default: unit)",
+        help="weights for a file that has none: unit, or random:LOW-HIGH,seed=S (default: unit)",
     )
-    others.add_argument("--scale", type=float, metavar="X", help="multiply weights by X, then round them")
+    others.add_argument("--scale", type=float, metavar="X", help="factor for all weights, which are then rounded")
     way = others.add_mutually_exclusive_group()
-    way.add_argument("--directed", action="store_true", default=None, help="each line is an arc, one way")
-    way.add_argument("--undirected", dest="directed", action="store_false", help="each line is an edge, both ways")
+    way.add_argument("--directed", action="store_true", default=None, help="read each line as an arc in one direction")
+    way.add_argument(
+        "--undirected", dest="directed", action="store_false", help="read each line as an edge in both directions"
+    )
     others.add_argument(
         "--coordinates",
         type=file_name,
         default=True,
         metavar="FILE",
-        help="where the nodes are (default: FILE beside the graph)",
+        help="file of the coordinates of nodes (default: the file of this kind beside the graph)",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vkssp.checks import flag, path_of
+from vkssp.checks import flag, no_file, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
 
@@ -133,6 +133,6 @@ def is_saved(path: str | Path) -> bool:
         with open(path, "rb") as stream:
             return stream.read(2) == b"PK"
     except FileNotFoundError:
-        raise FormatError(f"{path} does not exist; check the path") from None
+        raise no_file(path) from None
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error

@@ -76,7 +76,7 @@ class Resource:
         """Refuse to be copied or pickled."""
         other = "clone() makes another on the same graph" if hasattr(self, "clone") else "make another"
         raise QueryError(
-            f"a {type(self).__name__} holds what it closes in the end, and is neither copied nor pickled; {other}, and "
+            f"a {type(self).__name__} owns resources, and cannot be copied or pickled; {other}, and "
             "another process makes its own"
         )
 

@@ -184,17 +184,17 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             "my.toml, which is needed for something else",
         ),
         (["distances", "GRAPH", "--source", "0", "--coordinates", "g.co", "--trace", "g.co"], "needed for something"),
-        (["import", "EXTRACT", "out.osm.pbf"], "is a saved graph, and its name must end in .graph or .npz"),
-        (["prepare", "GRAPH", "out.gr"], "out.gr: what is written is a saved graph"),
+        (["import", "EXTRACT", "out.osm.pbf"], "as a saved graph: its name must end in .graph or .npz"),
+        (["prepare", "GRAPH", "out.gr"], "out.gr as a saved graph: its name must end"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", "r.gpx"], "must end in .geojson or .json"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--map", "r.pdf"], "must end in .html or .htm"),
         (["route", "NONE", "--from", FROM, "--to", TO, "--output", "r.shp"], "must end in .geojson or .json"),
         (["nearest", "GRAPH", "--at", FROM, "--output", "n.gpkg"], "must end in .geojson or .json"),
         (["isochrone", "GRAPH", "--from", FROM, "--minutes", "5", "--output", "i"], "must end in .geojson or .json"),
-        (["distances", "GRAPH", "--source", "0", "--output", "d.csv"], "what is written is a NumPy array"),
-        (["distances", "GRAPH", "--source", "0", "--trace", "t.npy"], "what is written is CSV"),
-        (["bench", "road:8", "--json", "r.csv"], "what is written is JSON"),
-        (["bench", "road:8", "--csv", "r.json"], "what is written is CSV"),
+        (["distances", "GRAPH", "--source", "0", "--output", "d.csv"], "as a NumPy array: its name must end"),
+        (["distances", "GRAPH", "--source", "0", "--trace", "t.npy"], "as CSV: its name must end"),
+        (["bench", "road:8", "--json", "r.csv"], "as JSON: its name must end"),
+        (["bench", "road:8", "--csv", "r.json"], "as CSV: its name must end"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--output", ""], "argument --output: the file name is empty"),
         (["route", "GRAPH", "--from", FROM, "--to", TO, "--avoid", ""], "argument --avoid: the file name is empty"),
         (["distances", "", "--source", "0"], "argument GRAPH: the file name is empty"),
@@ -416,7 +416,7 @@ def test_distances_say_what_was_chosen(capsys: pytest.CaptureFixture[str]) -> No
     chosen = as_json(capsys, *query)
     assert chosen["algorithm"] == "block_resident" and 0 < chosen["core_nodes"] < chosen["nodes"] / 2
     assert main(query) == 0
-    assert "with block_resident" in (text := capsys.readouterr().out) and "nodes that a reduction left" in text
+    assert "with block_resident" in (text := capsys.readouterr().out) and "nodes after the reduction" in text
     assert as_json(capsys, *query, "--reduction", "none")["core_nodes"] is None
 
 

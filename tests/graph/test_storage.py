@@ -192,7 +192,7 @@ def untouched() -> Iterator[Any]:
 def test_no_file_is_named_like_what_it_is_not(
     tmp_path: Path, write: Callable[[str], None], wrong: str, known: str
 ) -> None:
-    with pytest.raises(FormatError, match=f"{re.escape(wrong)}: what is written is .* must end in {re.escape(known)}$"):
+    with pytest.raises(FormatError, match=f"{re.escape(wrong)} as .*: its name must end in {re.escape(known)}$"):
         write(str(tmp_path / wrong))
     with pytest.raises(FormatError, match=r"the name of the file for .* is empty"):
         write("")

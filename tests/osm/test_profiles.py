@@ -209,7 +209,7 @@ def test_what_is_no_speed_is_shown(tmp_path: Path, value: str) -> None:
         ('_opens = ["unknown"]', '_opens = ["no"]', "access.restricted_opens", "holds 'no', which access.restricted"),
         ("[access.snap_prevention]", "[access.snap_preventions]", "access.snap_preventions", "did you mean snap_p"),
         ("\nlift_gate = 60", "\nentrance = 60", "barriers.seconds.entrance", "is in the list of barriers, too"),
-        ("[barriers]\n", "[barriers]\nblocked = []\n", "barriers", "needs one of open,"),
+        ("[barriers]\n", "[barriers]\nblocked = []\n", "barriers", "needs one of two lists"),
         ('"motor_vehicle", "vehicle", "access"]', "]\nkey = []", "access.key", "did you mean keys?"),
         ('["motorcar", "motor_vehicle", "vehicle", "access"]', "[]", "access.keys", "is empty; give at least"),
         ("[limits]\n", PUSHING.replace('"foot"', "") + "[limits]\n", "pushing.keys", "is empty; give at least"),

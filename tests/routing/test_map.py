@@ -356,7 +356,7 @@ def test_isochrones_that_reach_nothing_or_begin_nowhere() -> None:
     empty = an_isochrone(10, shapely.MultiPolygon(), seconds=None)
     assert Page(isochrone_page(grid(2), [empty])).payload()["areas"][0]["points"] == ""
     for found in ([], [an_isochrone(10, shapely.MultiPolygon(), origin=None)]):
-        with pytest.raises(QueryError, match="isochrones do not say where they begin"):
+        with pytest.raises(QueryError, match="isochrones have no origin"):
             isochrone_page(grid(2), found)
 
 

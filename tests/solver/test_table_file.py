@@ -263,7 +263,8 @@ def test_arrays_of_ends_of_other_programs(tmp_path: Path) -> None:
     [
         ("a.csv", "", "no columns lat,lon or node"),
         ("a.csv", "lat,lon\n", "no places or nodes in it"),
-        ("a.csv", "x,y\n1,2\n", "no columns lat,lon or node"),
+        ("a.csv", "x,y\n1,2\n", "no columns lat,lon or node in its first line; name the columns, separated by commas"),
+        ("a.csv", "lat;lon\n1;2\n", "no columns lat,lon or node .*; the line is separated by semicolons; use commas"),
         ("a.csv", "lat,lon\n1,2\n3\n", "line 3: '3' has not a latitude and a longitude"),
         ("a.csv", "lat,lon\n1,nan\n", "line 2"),
         ("a.csv", "node\n1.5\n", "line 2: '1.5' has not a node id"),
@@ -304,7 +305,7 @@ def test_the_command(andorra_path: Path, tmp_path: Path, capsys: pytest.CaptureF
     lines = tmp_path / "out.csv"
     arguments = ["--sources", str(nodes), "--metrics", "duration,distance", "--output", str(lines)]
     assert main([*base, *arguments]) == 0
-    assert "of 4 pairs have a way" in capsys.readouterr().out
+    assert "of 4 pairs have a path" in capsys.readouterr().out
     assert lines.read_text().startswith("source,target,duration_s,distance_m\n5,5,0.0,0.0\n")
     # Slow traffic on a street of the way from the first to the second.
     traffic = tmp_path / "traffic.csv"

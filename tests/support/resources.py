@@ -29,7 +29,10 @@ def watch_closing(
     before: Callable[[Any], object] = lambda closed: None,
     after: Callable[[Any], object] = lambda closed: None,
 ) -> None:
-    """Call functions with each resource of a kind, before it is closed for the first time and after that."""
+    """Call functions with each resource of a kind, before it is closed for the first time and after that.
+
+    The functions must not keep the resource: Python 3.11 crashes if one is collected while the patch is undone.
+    """
     close = kind.close
 
     def watched(self: Resource) -> None:

@@ -26,6 +26,7 @@ class Command(Protocol):
     """Subcommand: a module of this package."""
 
     SUMMARY: str
+    EXAMPLE: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments of this command."""

@@ -12,13 +12,14 @@ from vkssp.commands.common import (
 )
 from vkssp.errors import QueryError
 
-SUMMARY = "list the algorithms, their parameters, and when to use which"
+SUMMARY = "list the algorithms, their parameters and their uses"
+EXAMPLE = "vkssp algorithms near_far"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this one")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of the only algorithm to list")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -55,5 +56,5 @@ def run(args: argparse.Namespace) -> Result:
             }
         )
     if not args.name:
-        lines += [f"The default is {DEFAULT_ALGORITHM}, which chooses the fastest of them for a graph.", ""]
+        lines += [f"The default is {DEFAULT_ALGORITHM}: the fastest of these for the graph.", ""]
     return {"algorithms": described, "default": DEFAULT_ALGORITHM}, lines[:-1]

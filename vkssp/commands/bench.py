@@ -9,7 +9,8 @@ from vkssp.commands.common import (
 )
 from vkssp.options import add_reading, file_name
 
-SUMMARY = "time algorithms on graphs, every distance verified"
+SUMMARY = "time algorithms on graphs, and verify every distance"
+EXAMPLE = "vkssp bench road:1024 rmat:20 --algorithms auto,near_far --json times.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,34 +21,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=file_name,
         metavar="GRAPH",
-        help="a file, or an expression such as rmat:20 or road:1024",
+        help="graph: a file, or one to generate: road:SIDE, rmat:SCALE, random:NODES,DEGREE, ba:NODES,ARCS, "
+        "gnm:NODES,ARCS, martin:NODES or kronecker:SCALE",
     )
     parser.add_argument(
-        "--algorithms", default="", metavar="A,B", help="names (default: those that are quick on any graph)"
+        "--algorithms",
+        default="",
+        metavar="A,B",
+        help="algorithms; NAME@cpu on the CPU (default: auto, and the algorithms that are fast on any graph)",
     )
     parser.add_argument(
         "--run",
         action="append",
         default=[],
         metavar="NAME[,PARAMETER=N...]",
-        help="an algorithm with parameters; may be repeated",
+        help="algorithm with parameters; may be repeated",
     )
     parser.add_argument(
         "--peers",
         default="",
         metavar="A,B",
-        help="other libraries to measure beside: scipy, networkit, rustworkx, igraph, routingkit-cch, or all "
+        help="other libraries to measure: scipy, networkit, rustworkx, igraph, routingkit-cch, or all "
         "(pip install 'vkssp[bench]')",
     )
     add_reading(parser)
-    parser.add_argument("--suite", action="store_true", help="measure a fixed set, some minutes on a modern GPU")
-    parser.add_argument("--sources", type=int, metavar="N", help="random sources (default: 8)")
+    parser.add_argument(
+        "--suite",
+        action="store_true",
+        help="measure a fixed set of graphs and algorithms: some minutes on a modern GPU",
+    )
+    parser.add_argument("--sources", type=int, metavar="N", help="number of random sources (default: 8)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="searches from each source (default: 3)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="number of searches from each source (default: 3)")
     parser.add_argument("--limit", type=float, metavar="S", help="seconds for one algorithm on one graph (default: 60)")
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
-        "--json", dest="json_file", type=file_name, metavar="FILE", help="write all times and what they depend on"
+        "--json",
+        dest="json_file",
+        type=file_name,
+        metavar="FILE",
+        help="write all times, with device, driver and commit",
     )
     parser.add_argument("--csv", dest="csv_file", type=file_name, metavar="FILE", help="write a row for each search")
     parser.add_argument(
@@ -56,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         default=[],
         metavar="FILE",
-        help="put results that --json wrote side by side",
+        help="compare results that --json wrote, instead of measuring",
     )
 
 

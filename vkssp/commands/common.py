@@ -61,49 +61,49 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
         "graph",
         metavar="GRAPH",
         type=file_name,
-        help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge "
-        "list, perhaps compressed; or a graph to generate, such as rmat:20",
+        help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, "
+        "also compressed; or a graph to generate: road:SIDE, rmat:SCALE, random:NODES,DEGREE, ba:NODES,ARCS, "
+        "gnm:NODES,ARCS, martin:NODES or kronecker:SCALE",
     )
     add_reading(parser)
 
 
 def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
     """Add the options for the device, the algorithm and the weights; `device` is the help text for the device."""
-    parser.add_argument("--device", help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the fastest kind)")
-    parser.add_argument(
+    search = parser.add_argument_group("search")
+    search.add_argument("--device", help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the fastest kind)")
+    search.add_argument(
         "--algorithm",
         default=DEFAULT_ALGORITHM,
         metavar="NAME",
-        help=f"one of those that 'vkssp algorithms' lists, or auto, the fastest for the graph "
-        f"(default: {DEFAULT_ALGORITHM})",
+        help=f"algorithm, see 'vkssp algorithms', or auto: the fastest for the graph (default: {DEFAULT_ALGORITHM})",
     )
-    parser.add_argument(
+    search.add_argument(
         "--set",
         type=setting,
         action="append",
         default=[],
         metavar="NAME=N",
-        help="a parameter of the algorithm, such as delta=1000; may be repeated",
+        help="parameter of the algorithm, such as delta=1000; may be repeated",
     )
-    parser.add_argument(
+    search.add_argument(
         "--order",
         choices=ORDERS,
         default="auto",
-        help="number nodes by their coordinates (z), by hops from landmarks, not at all (natural), or by what "
-        "suits the graph (auto, the default)",
+        help="numbering of nodes on the device: by coordinates (z), by hops from landmarks, as in the graph (natural), "
+        "or the best of these for the graph (auto, the default)",
     )
-    parser.add_argument(
+    search.add_argument(
         "--reduction",
         choices=REDUCTIONS,
-        help="take dead ends and chains out of the graph before: full, auto (where it pays; the default where the "
-        "algorithm is auto), none (else)",
+        help="remove dead ends and chains from the graph before searches: full; auto: if that saves time; none "
+        "(default: auto with --algorithm auto, else none)",
     )
-
-    parser.add_argument(
+    search.add_argument(
         "--traffic",
         metavar="T.csv",
         type=file_name,
-        help="a table of what is not as in the graph: columns way,speed_kmh, for OSM ways, or arc,weight",
+        help="table of changed speeds or weights: columns way,speed_kmh with ids of OSM ways, or arc,weight",
     )
 
 
@@ -179,5 +179,5 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     graph, change = with_traffic(graph, traffic)
     if change.unknown:
         unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
-        print_error(f"vkssp: {unknown} are not in the graph, and passed over")
+        print_error(f"vkssp: {unknown} are not in the graph and are ignored")
     return graph

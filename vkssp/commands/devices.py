@@ -12,6 +12,7 @@ from vkssp.commands.common import (
 from vkssp.errors import DeviceError
 
 SUMMARY = "list the Vulkan devices of this machine"
+EXAMPLE = "vkssp devices"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

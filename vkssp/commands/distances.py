@@ -24,7 +24,8 @@ from vkssp.graph import UNREACHABLE
 from vkssp.graph.metric import duration
 from vkssp.options import file_name
 
-SUMMARY = "find the distances from one node to all"
+SUMMARY = "compute the distances from one node to all nodes"
+EXAMPLE = "vkssp distances road:256 --source 0 --output distances.npy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_name,
         metavar="D.npy",
-        help="write them as a NumPy array of uint32; 4294967295 where no path leads",
+        help="write the distances as a NumPy array of uint32; 4294967295 for nodes that no path reaches",
     )
     parser.add_argument(
-        "--counters", choices=COUNTING[:2], default=COUNTING[0], help="what to count: only iterations, or all work too"
+        "--counters", choices=COUNTING[:2], default=COUNTING[0], help="count only iterations, or also the total work"
     )
-    parser.add_argument("--trace", type=file_name, metavar="T.csv", help="write what each iteration did as a table")
+    parser.add_argument(
+        "--trace", type=file_name, metavar="T.csv", help="write a table with the work of each iteration"
+    )
     add_solver(parser)
 
 
@@ -89,7 +92,7 @@ def run(args: argparse.Namespace) -> Result:
         "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
     ]
     if core_nodes is not None:
-        lines.insert(-1, f"searched  {core_nodes:,} nodes that a reduction left; what is counted, or traced, is theirs")
+        lines.insert(-1, f"searched  {core_nodes:,} nodes after the reduction; counters and traces are theirs")
     if trace is not None:
         with atomic_write(args.trace) as stream:
             stream.write((",".join(trace.dtype.names or ()) + "\n").encode())

@@ -15,7 +15,8 @@ from vkssp.errors import QueryError
 from vkssp.options import add_reading, file_name, reading
 from vkssp.reading import refuse
 
-SUMMARY = "make a graph from an OpenStreetMap extract or another file, and save it"
+SUMMARY = "import an OpenStreetMap extract or another file, and save the graph"
+EXAMPLE = "vkssp import andorra.osm.pbf andorra.graph"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "extract",
         type=file_name,
         metavar="EXTRACT",
-        help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or what else the other commands read",
+        help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or any other graph",
     )
-    parser.add_argument("output", type=file_name, metavar="OUT", help="the graph file to write, such as city.graph")
+    parser.add_argument("output", type=file_name, metavar="OUT", help="file of the saved graph, such as city.graph")
     parser.add_argument(
         "--all-nodes",
         action="store_true",
-        help="of an extract: make nodes of what only gives streets their shape, too; weights are milliseconds then",
+        help="make graph nodes also of the nodes that only give streets their shape; weights are then milliseconds",
     )
     add_reading(parser)
 

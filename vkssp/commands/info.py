@@ -19,7 +19,8 @@ from vkssp.commands.common import (
 from vkssp.graph.metric import duration
 from vkssp.graph.streets import Streets
 
-SUMMARY = "say what a graph holds"
+SUMMARY = "show the contents of a graph"
+EXAMPLE = "vkssp info andorra.graph"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
 
-SUMMARY = "find what can be reached from a place within some times"
+SUMMARY = "compute the areas that can be reached from a place within some times"
+EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,18 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_graph(parser)
     origins = parser.add_mutually_exclusive_group(required=True)
-    origins.add_argument("--from", dest="origin", type=latlon, metavar="LAT,LON", help="where it begins")
+    origins.add_argument("--from", dest="origin", type=latlon, metavar="LAT,LON", help="place where trips begin")
     origins.add_argument(
         "--places",
         metavar="P.csv",
         type=file_name,
-        help="around each of many places instead: columns lat,lon and perhaps id, or GeoJSON points; needs --output",
+        help="many places instead: a table with the columns lat,lon and optionally id, or GeoJSON points; needs "
+        "--output",
     )
     limits = parser.add_mutually_exclusive_group(required=True)
     limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")
-    limits.add_argument(
-        "--limits", type=numbers, metavar="W,W", help="the same in weights, where those are no durations"
-    )
+    limits.add_argument("--limits", type=numbers, metavar="W,W", help="weights instead, for graphs without durations")
     limits.add_argument("--metres", type=numbers, metavar="M,M", help="metres of road instead, such as 500,1000")
     parser.add_argument(
         "--width",
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_avoid(parser)
     parser.add_argument(
-        "--output", type=file_name, metavar="I.geojson", help="write them as polygons along the roads, GeoJSON"
+        "--output", type=file_name, metavar="I.geojson", help="write the areas as GeoJSON: polygons along the roads"
     )
     parser.add_argument("--map", type=file_name, metavar="I.html", help="write a map that opens without a network")
     add_solver(parser)

@@ -17,6 +17,7 @@ from vkssp.commands.common import (
 from vkssp.options import file_name
 
 SUMMARY = "find the streets near a place"
+EXAMPLE = "vkssp nearest andorra.graph --at 42.5075,1.5218 --number 3"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_graph(parser)
     parser.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
-    parser.add_argument("--number", type=int, default=1, metavar="N", help="how many streets at most (default: 1)")
+    parser.add_argument("--number", type=int, default=1, metavar="N", help="maximum number of streets (default: 1)")
     parser.add_argument(
         "--output", type=file_name, metavar="N.geojson", help="write the points on the streets as GeoJSON"
     )

@@ -17,14 +17,15 @@ from vkssp.commands.common import (
 )
 from vkssp.options import file_name
 
-SUMMARY = "make a hierarchy of a graph once, for faster searches with any weights, and save both"
+SUMMARY = "add a hierarchy to a graph, for faster searches with any weights, and save both"
+EXAMPLE = "vkssp prepare andorra.graph fast.graph"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     add_graph(parser)
-    parser.add_argument("output", type=file_name, metavar="OUT", help="the graph file to write, such as city.graph")
+    parser.add_argument("output", type=file_name, metavar="OUT", help="file of the prepared graph, such as city.graph")
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -23,31 +23,35 @@ if TYPE_CHECKING:
     from vkssp.route import Route, Step
 
 SUMMARY = "find the best route between two places"
+EXAMPLE = "vkssp route andorra.graph --from 42.5075,1.5218 --to 42.5430,1.7340 --map route.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     add_graph(parser)
-    parser.add_argument("--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="where it begins")
-    parser.add_argument("--to", dest="destination", type=latlon, required=True, metavar="LAT,LON", help="where it ends")
+    parser.add_argument(
+        "--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="place where the route begins"
+    )
+    parser.add_argument(
+        "--to", dest="destination", type=latlon, required=True, metavar="LAT,LON", help="place where the route ends"
+    )
     parser.add_argument(
         "--via",
         type=latlon,
         action="append",
         default=[],
         metavar="LAT,LON",
-        help="a place to pass on the way; may be repeated, in the order of travel",
+        help="via point: a place to pass; may be repeated, in the order of travel",
     )
     parser.add_argument(
         "--continue-straight",
         action=argparse.BooleanOptionalAction,
-        help="pass via points without turning round there, where the way can go on (default: where the graph knows of "
-        "turns)",
+        help="pass via points without turning round there, if a route goes on (default: if the graph has turns)",
     )
     add_metric(parser)
     add_avoid(parser)
-    parser.add_argument("--steps", action="store_true", help="say what to do along the way")
+    parser.add_argument("--steps", action="store_true", help="print the instructions along the route")
     parser.add_argument("--output", type=file_name, metavar="R.geojson", help="write the route as GeoJSON")
     parser.add_argument("--map", type=file_name, metavar="R.html", help="write a map that opens without a network")
     add_solver(parser)

@@ -14,7 +14,8 @@ def add_metric(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=METRICS,
         default="duration",
-        help="what to make least: durations, or whatever the graph's weights are, or distances (default: duration)",
+        help="metric to minimize: duration (or the weights of the graph, if they are no durations) or distance "
+        "(default: duration)",
     )
 
 
@@ -24,5 +25,5 @@ def add_avoid(parser: argparse.ArgumentParser) -> None:
         "--avoid",
         type=file_name,
         metavar="A.geojson",
-        help="keep out of the polygons in a GeoJSON file; streets they touch are closed",
+        help="avoid the polygons in a GeoJSON file; streets that they touch are closed",
     )

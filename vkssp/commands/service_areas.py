@@ -23,6 +23,7 @@ from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
 
 SUMMARY = "find which of many places is the nearest to each node and street"
+EXAMPLE = "vkssp service-areas andorra.graph --sources places.csv --output areas.geojson"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places or nodes, in a file as for 'vkssp table'; ways lead from them",
+        help="places or nodes, in a file as for 'vkssp table'; routes lead from them",
     )
     parser.add_argument(
         "--limit",
         type=float,
         metavar="N",
-        help="what is farther from all sources belongs to none: seconds, or metres with --metric distance, or weights "
-        "where those are no durations",
+        help="ignore nodes and streets that are farther than N from all sources: in seconds, in metres with --metric "
+        "distance, or in weights if the graph has no durations",
     )
     add_metric(parser)
     add_avoid(parser)
@@ -50,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="OUT",
-        help="write each node's source and how far it is (.csv, .npy), or streets by their sources (.geojson, places "
-        "only)",
+        help="file to write: the nearest source of each node and its distance (.csv, .npy), or streets by their "
+        "sources (.geojson, for places)",
     )
     add_solver(parser)
 

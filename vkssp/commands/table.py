@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
 
-SUMMARY = "find what it takes from each of many places to each of others"
+SUMMARY = "compute a table of durations, distances or weights between many places or nodes"
+EXAMPLE = "vkssp table andorra.graph --sources places.csv --output table.csv"
 
 
 def names(text: str) -> list[str]:
@@ -48,27 +49,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places, a table with columns lat,lon and perhaps id, or GeoJSON points; or nodes, a column node, an "
-        "integer in each line, or a .npy array of them",
+        help="places: a table with the columns lat,lon and optionally id, or GeoJSON points; or nodes: a column "
+        "node, an integer in each line, or a .npy array",
     )
     parser.add_argument(
         "--targets",
         type=file_name,
         metavar="T.csv",
-        help="the same (default: the sources), or with nodes the word all, for every node",
+        help="targets, in a file of the same kind, or for nodes the word all (default: the sources)",
     )
     parser.add_argument(
         "--limit",
         type=int,
         metavar="W",
-        help="between nodes, a weight beyond which a target counts as unreachable and is not looked for",
+        help="weight beyond which a target counts as unreachable; for nodes",
     )
     parser.add_argument(
         "--metrics",
         type=names,
         metavar="M,M",
-        help="what to write: duration in seconds and distance in metres, both along the best route, weight (default: "
-        "what is made least, or weight where weights are no durations)",
+        help="metrics to write: duration in seconds, distance in metres, both along the best route, or weight "
+        "(default: the metric of the search)",
     )
     add_metric(parser)
     add_avoid(parser)
@@ -77,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="OUT",
-        help="write a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet), or Zarr arrays (.zarr); the "
-        "last two need vkssp[table]",
+        help="file to write: a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet) or Zarr arrays "
+        "(.zarr); the last two need vkssp[table]",
     )
     add_solver(parser, "index or part of the name, or several devices that share the rows, such as 0,1, or all")
 
@@ -138,7 +139,7 @@ def run(args: argparse.Namespace) -> Result:
         "output": args.output,
     }
     lines = [
-        f"table     {table.shape[0]:,} sources, {table.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a way",
+        f"table     {table.shape[0]:,} sources, {table.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a path",
         f"device    {device}",
         f"rows      {seconds:.1f} s with {algorithm}, {table.shape[0] / seconds:,.1f} each second",
         f"wrote     {args.output}",

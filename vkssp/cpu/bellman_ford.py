@@ -37,7 +37,7 @@ class BellmanFordCpu(CpuSearch):
         source=BELLMAN_FORD,
         complexity="O(n m) work at worst; one iteration of O(n + m) for each arc of the longest of the shortest paths, "
         "fewer where ids rise along it",
-        use="As what Bellman-Ford on a GPU is measured against; it does not end early, even with targets.",
+        use="Baseline for Bellman-Ford on a GPU; it does not end early, even with targets.",
         ends_early=False,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()

@@ -56,7 +56,7 @@ class DeltaStepBuckets(CpuSearch):
         source=MEYER_SANDERS,
         complexity="O(n + m + L / delta) work for random weights and a delta near the largest weight over the mean "
         "degree; O(L / delta) buckets of some iterations each",
-        use="As what delta-stepping on a GPU is measured against; often as fast as Dijkstra's algorithm.",
+        use="Baseline for delta-stepping on a GPU; often as fast as Dijkstra's algorithm.",
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (delta.DELTA,)

@@ -90,7 +90,7 @@ class CrauserCpu(_Steps):
         idea=_CRAUSER_IDEA + _PUSH,
         source=CRAUSER_AS_EVALUATED,
         complexity="O(n) work for each iteration and O(m) in all; O(sqrt n) iterations on random graphs, more on roads",
-        use="As what Crauser's algorithm on a GPU is measured against.",
+        use="Baseline for Crauser's algorithm on a GPU.",
         ends_early=True,
     )
     _PREDECESSORS = False
@@ -105,7 +105,7 @@ class CrauserPredecessorsCpu(_Steps):
         idea=_CRAUSER_IDEA + _PULL,
         source=CRAUSER_AS_EVALUATED,
         complexity="O(n + m) work for each iteration; O(sqrt n) iterations on random graphs, more on roads",
-        use="As what the same on a GPU, which needs no atomics, is measured against.",
+        use="Baseline for the same algorithm on a GPU, which needs no atomics.",
         ends_early=True,
     )
     _PREDECESSORS = True
@@ -120,7 +120,7 @@ class MartinCpu(_Steps):
         idea=_MARTIN_IDEA + _PUSH,
         source=MARTIN_AS_EVALUATED,
         complexity="O(n) work for each iteration and O(m) in all; as many iterations as there are different distances",
-        use="As what Martin's algorithm on a GPU is measured against.",
+        use="Baseline for Martin's algorithm on a GPU.",
         ends_early=True,
     )
     _PREDECESSORS = False
@@ -135,7 +135,7 @@ class MartinPredecessorsCpu(_Steps):
         idea=_MARTIN_IDEA + _PULL,
         source=MARTIN_AS_EVALUATED,
         complexity="O(n + m) work for each iteration; as many iterations as there are different distances",
-        use="As what the same on a GPU, which needs no atomics, is measured against.",
+        use="Baseline for the same algorithm on a GPU, which needs no atomics.",
         ends_early=True,
     )
     _PREDECESSORS = True

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from vkssp.checks import no_file
 from vkssp.errors import FormatError
 from vkssp.terminal import progress_bar
 
@@ -40,7 +41,7 @@ def _failures(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise FormatError(f"{path} does not exist; check the path") from None
+        raise no_file(path) from None
     except OSError as error:
         # The errors of gzip and bz2 for a damaged file have no number.
         if error.errno is None:

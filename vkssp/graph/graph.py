@@ -299,8 +299,8 @@ class Graph:
         if turn is not None and (weights < turn).any():
             at = int(np.argmax(weights < turn))
             raise GraphError(
-                f"weight[{at}] is {weights[at]}, less than the {turn[at]} that the turn into that arc takes; weights "
-                "of arcs hold those of turns, which streets.turn tells"
+                f"weight[{at}] is {weights[at]}, less than {turn[at]}, the weight of the turn into this arc "
+                "(streets.turn); give weights that include the turns"
             )
         graph = replace(self, weight=weights)
         if "tail" in self.__dict__:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
-from vkssp.checks import path_of
+from vkssp.checks import no_file, path_of
 from vkssp.errors import FormatError, GraphError
 from vkssp.files import atomic_write, check_ending
 from vkssp.graph.hierarchy import Hierarchy
@@ -90,7 +90,7 @@ def load_graph(path: str | Path, make: Callable[..., Graph]) -> Graph:
     except (FormatError, MemoryError):
         raise
     except FileNotFoundError:
-        raise FormatError(f"{source} does not exist; check the path") from None
+        raise no_file(source) from None
     except OSError as error:
         raise FormatError(f"cannot read {source}: {error.strerror or error}") from error
     # zipfile and json raise many kinds of errors for damaged bytes.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.checks import ids_among, index_of, number_of, shown, whole_numbers
-from vkssp.csv_file import csv_lines
+from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError, GraphError, QueryError
 from vkssp.graph.csr import UNREACHABLE, Uint32s
 from vkssp.graph.graph import Graph, checked_graph
@@ -181,9 +181,7 @@ def _read(path: str | Path) -> tuple[tuple[str, str], npt.NDArray[np.int64], npt
         header = [name.strip().lower() for name in next(lines, [])]
         names = next((pair for pair in (_WAYS, _ARCS) if set(pair) <= set(header)), None)
         if names is None:
-            raise FormatError(
-                f"{path} has no columns way,speed_kmh or arc,weight in its first line; name them, with commas"
-            )
+            raise no_columns(path, "way,speed_kmh or arc,weight", header)
         places = [header.index(name) for name in names]
         for line in lines:
             if not line:

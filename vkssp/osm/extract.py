@@ -10,6 +10,7 @@ from typing import Any
 import osmium
 from osmium.osm import NODE, RELATION, WAY
 
+from vkssp.checks import no_file
 from vkssp.errors import FormatError
 from vkssp.memory import require, require_addresses
 from vkssp.osm.pbf import has_zeros
@@ -85,7 +86,7 @@ class Extract:
             endings = ", ".join(_FORMATS)
             raise FormatError(f"{source} is not named like an OpenStreetMap extract, which end in {endings}")
         if not source.exists():
-            raise FormatError(f"{source} does not exist; check the path")
+            raise no_file(source)
         if not source.is_file():
             raise FormatError(f"{source} is not a file; give the path of an extract")
         self._source, self._kind = source, kind

@@ -336,7 +336,8 @@ def _check(profile: Profile, source: SourceFile) -> None:
         for value in sorted(pushing.asked & pushing.never):
             raise source.error(("pushing", "never"), f"holds {value!r}, as pushing.asked does; leave one out")
     if (barriers.open is None) == (barriers.blocked is None):
-        raise source.error(("barriers",), "needs one of open, what alone lets pass, and blocked, what alone does not")
+        cure = "give either open, the only passable barriers, or blocked, the only impassable ones"
+        raise source.error(("barriers",), f"needs one of two lists; {cure}")
     if profile.turns.default not in TURNS:
         raise source.error(("turns", "default"), f"is {profile.turns.default!r}; give one of {', '.join(TURNS)}")
     for value in sorted(barriers.seconds):

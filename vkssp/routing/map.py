@@ -204,7 +204,7 @@ def isochrone_page(
     found = checked_isochrones(found)
     origin = found[0].origin if found else None
     if origin is None:
-        raise QueryError("the isochrones do not say where they begin; take those that a Router returns")
+        raise QueryError("the isochrones have no origin; give isochrones that a Router returned")
     rising = sorted(found, key=lambda one: one.limit)
     colours = [f"hsl({hue:.0f} 75% 42%)" for hue in np.linspace(_NEAR_HUE, _FAR_HUE, max(2, len(rising)))]
     areas, inside = [], shapely.MultiPolygon()

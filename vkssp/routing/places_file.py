@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.csv_file import csv_lines
+from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.memory import require
 from vkssp.npy_file import read_npy
@@ -123,7 +123,7 @@ def _from_lines(path: str | Path, lines: Reader) -> Ends:
     else:
         columns = ["node"] if "node" in header else ["lat", "lon"]
         if not set(columns) <= set(header):
-            raise FormatError(f"{path} has no columns lat,lon or node in its first line; name them, with commas")
+            raise no_columns(path, "lat,lon or node", first)
         rows = []
     rows += [(lines.line_num, line) for line in lines if line]
     at = [header.index(name) for name in columns] if not rows or rows[0][1] is not first else [0]
