@@ -118,7 +118,7 @@ if not TYPE_CHECKING:
         if name == "Assignment":
             from vkssp.former import warn_of
 
-            warn_of("vkssp.Assignment", "vkssp.ServiceAreas", 2)
+            warn_of("vkssp.Assignment", "vkssp.ServiceAreas")
             return import_module(_MODULES["ServiceAreas"]).ServiceAreas  # not kept: each use warns
         if name in _MODULES:
             value = getattr(import_module(_MODULES[name]), name)

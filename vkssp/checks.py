@@ -108,6 +108,9 @@ def array_of(values: Any, name: str, what: str = "numbers", error: Error = Graph
         raise error(f"{name} is {shown(values)}; give a list or an array of {what}")
     values = unmasked(values, name, error)
     try:
+        # A range is a sequence of any length, which NumPy would expand.
+        if isinstance(values, range) and len(values) > 2**32:
+            raise MemoryError
         return np.asarray(values)
     except MemoryError:
         raise error(f"{name} has {len(values):,} entries, which do not fit into memory; give fewer at a time") from None
@@ -153,9 +156,11 @@ def whole_numbers(
         cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
         raise error(f"{name} holds truth values; give {what}, such as {cure}")
     if array.dtype.kind == "O":  # integers of more than 64 bits, or any objects
-        for at, value in enumerate(array.tolist()):
-            if index_of(value) is None:
-                raise error(f"{name}[{at}] is {shown(value)}; give {what}, integers")
+        numbers = [index_of(value) for value in array.tolist()]
+        if None in numbers:
+            at = numbers.index(None)
+            raise error(f"{name}[{at}] is {shown(array[at])}; give {what}, integers")
+        array = np.array(numbers, object)
     elif array.dtype.kind not in "iuf":
         raise error(f"{name} has dtype {dtype_of(array)}; give integers")
     if array.dtype.kind == "f":

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 from vkssp import __version__
 from vkssp.commands import COMMANDS, FORMER
 from vkssp.errors import VksspError
+from vkssp.former import FormerNameWarning
 from vkssp.memory import shortage_named
 from vkssp.signals import CLOSED_PIPE, run
 from vkssp.terminal import print_error, print_json, print_lines, printable
@@ -54,6 +57,23 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return result
 
 
+@contextmanager
+def _former_names_shown() -> Iterator[None]:
+    """Print a line for each former name in the arguments; Python hides such warnings from the users of programs."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+        warnings.simplefilter("default", FormerNameWarning)
+
+        def shown(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
+            if issubclass(category, FormerNameWarning):
+                print_error(f"vkssp: {message}")
+            else:
+                show(message, category, *details, **more)
+
+        warnings.showwarning = shown
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, or 2 after an error message of one line, or 128 plus the number of a signal."""
     if sys.stdout is None:
@@ -68,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
         _Parser(prog=f"vkssp {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     try:
-        with shortage_named():
+        with shortage_named(), _former_names_shown():
             result, lines = COMMANDS[args.command].run(args)
             if args.json:
                 print_json(result)

@@ -26,7 +26,7 @@ from tests.support.graphs import (
     random_graphs,
 )
 from tests.support.paths import ROOT
-from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver
+from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver, SolverPool, VksspError
 from vkssp.algorithm import COUNTING, CPU, TOTALS, VULKAN
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.cpu.device import CpuDevice
@@ -114,12 +114,42 @@ def test_former_names_are_aliases_with_a_warning(device: Device) -> None:
     assert len(former) == 5
     for old, new in (*former.items(), ("dijkstra_gpu", "dijkstra_scan"), ("delta_step_cpu", "delta_step_buckets")):
         name = new.partition("@")[0]
-        with pytest.warns(DeprecationWarning, match=f"'{old}' is called '{name}' now") as caught:
+        with pytest.warns(DeprecationWarning, match=f"'{old}' is called '{name}'") as caught:
             solver = Solver(TINY, old, device if old == "dijkstra_gpu" else None)
         with solver:
             assert caught[0].filename == __file__
             assert solver.algorithm == name and solver.device.info.kind == "cpu"
             assert isinstance(solver.device, CpuDevice) == (new in ON_CPU)
+
+
+def test_a_former_name_on_the_cpu_takes_no_vulkan_device(device: Device) -> None:
+    with pytest.warns(DeprecationWarning), pytest.raises(QueryError, match="crauser_cpu runs on the CPU; leave device"):
+        Solver(TINY, "crauser_cpu", device)
+
+
+def test_a_cpu_that_has_been_closed(device: Device) -> None:
+    cpu = CpuDevice()
+    solver = Solver(TINY, "dijkstra", cpu)
+    cpu.close()
+    with pytest.raises(DeviceError, match="has been closed; open another"):
+        Solver(TINY, "dijkstra", cpu)
+    with pytest.raises(VksspError, match="has been closed"):
+        solver.distances(0)
+
+
+def test_pools_have_vulkan_devices(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    for devices in ("cpu", ["cpu"], ["cpu", 0], [device, "cpu"]):
+        for algorithm in ("auto", "bellman_ford"):
+            with pytest.raises(QueryError, match=r"devices is .*, and a pool has Vulkan devices only; give Vulkan"):
+                SolverPool(TINY, algorithm, devices)  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="dijkstra runs on the CPU, and a pool has Vulkan devices; choose another"):
+        SolverPool(TINY, "dijkstra")
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    with pytest.raises(QueryError, match="VKSSP_DEVICE is 'cpu', and a pool has Vulkan devices only"):
+        SolverPool(TINY)
+    for devices in ([device], device):
+        with SolverPool(TINY, devices=devices) as pool:
+            assert pool.devices == [device]
 
 
 def test_shader_device_file_cpu_twin_and_test_share_a_stem() -> None:

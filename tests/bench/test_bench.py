@@ -278,3 +278,29 @@ def test_measuring_leaves_nothing_behind(path: str, device: Device) -> None:
     before = len(device.owned)
     measure(Experiment([path], [Run("crauser"), Run("near_far")], **QUICK), device)
     assert len(device.owned) == before
+
+
+def test_benchmarks_on_the_cpu_need_no_vulkan_device(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither with a variable that selects the CPU or nothing, nor with the option."""
+    query = ["bench", "road:8", "--algorithms", "martin@cpu", "--sources", "1", "--limit", "0"]
+    for variable, options in (("cpu", []), ("garbage", []), ("garbage", ["--device", "cpu"])):
+        monkeypatch.setenv("VKSSP_DEVICE", variable)
+        monkeypatch.setattr(Device, "__init__", lambda *_: pytest.fail("a Vulkan device is opened"))
+        path = tmp_path / "r.json"
+        assert main([*query, *options, "--json", str(path)]) == 0
+        result = load_result(path)
+        (row,) = result["graphs"][0]["runs"]
+        assert (row["algorithm"], row["runs_on"], result["device"]["kind"]) == ("martin@cpu", "cpu", "cpu")
+        assert "martin@cpu  " in capsys.readouterr().out
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    both = [*query[:3], "martin,near_far", *query[4:], "--json", str(path)]
+    assert main(both) == 0
+    rows = load_result(path)["graphs"][0]["runs"]
+    assert rows[0]["runs_on"] == "cpu" and "near_far runs on Vulkan devices only" in rows[1]["error"]
+    assert main([*query[:3], "near_far@cpu", *query[4:]]) == 2
+    assert "near_far runs on Vulkan devices only; leave @cpu out" in capsys.readouterr().err
+    # Files of earlier versions have other names.
+    path.write_text(path.read_text().replace('"martin"', '"martin_cpu"'))
+    assert load_result(path)["graphs"][0]["runs"][0]["algorithm"] == "martin@cpu"

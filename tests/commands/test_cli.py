@@ -435,3 +435,18 @@ def test_a_reduction_changes_no_answer(andorra_path: Path, capsys: pytest.Captur
         assert main([*query, "--reduction", reduction]) == 0
         answers.append(json.loads(capsys.readouterr().out))
     assert answers[0]["duration_s"] == answers[1]["duration_s"] > 0
+
+
+def test_former_names_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["distances", "road:4", "--source", "0", "--algorithm", "crauser_cpu"]) == 0
+    assert capsys.readouterr().err == (
+        "vkssp: the algorithm 'crauser_cpu' is called 'crauser' with device 'cpu' now; use this name\n"
+    )
+
+
+def test_a_variable_that_selects_the_cpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    assert main(["devices"]) == 0
+    assert "None of these is used by default: VKSSP_DEVICE selects the CPU" in capsys.readouterr().out
+    assert main(["distances", "road:4", "--source", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["algorithm"] == "dijkstra"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pyarrow
 import pytest
 
 import vkssp
@@ -400,5 +401,27 @@ def test_former_names_of_methods_give_a_warning(device: Device) -> None:
                     found = getattr(one, former)(*arguments)
                 assert caught[0].filename == __file__
                 assert type(found) is type(getattr(one, name)(*arguments))
+            with pytest.warns(DeprecationWarning):
+                assert np.array_equal(one.distances_from(seeds=[(3, 1)], limit=2), one.distances([(3, 1)], limit=2))
+    assert Solver.route.__doc__ == "Former name of `path`." and Solver.route.__qualname__ == "Solver.route"
     with pytest.warns(DeprecationWarning, match=r"^vkssp\.Assignment is called vkssp\.ServiceAreas now"):
         assert vkssp.Assignment is vkssp.ServiceAreas  # type: ignore[attr-defined]
+
+
+def test_nodes_in_other_containers(device: Device) -> None:
+    class Node:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __index__(self) -> int:
+            return self.number
+
+    graph, nodes = grid(5), [Node(3), Node(1)]
+    with Solver(graph, "near_far", device) as solver:
+        expected = solver.distances([3, 1])
+        for given in (nodes, iter(nodes), pyarrow.array([3, 1]), np.array([3.0, 1.0])):
+            assert np.array_equal(solver.distances(given), expected)
+        assert np.array_equal(solver.table(nodes, nodes), expected[:, [3, 1]])
+        for ask in (lambda: solver.path([{0, 1}], 2), lambda: solver.distances([(0, 1), {2, 3}])):
+            with pytest.raises(QueryError, match=r"a source is {.*}; give a node id and a weight"):
+                ask()

@@ -7,7 +7,6 @@ are.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.checks import shown
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import QueryError
+from vkssp.former import warn_of
 from vkssp.gpu.device import Device
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
@@ -40,6 +40,12 @@ _FORMER: dict[str, tuple[str, str | None]] = {
 }
 
 
+def present(name: str) -> str:
+    """Return the present form of a former name, with ``@cpu`` if it implies the CPU; any other name as it is."""
+    now, place = _FORMER.get(name, (name, None))
+    return now if place is None else f"{now}@{place}"
+
+
 def current(name: str, device: Any) -> tuple[str, Any]:
     """Return the present name of an algorithm, and the device; a former name causes a warning and may imply a device.
 
@@ -50,12 +56,18 @@ def current(name: str, device: Any) -> tuple[str, Any]:
     """
     if isinstance(name, str) and name in _FORMER:
         name, place = _FORMER[former := name]
-        also = "" if place is None else f" and device {place!r}"
-        warnings.warn(f"the algorithm {former!r} is called {name!r} now; use this name{also}", DeprecationWarning, 3)
+        warn_of(f"the algorithm {former!r}", f"{name!r}{'' if place is None else f' with device {place!r}'}")
+        if place is not None and device is not None and not is_cpu(device):
+            raise QueryError(f"{former} runs on the CPU; leave device out, or choose {name} for a Vulkan device")
         device = place if device is None else device
     if not _is_auto(name) and not (isinstance(name, str) and name in ALGORITHMS):
         raise QueryError(f"algorithm is {shown(name)}; choose one of {', '.join((AUTO, *ALGORITHMS))}")
     return name, device
+
+
+def places_of(name: str) -> tuple[str, ...]:
+    """Return the places where an algorithm runs, `VULKAN` first."""
+    return (VULKAN, CPU) if _is_auto(name) else tuple(ALGORITHMS[name])
 
 
 def place_of(name: str, device: Any) -> str:
@@ -74,7 +86,7 @@ def place_of(name: str, device: Any) -> str:
     QueryError
         If the algorithm does not run on this device.
     """
-    places = (VULKAN, CPU) if _is_auto(name) else tuple(ALGORITHMS[name])
+    places = places_of(name)
     is_default = device is None
     wanted = Device.selected() if is_default else device
     if is_cpu(wanted):

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vkssp.algorithm import AUTO, CPU, VULKAN
-from vkssp.algorithms.choice import checked, current, place_of
+from vkssp.algorithms.choice import checked, current, places_of
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.peers import peer_named
+from vkssp.cpu.device import CpuDevice
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
@@ -81,17 +82,22 @@ class Run:
 
     @property
     def _parts(self) -> tuple[str, str]:
-        """Name of the algorithm, and the place where it runs."""
+        """Name of the algorithm, and the place that its name and ``@cpu`` stand for, whatever VKSSP_DEVICE says."""
         name, at, place = self.algorithm.partition("@")
         if at and place != CPU:
             raise QueryError(f"algorithm is {self.algorithm!r}; write {name}, or {name}@{CPU} for the CPU")
         name, device = current(name, place or None)
-        return name, place_of(name, device)
+        places = places_of(name)
+        if device == CPU and CPU not in places:
+            raise QueryError(f"{name} runs on Vulkan devices only; leave @{CPU} out, or choose another algorithm")
+        return name, CPU if device == CPU else places[0]
 
-    def solver(self, graph: Graph | RenumberedGraph, device: Device, counters: str = "iterations") -> Solver:
-        """Return a solver for a graph, on a device if the algorithm runs on one."""
+    def solver(
+        self, graph: Graph | RenumberedGraph, device: Device | CpuDevice, counters: str = "iterations"
+    ) -> Solver:
+        """Return a solver for a graph: on the CPU if the run or the device asks for it, else on the device."""
         (name, place), parameters = self._parts, dict[str, Any](self.parameters)
-        where = device if place == VULKAN else CPU
+        where = CPU if place == CPU and isinstance(device, Device) else device
         return Solver(graph, name, where, reduction=self.reduction, counters=counters, **parameters)
 
 

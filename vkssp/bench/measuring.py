@@ -15,9 +15,12 @@ from typing import Any
 import numpy as np
 
 import vkssp
+from vkssp.algorithm import CPU, VULKAN
+from vkssp.algorithms.choice import is_cpu
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.peers import PEERS
 from vkssp.bench.timing import TimedPeer, TimedSolver, fill
+from vkssp.cpu.device import CpuDevice, cpu_model
 from vkssp.errors import QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -34,7 +37,7 @@ _PATIENCE = 200
 
 def measure(
     experiment: Experiment,
-    device: Device | int | str | None = None,
+    device: Device | CpuDevice | int | str | None = None,
     *,
     progress: bool = False,
     each: Callable[[dict[str, Any]], None] | None = None,
@@ -83,9 +86,9 @@ def measure(
     return result
 
 
-def steps(experiment: Experiment, device: Device | int | str | None = None) -> Iterator[dict[str, Any]]:
+def steps(experiment: Experiment, device: Device | CpuDevice | int | str | None = None) -> Iterator[dict[str, Any]]:
     """Yield the result of an experiment as it grows: after each graph's reference, and after each run."""
-    opened = device if isinstance(device, Device) else Device(device)
+    opened = _opened(experiment, device)
     try:
         result = _head(experiment, opened)
         for text in experiment.graphs:
@@ -116,6 +119,16 @@ def steps(experiment: Experiment, device: Device | int | str | None = None) -> I
             opened.close()
 
 
+def _opened(experiment: Experiment, device: Device | CpuDevice | int | str | None) -> Device | CpuDevice:
+    """Return the device of an experiment; the CPU if it is chosen, or if no run needs a Vulkan device."""
+    if isinstance(device, Device | CpuDevice):
+        return device
+    runs = (*experiment.runs, *(run for more in experiment.more.values() for run in more))
+    wanted = Device.selected() if device is None else device
+    is_needed = device is not None or any(run.runs_on == VULKAN for run in runs)
+    return CpuDevice() if is_cpu(wanted) or not is_needed else Device(device)
+
+
 def _memory(graph: RenumberedGraph) -> int:
     """Return the bytes that Dijkstra's algorithm holds for a graph."""
     with Solver(graph, "dijkstra") as solver:
@@ -143,16 +156,15 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def where_and_when(device: Device) -> dict[str, Any]:
+def where_and_when(device: Device | CpuDevice) -> dict[str, Any]:
     """Return the common entries of all results: version, commit, date and time, device and host."""
-    from vkssp.cpu.device import cpu_model
-
     info = device.info
     return {
         "vkssp": vkssp.__version__,
         "commit": commit(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version", "memory")},
+        "device": {key: getattr(info, key) for key in ("name", "kind", "driver", "api_version")}
+        | {"memory": getattr(info, "memory", None)},
         "host": {
             "cpu": cpu_model(),
             "cores": os.cpu_count(),
@@ -162,7 +174,7 @@ def where_and_when(device: Device) -> dict[str, Any]:
     }
 
 
-def _head(experiment: Experiment, device: Device) -> dict[str, Any]:
+def _head(experiment: Experiment, device: Device | CpuDevice) -> dict[str, Any]:
     from vkssp.jit import require_numba
 
     require_numba()  # fails before large graphs are read
@@ -257,7 +269,7 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
 
 
 def _measure_run(
-    graph: RenumberedGraph, run: Run, expected: dict[int, Uint32s], device: Device, experiment: Experiment
+    graph: RenumberedGraph, run: Run, expected: dict[int, Uint32s], device: Device | CpuDevice, experiment: Experiment
 ) -> dict[str, Any]:
     row = _row(run.algorithm, run.settings, run.runs_on, vkssp.__version__)
     try:
@@ -265,6 +277,7 @@ def _measure_run(
             slow = fill(row, TimedSolver(solver), expected, experiment)
             row["setup_ms"], row["upload_ms"] = solver.timings.setup_ms, solver.timings.upload_ms
             row["chosen"] = solver.algorithm
+            row["runs_on"] = VULKAN if isinstance(solver.device, Device) else CPU
             row["memory_bytes"], row["core_nodes"] = solver.memory_bytes, solver.core_nodes
             row["counters"] = {} if solver.last is None else solver.last.counters
         if not slow:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.algorithms.choice import present
 from vkssp.bench.experiment import run_text
 from vkssp.bench.measuring import FORMAT
 from vkssp.errors import FormatError
@@ -49,6 +50,9 @@ def load_result(path: str | Path) -> dict[str, Any]:
     parts = {"format", "device", "host", "experiment", "graphs"}
     if not (isinstance(result, dict) and parts <= result.keys() and result["format"] == FORMAT):
         raise FormatError(f"{path} is no benchmark result of this version; measure again with 'vkssp bench --json'")
+    for graph in result["graphs"]:
+        for run in graph["runs"]:  # results of earlier versions have former names
+            run["algorithm"] = present(run["algorithm"])
     return result
 
 
@@ -76,7 +80,7 @@ def save_csv(path: str | Path, result: dict[str, Any]) -> None:
 def label(run: dict[str, Any]) -> str:
     """Return a run's algorithm and parameters in one word, followed by the algorithm that auto chose, if any."""
     text, chosen = run_text(run["algorithm"], run["parameters"]), run.get("chosen", run["algorithm"])
-    return text if chosen == run["algorithm"] else f"{text} ({chosen})"
+    return text if chosen == run["algorithm"].partition("@")[0] else f"{text} ({chosen})"
 
 
 def quartiles(times: Sequence[Sequence[float]]) -> tuple[float, float, float]:

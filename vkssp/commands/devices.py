@@ -22,12 +22,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """List the Vulkan devices."""
+    from vkssp.algorithms.choice import is_cpu
     from vkssp.gpu.device import Device
     from vkssp.gpu.instance import list_devices
 
     found, default, trouble = list_devices(), -1, ""
     try:
-        default = Device.default(found).index
+        if not is_cpu(Device.selected()):
+            default = Device.default(found).index
+        else:
+            trouble = "VKSSP_DEVICE selects the CPU, with compiled code"
     except DeviceError as error:  # such as a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
     lines = []
@@ -40,6 +44,6 @@ def run(args: argparse.Namespace) -> Result:
     if default >= 0:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
     if trouble:
-        lines.append(f"None is used by default: {trouble}")
+        lines.append(f"None of these is used by default: {trouble}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
     return {"devices": described, "default": default}, lines

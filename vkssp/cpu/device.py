@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import require_numba
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -76,8 +77,9 @@ class CpuDevice(Resource):
 
     @property
     def handle(self) -> None:
-        """None; a CPU needs no handle, and works after a fork, too."""
-        return None
+        """None, since a CPU needs no handle; an error if the device has been closed."""
+        if self.closed:
+            raise DeviceError("this device has been closed; open another")
 
 
 class CpuGraph(Resource):

@@ -82,7 +82,7 @@ def read_file(
         If an argument is invalid.
     """
     if isinstance(format, str) and format == "snap":
-        warn_of("the format 'snap'", "'edge_list'", 2)
+        warn_of("the format 'snap'", "'edge_list'")
         format = "edge_list"
     if format is not None and not (isinstance(format, str) and format in FORMATS):
         raise QueryError(f"format is {shown(format)}; give one of {', '.join(FORMATS)}")

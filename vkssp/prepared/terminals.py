@@ -43,7 +43,7 @@ def terminals(
     result, num_nodes = [], renumbered.graph.num_nodes
     for place in places:
         try:
-            node, offset = place
+            node, offset = None if isinstance(place, set | frozenset) else place  # a set has no order
         except (TypeError, ValueError):
             raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
         weight, index = index_of(offset), index_of(node)

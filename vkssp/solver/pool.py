@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 
 from vkssp import memory
-from vkssp.algorithm import AUTO, CPU, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import flag, number_of, shown
+from vkssp.algorithm import AUTO, VULKAN, Terminal
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, is_cpu, places_of
+from vkssp.checks import flag, is_many, number_of, shown
 from vkssp.errors import DeviceError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
@@ -123,12 +123,14 @@ class SolverPool(Resource):
         **parameters: Any,
     ) -> None:
         algorithm, devices = current(algorithm, devices)
-        place = place_of(algorithm, None if devices is None or are_several(devices) else devices)
-        checked(algorithm, parameters, place)
-        if place == CPU:
-            raise QueryError(
-                f"{algorithm} runs on the CPU, and not on devices; choose another algorithm, or name no devices"
-            )
+        cure = "give Vulkan devices, or make a Solver for the CPU"
+        if VULKAN not in places_of(algorithm):
+            raise QueryError(f"{algorithm} runs on the CPU, and a pool has Vulkan devices; choose another algorithm")
+        if any(map(is_cpu, devices if is_many(devices) else [devices])):  # type: ignore[arg-type]
+            raise QueryError(f"devices is {shown(devices)}, and a pool has Vulkan devices only; {cure}")
+        if devices is None and is_cpu(Device.selected()):
+            raise QueryError(f"VKSSP_DEVICE is {shown(Device.selected())}, and a pool has Vulkan devices only; {cure}")
+        checked(algorithm, parameters, VULKAN)
         if waiting_bytes is not None:
             most = number_of(waiting_bytes)
             if most is None or not 1 <= most < math.inf:
@@ -364,7 +366,7 @@ class SolverPool(Resource):
             self._left()
             weights.renumbered = renumbered
 
-    distances_from = FormerName("distances")
+    distances_from = FormerName("distances", seeds="source")
     distances_between = FormerName("pairs")
     route = FormerName("path")
     nearest_sources = FormerName("nearest")

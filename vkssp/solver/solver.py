@@ -418,7 +418,7 @@ class Solver(Resource):
         ----------
         source, target : int or sequence of (int, int)
             A node id; or seeds or targets: pairs of a node id and an offset, the weight between the node and the place
-            that is meant. The path joins the best seed and target, and its weight includes their offsets.
+            that is meant; 64 at most. The path joins the best seed and target, and its weight includes their offsets.
 
         Returns
         -------
@@ -571,7 +571,7 @@ class Solver(Resource):
         """
         return nearest_sources(self._session, sources, offsets, limit)
 
-    distances_from = FormerName("distances")
+    distances_from = FormerName("distances", seeds="source")
     distances_between = FormerName("pairs")
     route = FormerName("path")
     nearest_sources = FormerName("nearest")

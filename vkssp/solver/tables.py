@@ -105,7 +105,10 @@ def rows(
 
 def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Uint32s | Iterator[Uint32s]:
     """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
-    source = list(source) if isinstance(source, Iterator) else source
+    if isinstance(source, Iterator):
+        source = list(source)
+    elif not is_many(source) and hasattr(source, "__array__"):
+        source = np.asarray(source)
     if is_many(source) and not is_many(next(iter(source), None)):
         return table(solver, source, np.arange(solver.graph.num_nodes, dtype=np.uint32), limit, chunked)
     if flag(chunked, "chunked"):
