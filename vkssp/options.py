@@ -26,8 +26,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     extract.add_argument(
         "--turns",
         choices=("none", "restrictions", "costs"),
-        help="turns in the graph of an extract: none, restrictions, or costs: restrictions, and the time of turns, "
-        "signals and signs (default: as in the profile; costs for car, none for bike and foot)",
+        help="none: ignore turns; restrictions: obey turn restrictions; costs: also count the time of turns, "
+        "traffic signals and signs (default: as in the profile; costs for car, none for bike and foot)",
     )
     others = parser.add_argument_group("graph in another format")
     others.add_argument(
@@ -51,7 +51,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         default=True,
         metavar="FILE",
-        help="file of the coordinates of nodes (default: the file of this kind beside the graph)",
+        help="file of coordinates (default: the file in the same folder whose name fits, such as .co for .gr)",
     )
 
 

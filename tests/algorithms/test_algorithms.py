@@ -28,6 +28,7 @@ from tests.support.graphs import (
 from tests.support.paths import ROOT
 from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver, SolverPool, VksspError
 from vkssp.algorithm import COUNTING, CPU, TOTALS, VULKAN
+from vkssp.algorithms.near_far import NearFar
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.cpu.device import CpuDevice
 from vkssp.engine import device_algorithm as device_module
@@ -298,7 +299,9 @@ def test_traces_fit_the_totals_and_what_was_reached(device: Device, algorithm: s
             reached = solver.session.algorithm().read() != UNREACHABLE
             arcs = int((reached[tail] & (tail != prepared.arcs[:, 0])).sum())
             assert counters["improved"] >= reached.sum() - 1
-            if "predecessors" not in algorithm and algorithm != "phast":  # whose arcs are others
+            search = solver.session.algorithm()
+            skips = isinstance(search, NearFar) and search.has_many_arcs
+            if "predecessors" not in algorithm and algorithm != "phast" and not skips:  # whose arcs are others
                 assert counters["relaxed"] >= arcs, "all arcs out of what is reached"
             if algorithm in SETTLES:
                 assert counters["worked"] == reached.sum(), "each node is settled once"

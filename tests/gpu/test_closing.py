@@ -226,7 +226,7 @@ def test_what_is_closed_in_the_end_is_neither_copied_nor_pickled(own: Device) ->
         for thing, cure in (
             *((one, "clone() makes another") for one in (solver, cpu)),
             *((one, "make another") for one in (pool, router, own)),
-            (table, "take what its read returns"),
+            (table, "take the arrays that its read returns"),
         ):
             for ask in (copy.copy, copy.deepcopy, pickle.dumps):
                 with pytest.raises(QueryError, match=rf"^a {type(thing).__name__} .*{re.escape(cure)}"):

@@ -336,5 +336,5 @@ def test_a_graph_with_other_weights(andorra_path: Path) -> None:
     at = int(np.argmax(map_.streets.turn))
     weight = map_.weight.copy()
     weight[at] = map_.streets.turn[at] - 1
-    with pytest.raises(GraphError, match=f"weight.{at}. is .* less than the .* that the turn"):
+    with pytest.raises(GraphError, match=f"weight.{at}. is .* less than .*, the weight of the turn"):
         map_.with_weights(weight)

@@ -74,7 +74,7 @@ class NearFar(DeviceAlgorithm):
     def _graph_bytes(self, *, at_most: bool) -> int:
         graph = self._graph
         arcs = graph.renumbered.arcs.nbytes + 8 * graph.num_pieces
-        name = "arcs light first" if self._has_many_arcs else "arcs"
+        name = "arcs light first" if self.has_many_arcs else "arcs"
         rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
         return 2 * _BYTES_PER_PLACE * self.first_capacity + rows + graph.missing(name, arcs)
 
@@ -86,10 +86,11 @@ class NearFar(DeviceAlgorithm):
     @property
     def first_capacity(self) -> int:
         """Initial number of entries of a queue; on a road network few nodes are in a queue at a time."""
-        return min(max(1024, self._num_nodes // (1 if self._has_many_arcs else 4)), self.most_entries)
+        return min(max(1024, self._num_nodes // (1 if self.has_many_arcs else 4)), self.most_entries)
 
     @property
-    def _has_many_arcs(self) -> bool:
+    def has_many_arcs(self) -> bool:
+        """Whether nodes have so many arcs that light arcs come first, and arcs beyond the farthest node are skipped."""
         return self._graph.renumbered.num_arcs >= _HIGH_DEGREE * max(1, self._num_nodes)
 
     def _make(self) -> None:
@@ -103,7 +104,7 @@ class NearFar(DeviceAlgorithm):
 
     def _steps(self) -> Sequence[Step]:
         graph, limits = self._graph, self._device.limits
-        many_arcs = self._has_many_arcs
+        many_arcs = self.has_many_arcs
         degree = graph.renumbered.num_arcs / max(1, self._num_nodes)
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
         self._delta = self._parameters["delta"] or default_delta(graph.renumbered.spread.mean, per_mean)
@@ -142,7 +143,7 @@ class NearFar(DeviceAlgorithm):
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         reached = 0
-        if self._has_many_arcs:
+        if self.has_many_arcs:
             reached = int(np.count_nonzero(self._graph.renumbered.has_arc_in[list({node for node, _ in seeds})]))
         return {
             **first_bucket(self._delta, seeds, targets),

@@ -73,8 +73,8 @@ def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequen
     Parameters
     ----------
     make : callable
-        Returns the function that answers the queries of a process. It must be a function of a module, so that processes
-        can import it.
+        Returns the function that answers the queries of a process. It must be defined at the top level of a module, so
+        that processes can import it.
     arguments : sequence
         Arguments of `make`.
     query_sets : sequence of sequence

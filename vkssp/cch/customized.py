@@ -24,7 +24,7 @@ from vkssp.resource import Resource
 
 #: Bytes of shared memory of the upward searches of a pair, which need the most: for each node on the longest path to
 #: the root, and besides.
-PAIR_BYTES, PAIR_MORE_BYTES = 16, 64
+PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 # Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
 # Invocations of a workgroup of customization, on a GPU and on a software device.
@@ -62,7 +62,7 @@ def unfit(device: Device, hierarchy: Hierarchy) -> str:
     if least > most:
         return f"the arcs of the hierarchy need {least} bytes, {name} binds {most} at most; {cure}"
     height, room = height_of(hierarchy), device.limits.shared_memory
-    if (least := PAIR_BYTES * height + PAIR_MORE_BYTES) > room:
+    if (least := PAIR_BYTES * height + PAIR_FIXED_BYTES) > room:
         return (
             f"paths to the root of the elimination tree have {height} nodes, for which searches need {least} bytes of "
             f"shared memory, and {name} has {room}; {cure}"

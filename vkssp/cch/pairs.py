@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from vkssp.cch.customized import (
     PAIR_BYTES,
-    PAIR_MORE_BYTES,
+    PAIR_FIXED_BYTES,
     STATUS_WORDS,
     CustomizedHierarchy,
     check_loops,
@@ -87,7 +87,7 @@ class Pairs(Resource):
                 push_constants=2,
                 workgroup_size=size,
                 constants={1: height},
-                shared_bytes=PAIR_BYTES * height + PAIR_MORE_BYTES,
+                shared_bytes=PAIR_BYTES * height + PAIR_FIXED_BYTES,
                 owner=self,
             )
         if size not in self._ready:

@@ -19,7 +19,7 @@ EXAMPLE = "vkssp algorithms near_far"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name of the only algorithm to list")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="list only this algorithm")
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> Result:
         early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
         lines += [f"{algorithm.NAME}  ({where}; {early})"]
         lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
-        for name, text in (("use", description.use), ("work", description.complexity), ("source", description.source)):
+        for name, text in (("use", description.use), ("work", description.complexity), ("paper", description.source)):
             lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)
         for parameter in algorithm.PARAMETERS:
             value = "chosen" if parameter.default is None else f"{parameter.default}"

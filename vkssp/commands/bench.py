@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--algorithms",
         default="",
         metavar="A,B",
-        help="algorithms; NAME@cpu on the CPU (default: auto, and the algorithms that are fast on any graph)",
+        help="algorithms to time; NAME@cpu runs one on the CPU (default: auto, and the algorithms that are fast on "
+        "any graph)",
     )
     parser.add_argument(
         "--run",
@@ -53,14 +54,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sources", type=int, metavar="N", help="number of random sources (default: 8)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the sources (default: 1)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="number of searches from each source (default: 3)")
-    parser.add_argument("--limit", type=float, metavar="S", help="seconds for one algorithm on one graph (default: 60)")
+    parser.add_argument(
+        "--limit", type=float, metavar="S", help="seconds of running time for one algorithm on one graph (default: 60)"
+    )
     parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
     parser.add_argument(
         "--json",
         dest="json_file",
         type=file_name,
         metavar="FILE",
-        help="write all times, with device, driver and commit",
+        help="file to write: all times, with device, driver and commit",
     )
     parser.add_argument("--csv", dest="csv_file", type=file_name, metavar="FILE", help="write a row for each search")
     parser.add_argument(

@@ -71,7 +71,11 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
     """Add the options for the device, the algorithm and the weights; `device` is the help text for the device."""
     search = parser.add_argument_group("search")
-    search.add_argument("--device", help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the fastest kind)")
+    search.add_argument(
+        "--device",
+        help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the first discrete GPU, else integrated, virtual, "
+        "software)",
+    )
     search.add_argument(
         "--algorithm",
         default=DEFAULT_ALGORITHM,
@@ -90,20 +94,22 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
         "--order",
         choices=ORDERS,
         default="auto",
-        help="numbering of nodes on the device: by coordinates (z), by hops from landmarks, as in the graph (natural), "
-        "or the best of these for the graph (auto, the default)",
+        help="numbering of nodes on the device: z: along a curve over the coordinates; landmarks: by hops from "
+        "distant nodes; natural: as in the graph; hierarchy: by the hierarchy of a prepared graph; auto: "
+        "chosen for the graph (default)",
     )
     search.add_argument(
         "--reduction",
         choices=REDUCTIONS,
-        help="remove dead ends and chains from the graph before searches: full; auto: if that saves time; none "
-        "(default: auto with --algorithm auto, else none)",
+        help="full: remove dead ends and chains before searches; auto: only if this saves time; none: keep the "
+        "whole graph (default: auto with --algorithm auto, else none)",
     )
     search.add_argument(
         "--traffic",
         metavar="T.csv",
         type=file_name,
-        help="table of changed speeds or weights: columns way,speed_kmh with ids of OSM ways, or arc,weight",
+        help="CSV file with new speeds (columns way,speed_kmh; way is an OpenStreetMap id) or new weights (columns "
+        "arc,weight)",
     )
 
 

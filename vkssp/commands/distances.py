@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     add_json(parser)
     add_graph(parser)
-    parser.add_argument("--source", type=int, required=True, metavar="N", help="node id")
+    parser.add_argument(
+        "--source", type=int, required=True, metavar="N", help="id of the node from which distances are computed"
+    )
     parser.add_argument(
         "--output",
         type=file_name,

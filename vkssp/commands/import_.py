@@ -26,13 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "extract",
         type=file_name,
         metavar="EXTRACT",
-        help=".osm.pbf, .osm, .osm.gz or .osm.bz2, or any other graph",
+        help="an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz, .osm.bz2) or any other graph",
     )
     parser.add_argument("output", type=file_name, metavar="OUT", help="file of the saved graph, such as city.graph")
     parser.add_argument(
         "--all-nodes",
         action="store_true",
-        help="make graph nodes also of the nodes that only give streets their shape; weights are then milliseconds",
+        help="also make a graph node of each point that only gives a street its shape; weights are then "
+        "milliseconds instead of tenths of a second",
     )
     add_reading(parser)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
 
-SUMMARY = "compute the areas that can be reached from a place within some times"
+SUMMARY = "compute the areas that can be reached from a place within given times"
 EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
 
 
@@ -51,20 +51,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     limits = parser.add_mutually_exclusive_group(required=True)
     limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")
-    limits.add_argument("--limits", type=numbers, metavar="W,W", help="weights instead, for graphs without durations")
-    limits.add_argument("--metres", type=numbers, metavar="M,M", help="metres of road instead, such as 500,1000")
+    limits.add_argument(
+        "--limits",
+        type=numbers,
+        metavar="W,W",
+        help="limits as weights, instead of --minutes, for graphs without durations",
+    )
+    limits.add_argument(
+        "--metres", type=numbers, metavar="M,M", help="limits in metres of road, instead of --minutes, such as 500,1000"
+    )
     parser.add_argument(
         "--width",
         type=float,
         default=DEFAULT_WIDTH_M,
         metavar="METRES",
-        help=f"metres to either side of a road that count as reached, from 1 to 10000 (default: {DEFAULT_WIDTH_M:.0f})",
+        help="distance from a reached road, in metres, up to which land counts as reached, from 1 to 10000 "
+        f"(default: {DEFAULT_WIDTH_M:.0f})",
     )
     add_avoid(parser)
     parser.add_argument(
         "--output", type=file_name, metavar="I.geojson", help="write the areas as GeoJSON: polygons along the roads"
     )
-    parser.add_argument("--map", type=file_name, metavar="I.html", help="write a map that opens without a network")
+    parser.add_argument(
+        "--map", type=file_name, metavar="I.html", help="write a map that opens without an internet connection"
+    )
     add_solver(parser)
 
 
@@ -105,7 +115,7 @@ def run(args: argparse.Namespace) -> Result:
         "query_ms": milliseconds,
     }
     if places is not None:
-        rate = f"{1e3 * len(each) / milliseconds:,.1f} each second"
+        rate = f"{1e3 * len(each) / milliseconds:,.1f} places per second"
         lines = [f"places    {len(each):,}, {rate} with {algorithm}", f"device    {device}", f"wrote     {args.output}"]
         return {"places": each, **result, "output": args.output}, lines
     result["isochrones"] = [one.figures for one in found]

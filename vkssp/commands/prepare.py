@@ -17,7 +17,7 @@ from vkssp.commands.common import (
 )
 from vkssp.options import file_name
 
-SUMMARY = "add a hierarchy to a graph, for faster searches with any weights, and save both"
+SUMMARY = "add a hierarchy to a graph, for faster searches; weights may still change"
 EXAMPLE = "vkssp prepare andorra.graph fast.graph"
 
 

@@ -42,18 +42,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LAT,LON",
-        help="via point: a place to pass; may be repeated, in the order of travel",
+        help="place that the route must pass; repeat the option for several places, in the order of travel",
     )
     parser.add_argument(
         "--continue-straight",
         action=argparse.BooleanOptionalAction,
-        help="pass via points without turning round there, if a route goes on (default: if the graph has turns)",
+        help="do not turn round at via points, unless there is no other route (default: on if the graph has turns)",
     )
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument("--steps", action="store_true", help="print the instructions along the route")
     parser.add_argument("--output", type=file_name, metavar="R.geojson", help="write the route as GeoJSON")
-    parser.add_argument("--map", type=file_name, metavar="R.html", help="write a map that opens without a network")
+    parser.add_argument(
+        "--map", type=file_name, metavar="R.html", help="write a map that opens without an internet connection"
+    )
     add_solver(parser)
 
 

@@ -14,7 +14,7 @@ def add_metric(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=METRICS,
         default="duration",
-        help="metric to minimize: duration (or the weights of the graph, if they are no durations) or distance "
+        help="what to minimize: duration (the weights themselves, if the graph has no durations) or distance "
         "(default: duration)",
     )
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places or nodes, in a file as for 'vkssp table'; routes lead from them",
+        help="places or nodes, in a file as for 'vkssp table'; distances are measured from them",
     )
     parser.add_argument(
         "--limit",
@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="OUT",
-        help="file to write: the nearest source of each node and its distance (.csv, .npy), or streets by their "
-        "sources (.geojson, for places)",
+        help="file to write: the nearest source of each node and its distance (.csv, .npy), or streets grouped by "
+        "their nearest source (.geojson, for places)",
     )
     add_solver(parser)
 

@@ -56,20 +56,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--targets",
         type=file_name,
         metavar="T.csv",
-        help="targets, in a file of the same kind, or for nodes the word all (default: the sources)",
+        help="targets, in a file of the same kind as the sources; if the sources are nodes, also the word all "
+        "(default: the sources)",
     )
     parser.add_argument(
         "--limit",
         type=int,
         metavar="W",
-        help="weight beyond which a target counts as unreachable; for nodes",
+        help="ignore targets farther than this weight; only if the sources are node ids",
     )
     parser.add_argument(
         "--metrics",
         type=names,
         metavar="M,M",
-        help="metrics to write: duration in seconds, distance in metres, both along the best route, or weight "
-        "(default: the metric of the search)",
+        help="values to write: duration (seconds) and distance (metres) of the best route, or weight (default: the "
+        "metric of the search)",
     )
     add_metric(parser)
     add_avoid(parser)
@@ -141,7 +142,7 @@ def run(args: argparse.Namespace) -> Result:
     lines = [
         f"table     {table.shape[0]:,} sources, {table.shape[1]:,} targets; {reached:,} of {pairs:,} pairs have a path",
         f"device    {device}",
-        f"rows      {seconds:.1f} s with {algorithm}, {table.shape[0] / seconds:,.1f} each second",
+        f"rows      {seconds:.1f} s with {algorithm}, {table.shape[0] / seconds:,.1f} rows per second",
         f"wrote     {args.output}",
     ]
     return result, lines

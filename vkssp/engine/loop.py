@@ -89,7 +89,7 @@ class Loop(Resource):
         self._stamps = (count + 1 + np.cumsum(ends) - ends).tolist()
         self._timestamps = Timestamps(device, count + 1 + int(ends.sum()), owner=self)
         self._start = Recording(device, owner=self)
-        # Made after all objects that they use, because the last object closes first, and closing waits for the device.
+        # Batches are made after all objects that they use: objects close in reverse order, and wait for the device.
         # A batch is recorded when it is first submitted.
         self.batches = [Recording(device, owner=self) for _ in range(count)]
         self.recorded: set[int] = set()

@@ -1,4 +1,4 @@
-"""Edges of a graph for elimination: without directions, weights, loops and parallel edges."""
+"""Undirected edges of a graph, for elimination; no weights, no loops, no parallel edges."""
 
 from __future__ import annotations
 

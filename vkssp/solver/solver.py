@@ -36,7 +36,7 @@ from vkssp.solver.tables import distances, pairs, table
 
 
 class Solver(Resource):
-    """Single-source shortest paths on one graph and one device.
+    """Shortest paths on one graph, kept on one device.
 
     Distances are exact and the same, bit for bit, on every device. Several threads may use a solver, and take turns;
     `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another
@@ -68,8 +68,8 @@ class Solver(Resource):
         routes, are the same; counters and traces are those of the core. The default is ``"auto"`` if the algorithm is
         ``"auto"``, and else ``"none"``.
     counters : str
-        Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` of the work next to nothing, ``"trace"``
-        keeps a row for each iteration, see `trace`.
+        Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` also counts the work and costs almost
+        nothing, ``"trace"`` keeps a row for each iteration, see `trace`.
     **parameters : int
         Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
@@ -165,7 +165,7 @@ class Solver(Resource):
         return self._session.last
 
     def holding(self) -> AbstractContextManager[object]:
-        """Keep the weights unchanged, and other threads off this solver, for several queries; may be nested."""
+        """Keep the weights unchanged and other threads from using this solver, for several queries; may be nested."""
         return self._session.holding()
 
     @overload
@@ -182,7 +182,7 @@ class Solver(Resource):
         """Return the distances to every node: from one node, from each of many nodes, or from the best of some seeds.
 
         With ``block_resident`` and ``phast``, as many searches from many nodes as fit into the memory of the device run
-        at once and fill the device: each takes a small part of the time that it takes alone.
+        at once and fill the device: per search, this takes a small part of the time of one search alone.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Solver(Resource):
         Raises
         ------
         QueryError
-            If there is no such node, or no source, or the limit is no distance.
+            If there is no such node, or no source, or the limit is not a valid distance.
         DistanceOverflowError
             If a shortest distance within the limit does not fit into 32 bits.
         MemoryShortageError
@@ -276,8 +276,8 @@ class Solver(Resource):
         Raises
         ------
         QueryError
-            If there is no such node, no source or target, or the limit is no distance; while rows are made, if weights
-            have changed.
+            If there is no such node, no source or target, or the limit is not a valid distance; while rows are made, if
+            weights have changed.
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
         MemoryShortageError
@@ -352,7 +352,7 @@ class Solver(Resource):
         Returns
         -------
         int
-            Number of pairs that a path leads between.
+            Number of pairs that a path connects.
 
         Raises
         ------
@@ -553,7 +553,7 @@ class Solver(Resource):
         Raises
         ------
         QueryError
-            If there is no such node, no source, not an offset for each, or an offset or the limit is out of range.
+            If there is no such node, no source, another number of offsets, or an offset or the limit is out of range.
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits, and there is no limit.
         DeviceError
