@@ -270,10 +270,7 @@ def main() -> int:
         "--film-algorithm", choices=("near_far", "delta_step"), default="near_far", help="(default: near_far)"
     )
     parser.add_argument(
-        "--film-delta",
-        type=int,
-        metavar="N",
-        help=f"width of a bucket, for the film (default: some {BUCKETS} buckets)",
+        "--film-delta", type=int, metavar="N", help=f"width of a bucket, for the film (default: some {BUCKETS} buckets)"
     )
     parser.add_argument("--device", help="index or part of the name")
     args = parser.parse_args()

@@ -314,11 +314,7 @@ def test_masks_are_no_ids_and_no_weights(device: Device, graph: Graph) -> None:
         for source in (True, np.True_, np.ma.masked):
             with pytest.raises(QueryError, match="give a node id, an integer"):
                 solver.distance(source, 2)
-        assert solver.table(shown, shown).tolist() == [
-            [0, 7, 4],
-            [2**32 - 1, 0, 2**32 - 1],
-            [2**32 - 1, 3, 0],
-        ]
+        assert solver.table(shown, shown).tolist() == [[0, 7, 4], [2**32 - 1, 0, 2**32 - 1], [2**32 - 1, 3, 0]]
         assert [row.tolist() for row in solver.table(shown[:1], np.flatnonzero(mask), chunked=True)] == [[[0, 7]]]
 
 

@@ -70,12 +70,7 @@ def read_graph(
     from vkssp.osm import is_extract, read_extract
 
     of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
-    of_files: dict[str, Any] = {
-        "format": format,
-        "directed": directed,
-        "scale": scale,
-        "coordinates": coordinates,
-    }
+    of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
     if isinstance(path, str) and is_expression(path):
         refuse(of_extracts | of_files, path, "a graph to generate")
         return from_expression(path)

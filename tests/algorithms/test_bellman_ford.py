@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.graphs import (
-    check_counters,
-    grid,
-    make_solver,
-)
+from tests.support.graphs import check_counters, grid, make_solver
 from vkssp import Graph, Solver
 from vkssp.gpu.device import Device
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.graphs import (
-    check_counters,
-    grid,
-)
+from tests.support.graphs import check_counters, grid
 from vkssp import Solver
 from vkssp.gpu.device import Device
 

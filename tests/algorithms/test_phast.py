@@ -352,8 +352,7 @@ def test_auto_where_the_device_cannot_sweep(device: Device, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("question", "works_on"),
-    [("pairs", "the pairs"), ("route", "the marks of unpacking"), ("set_weights", "reweigh")],
+    ("question", "works_on"), [("pairs", "the pairs"), ("route", "the marks of unpacking"), ("set_weights", "reweigh")]
 )
 def test_interrupted_while_the_device_is_at_work(
     device: Device, monkeypatch: pytest.MonkeyPatch, question: str, works_on: str

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
-from tests.support.graphs import (
-    check_counters,
-    grid,
-    make_solver,
-    random_graphs,
-)
+from tests.support.graphs import check_counters, grid, make_solver, random_graphs
 from vkssp import UNREACHABLE, Graph, Solver
 from vkssp.gpu.device import Device
 

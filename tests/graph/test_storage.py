@@ -389,16 +389,8 @@ def test_members_that_are_the_same_bytes_are_refused(tmp_path: Path) -> None:
         ("streets_length", npy(np.array([1, 3e38, 3], np.float32)), r"streets\.length\[1\] is 3e\+38; give metres"),
         ("streets_polyline", npy(np.array([0, 0, 1], ">u4")), "streets.polyline has dtype >u4; give uint32"),
         ("streets_backward", npy(np.array([0, 7, 0], np.uint8).view(np.bool_)), "neither true nor false"),
-        (
-            "streets_points",
-            npy(np.full((5, 2), 2**31 - 1, np.int32)),
-            "holds one that is not on the Earth",
-        ),
-        (
-            "streets_points",
-            npy(np.full((5, 2), -(2**31), np.int32)),
-            "holds one that is not on the Earth",
-        ),
+        ("streets_points", npy(np.full((5, 2), 2**31 - 1, np.int32)), "holds one that is not on the Earth"),
+        ("streets_points", npy(np.full((5, 2), -(2**31), np.int32)), "holds one that is not on the Earth"),
         ("streets_names", npy(np.frombuffer(b"a\0b\0", np.uint8)), "streets.names begins with a name"),
         ("streets_names", npy(np.frombuffer(b"", np.uint8)), "streets.name holds an index outside"),
         ("lat", npy(np.array([0, 91.0, 0])), "lat.1. is 91.0"),

@@ -149,27 +149,15 @@ def test_names_of_other_files(name: str) -> None:
     [
         ("a.osm", b"", "is no OpenStreetMap extract, or a truncated one"),
         ("a.osm", b"<html></html>", "is no OpenStreetMap extract"),
-        (
-            "a.osm",
-            b'<osm version="0.6"><node id="1" lat="1"',
-            "is no OpenStreetMap extract, or a truncated one",
-        ),
+        ("a.osm", b'<osm version="0.6"><node id="1" lat="1"', "is no OpenStreetMap extract, or a truncated one"),
         ("a.osm.pbf", b"", "is no OpenStreetMap extract"),
         ("a.osm.pbf", b"<html><body>Not found</body></html>" * 9, "is no OpenStreetMap extract"),
         ("a.osm.gz", b"plain text", "is no OpenStreetMap extract"),
         ("a.osm.bz2", b"plain text", "is no OpenStreetMap extract"),
         ("a.osm", b'<osm version="0.6"></osm>', "no road in .* that a car may use"),
-        (
-            "a.osm",
-            osm_xml(LINE, [(1, [1, 2], {"highway": "footway"})]).encode(),
-            "no road in .* that a car may use",
-        ),
+        ("a.osm", osm_xml(LINE, [(1, [1, 2], {"highway": "footway"})]).encode(), "no road in .* that a car may use"),
         ("a.osm", osm_xml(LINE, [(1, [1, 99], ROAD)]).encode(), "no road in .* that a car may use"),
-        (
-            "a.osm",
-            osm_xml({-1: (0.0, 0.0), -2: (0.0, 1.0)}, [(1, [-1, -2], ROAD)]).encode(),
-            "osmium renumber",
-        ),
+        ("a.osm", osm_xml({-1: (0.0, 0.0), -2: (0.0, 1.0)}, [(1, [-1, -2], ROAD)]).encode(), "osmium renumber"),
         ("a.zip", b"", "not named like an OpenStreetMap extract"),
     ],
 )

@@ -74,14 +74,7 @@ def test_oneways(tmp_path: Path) -> None:
 
 
 def test_roundabout_goes_one_way_round(tmp_path: Path) -> None:
-    square = {
-        1: (0.0, 0.0),
-        2: (0.0, 0.001),
-        3: (0.001, 0.001),
-        4: (0.001, 0.0),
-        5: (-0.001, 0.0),
-        6: (0.002, 0.001),
-    }
+    square = {1: (0.0, 0.0), 2: (0.0, 0.001), 3: (0.001, 0.001), 4: (0.001, 0.0), 5: (-0.001, 0.0), 6: (0.002, 0.001)}
     ring = (1, [1, 2, 3, 4, 1], {**ROAD, "junction": "roundabout"})
     graph = graph_of(tmp_path, square, [ring, (2, [5, 1], ROAD), (3, [3, 6], ROAD)])
     assert graph.num_nodes == 4  # 1, 3, 5, 6
@@ -148,13 +141,7 @@ def test_barrier_cuts_the_street(tmp_path: Path) -> None:
 
 
 def test_barrier_at_a_junction_parts_all_its_streets(tmp_path: Path) -> None:
-    nodes = {
-        1: (0.0, 0.0, {"barrier": "block"}),
-        2: (0.0, 0.001),
-        3: (0.001, 0.0),
-        4: (0.0, -0.001),
-        5: (-0.001, 0.0),
-    }
+    nodes = {1: (0.0, 0.0, {"barrier": "block"}), 2: (0.0, 0.001), 3: (0.001, 0.0), 4: (0.0, -0.001), 5: (-0.001, 0.0)}
     ways = [(1, [2, 1, 4], ROAD), (2, [3, 1], ROAD), (3, [1, 5], ROAD)]
     graph = graph_of(tmp_path, nodes, ways)
     assert len(at(graph, (0, 0))) == 4
@@ -206,13 +193,7 @@ def test_private_streets_serve_only_the_ends_of_a_trip(tmp_path: Path) -> None:
     # A short private cut from 1 by 2 to 3, with a drive off it, and the long way round by 8.
     nodes = {**LINE, 0: (0.0, 0.0), 8: (0.01, 0.002), 9: (-0.001, 0.002)}
     private = {**ROAD, "access": "private"}
-    ways = [
-        (1, [1, 2, 3], private),
-        (2, [2, 9], private),
-        (3, [1, 8, 3], ROAD),
-        (4, [3, 4], ROAD),
-        (5, [0, 1], ROAD),
-    ]
+    ways = [(1, [1, 2, 3], private), (2, [2, 9], private), (3, [1, 8, 3], ROAD), (4, [3, 4], ROAD), (5, [0, 1], ROAD)]
     graph, report = import_plain(write_osm(tmp_path / "map.osm", nodes, ways))
     assert report.restricted == 3  # polylines: 1-2, 2-3 and 2-9
     round_about = round(2 * math.hypot(10, 1) * RESIDENTIAL)
@@ -253,9 +234,7 @@ def test_open_streets_behind_private_ones_are_reached(tmp_path: Path) -> None:
 
 def test_an_extract_of_private_streets_alone_works(tmp_path: Path) -> None:
     graph = graph_of(
-        tmp_path,
-        LINE,
-        [(1, [1, 2], {**ROAD, "access": "private"}), (2, [2, 3], {**ROAD, "access": "private"})],
+        tmp_path, LINE, [(1, [1, 2], {**ROAD, "access": "private"}), (2, [2, 3], {**ROAD, "access": "private"})]
     )
     assert trip(graph, LINE[1], LINE[3]) == 2 * RESIDENTIAL
 

@@ -36,9 +36,7 @@ def lawful_distances(arcs: Arcs, source: int) -> dict[int, int]:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(1, 20), st.booleans()),
-        min_size=1,
-        max_size=24,
+        st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(1, 20), st.booleans()), min_size=1, max_size=24
     ),
     st.integers(0, 6),
 )
@@ -67,7 +65,7 @@ def reach(arcs: Arcs, source: int) -> set[int]:
 @given(
     st.lists(
         st.tuples(st.integers(0, 7), st.integers(0, 7), st.integers(1, 20), st.booleans()), min_size=1, max_size=24
-    ),
+    )
 )
 def test_enclaves_are_reached_and_nothing_else_changes(arcs: Arcs) -> None:
     tail, head, _, restricted = (np.array(column) for column in zip(*arcs, strict=True))

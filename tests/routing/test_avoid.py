@@ -71,10 +71,7 @@ def test_polygons_in_all_shapes_that_geojson_has(tmp_path: Path) -> None:
         (polygon([[1, 2], [3, 4], 5, [1, 2]]), r"\[0\]\[2\] is 5; give a position"),
         (polygon([[1, 2], [3, 4], [1], [1, 2]]), r"\[0\]\[2\] is \[1\]; give a position"),
         (polygon([[1, 2], [3, 4], [5, 170], [1, 2]]), r"5.0, 170.0, which is no .*; GeoJSON has the longitude first"),
-        (
-            polygon([[1, 2], [3, 4], [500, 170], [1, 2]]),
-            r"500.0, 170.0, which is no longitude and latitude[^;]*$",
-        ),
+        (polygon([[1, 2], [3, 4], [500, 170], [1, 2]]), r"500.0, 170.0, which is no longitude and latitude[^;]*$"),
         (polygon([[1, 2], [3, 4], [float("nan"), 1], [1, 2]]), "no longitude and latitude"),
         (polygon([[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]]), "is no valid polygon .Self-intersection"),
     ],
@@ -116,10 +113,7 @@ def test_a_street_that_an_area_touches_serves_who_begins_or_ends_on_it(device: D
 def test_places_in_areas_and_beside_them(device: Device) -> None:
     graph = street_map(LONG, STREETS)
     with Router(graph, device=device, avoid=box(-1, 40, 1, 60)) as router:
-        for query in (
-            lambda: router.route(at(0.5, 50), at(0, 0)),
-            lambda: router.isochrones(at(0.5, 50), [100]),
-        ):
+        for query in (lambda: router.route(at(0.5, 50), at(0, 0)), lambda: router.isochrones(at(0.5, 50), [100])):
             with pytest.raises(QueryError, match=r"from is 0.00050,0.05000, which lies in an area to avoid"):
                 query()
         with pytest.raises(QueryError, match=r"via point 1 is .* which lies in an area"):

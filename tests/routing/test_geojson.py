@@ -12,10 +12,7 @@ from vkssp.routing.geojson import route_geojson, write_geojson
 
 
 def a_route(line: Any, **changes: Any) -> Route:
-    ends = [
-        Place(50.0, -8.5, 50.001, -8.5, 111.2, "Gare \ud800 ß"),
-        Place(50.2, -8.1, 50.2, -8.1, 0.0),
-    ]
+    ends = [Place(50.0, -8.5, 50.001, -8.5, 111.2, "Gare \ud800 ß"), Place(50.2, -8.1, 50.2, -8.1, 0.0)]
     values = {
         "points": np.asarray(line, np.float64),
         "arcs": np.arange(3),
@@ -40,10 +37,7 @@ def test_features() -> None:
     assert collection["type"] == "FeatureCollection"
     line, start, end = collection["features"]
     assert all(feature["type"] == "Feature" for feature in collection["features"])
-    assert line["geometry"] == {
-        "type": "LineString",
-        "coordinates": [[-8.5, 50.001], [-8.3, 50.1234568], [-8.1, 50.2]],
-    }
+    assert line["geometry"] == {"type": "LineString", "coordinates": [[-8.5, 50.001], [-8.3, 50.1234568], [-8.1, 50.2]]}
     assert line["properties"] == {
         "distance_m": 1234.5,
         "duration_s": 120.0,

@@ -225,11 +225,7 @@ def test_the_page_loads_nothing() -> None:
     assert not re.search(loaders, scripts)
     # Addresses are there to be followed by a reader, or name a namespace; nothing else is.
     addresses = set(re.findall(r"(?:https?:)?//[\w-]+(?:\.[\w-]+)+[\w/-]*", scripts))
-    allowed = {
-        "https://leafletjs.com",
-        "https://www.openstreetmap.org/copyright",
-        "http://www.w3.org/2000/svg",
-    }
+    allowed = {"https://leafletjs.com", "https://www.openstreetmap.org/copyright", "http://www.w3.org/2000/svg"}
     assert addresses == allowed
     equivalents = {attributes.get("http-equiv"): attributes.get("content") for _, attributes in found.elements}
     policy = equivalents["Content-Security-Policy"] or ""

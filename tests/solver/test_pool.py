@@ -158,12 +158,7 @@ def test_a_pool_that_is_closed_stops_what_it_makes(device: Device, second: Devic
     pool.close()
     pool.close()
     assert not any(thread.name.startswith("vkssp-worker") for thread in threading.enumerate())
-    for ask in (
-        lambda: next(rows),
-        lambda: next(unbegun),
-        lambda: pool.table([0], chunked=True),
-        lambda: pool.devices,
-    ):
+    for ask in (lambda: next(rows), lambda: next(unbegun), lambda: pool.table([0], chunked=True), lambda: pool.devices):
         with pytest.raises(QueryError, match="closed"):
             ask()
     assert not device.closed and not second.closed

@@ -110,10 +110,7 @@ def test_rows_that_were_handed_over_are_good_when_all_are_lost(
     monkeypatch.setattr(row_maker, "MOST_ROWS", 2)
     found: list[np.ndarray] = []
     few = 12 * len(SOURCES) * 4  # bytes of rows that are made ahead, so that most come after the loss
-    with (
-        SolverPool(GRAPH, algorithm, [device, second], waiting_bytes=few) as pool,
-        monkeypatch.context() as patch,
-    ):
+    with SolverPool(GRAPH, algorithm, [device, second], waiting_bytes=few) as pool, monkeypatch.context() as patch:
         left = [lose(each, patch, "wait", 10**9) for each in (device, second)]
         with pytest.raises(DeviceError, match=r"no device is left.* rows were finished and handed over") as caught:
             for block in pool.table(np.tile(SOURCES, 9), TARGETS, chunked=True):

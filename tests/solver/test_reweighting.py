@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import EXAMPLES
 from tests.support.graphs import EVERYWHERE, check_counters, check_path, grid, heap_dijkstra, make_solver, random_graphs
-from vkssp import (
-    UNREACHABLE,
-    DeviceError,
-    DistanceOverflowError,
-    Graph,
-    GraphError,
-    QueryError,
-    Solver,
-    read_graph,
-)
+from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, GraphError, QueryError, Solver, read_graph
 from vkssp.engine import reweigh
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device

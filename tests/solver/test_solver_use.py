@@ -215,10 +215,7 @@ def test_wrong_nodes(device: Device) -> None:
 def test_wrong_terminals(
     device: Device, seeds: list[tuple[int, int]], targets: list[tuple[int, int]], words: str
 ) -> None:
-    with (
-        Solver(Graph.from_edges([0], [1], [1]), device=device) as solver,
-        pytest.raises(QueryError, match=words),
-    ):
+    with Solver(Graph.from_edges([0], [1], [1]), device=device) as solver, pytest.raises(QueryError, match=words):
         solver.search_path(seeds, targets)
 
 

@@ -33,8 +33,6 @@ class BellmanFord(DeviceAlgorithm):
     def _steps(self) -> Sequence[Step]:
         size, graph = self._size(), self._graph
         kernel = self._kernel(
-            "bellman_ford",
-            *(self.terminals, self.distances, graph.first_out, graph.arcs),
-            workgroup_size=size,
+            "bellman_ford", *(self.terminals, self.distances, graph.first_out, graph.arcs), workgroup_size=size
         )
         return [Step(kernel, self._groups(self._num_nodes, size), (self._num_nodes,))]

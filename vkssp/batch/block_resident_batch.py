@@ -201,8 +201,7 @@ class BlockResidentBatch(Resource):
             shared_bytes=8 * MAX_TERMINALS,
             owner=self,
         ).on(
-            *(self.state, self.distances, self._slots, self._seeds, relaxed_with, blocks, lists, self.written),
-            turnover,
+            *(self.state, self.distances, self._slots, self._seeds, relaxed_with, blocks, lists, self.written), turnover
         )
         sizes = (self._num_nodes, num_blocks)
         heaviest = graph.renumbered.spread.heaviest

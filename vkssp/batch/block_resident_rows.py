@@ -95,12 +95,7 @@ class BlockResidentRows(Resource):
     """
 
     def __init__(
-        self,
-        graph: DeviceGraph,
-        nodes: Uint32s,
-        searches: int,
-        limit: int,
-        parameters: dict[str, int | None],
+        self, graph: DeviceGraph, nodes: Uint32s, searches: int, limit: int, parameters: dict[str, int | None]
     ) -> None:
         self.device, self._nodes = graph.device, nodes
         self._searched, self._node = _searched(graph)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cch.customized import (
-    PAIR_BYTES,
-    PAIR_FIXED_BYTES,
-    STATUS_WORDS,
-    CustomizedHierarchy,
-    check_loops,
-    height_of,
-)
+from vkssp.cch.customized import PAIR_BYTES, PAIR_FIXED_BYTES, STATUS_WORDS, CustomizedHierarchy, check_loops, height_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Bindings, Kernel

@@ -100,12 +100,7 @@ class Unpacker(Resource):
     """
 
     def __init__(
-        self,
-        graph: DeviceGraph,
-        customized: CustomizedHierarchy,
-        labels: Buffer,
-        terminals: Buffer,
-        owner: Resource,
+        self, graph: DeviceGraph, customized: CustomizedHierarchy, labels: Buffer, terminals: Buffer, owner: Resource
     ) -> None:
         super().__init__(owner)
         self._device, hierarchy = graph.device, customized.hierarchy

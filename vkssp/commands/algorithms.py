@@ -6,10 +6,7 @@ import argparse
 import dataclasses
 import textwrap
 
-from vkssp.commands.common import (
-    Result,
-    add_json,
-)
+from vkssp.commands.common import Result, add_json
 from vkssp.errors import QueryError
 
 SUMMARY = "list the algorithms, their parameters and their uses"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vkssp.commands.common import (
-    Result,
-)
+from vkssp.commands.common import Result
 from vkssp.options import add_reading, file_name
 
 SUMMARY = "time algorithms on graphs, and verify every distance"

@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from vkssp.commands.common import (
-    Result,
-    add_json,
-)
+from vkssp.commands.common import Result, add_json
 from vkssp.errors import DeviceError
 
 SUMMARY = "list the Vulkan devices of this machine"

@@ -11,15 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import COUNTING, ROW
-from vkssp.commands.common import (
-    Result,
-    add_graph,
-    add_json,
-    add_solver,
-    check_outputs,
-    load,
-    solver_parameters,
-)
+from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
 from vkssp.graph import UNREACHABLE
 from vkssp.graph.metric import duration
 from vkssp.options import file_name

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vkssp.commands.common import (
-    Result,
-    add_json,
-    check_outputs,
-    is_watched,
-    load,
-)
+from vkssp.commands.common import Result, add_json, check_outputs, is_watched, load
 from vkssp.errors import QueryError
 from vkssp.options import add_reading, file_name, reading
 from vkssp.reading import refuse

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.commands.common import (
-    Result,
-    add_graph,
-    add_json,
-    hierarchy_line,
-    hierarchy_numbers,
-    load,
-)
+from vkssp.commands.common import Result, add_graph, add_json, hierarchy_line, hierarchy_numbers, load
 from vkssp.graph.metric import duration
 from vkssp.graph.streets import Streets
 

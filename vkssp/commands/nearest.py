@@ -6,14 +6,7 @@ import argparse
 import dataclasses
 from typing import Any
 
-from vkssp.commands.common import (
-    Result,
-    add_graph,
-    add_json,
-    check_outputs,
-    latlon,
-    load,
-)
+from vkssp.commands.common import Result, add_graph, add_json, check_outputs, latlon, load
 from vkssp.options import file_name
 
 SUMMARY = "find the streets near a place"

@@ -71,11 +71,7 @@ def run(args: argparse.Namespace) -> Result:
     graph = load(args)
     with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
         found = router.route(
-            args.origin,
-            args.destination,
-            via=args.via,
-            steps=args.steps,
-            continue_straight=args.continue_straight,
+            args.origin, args.destination, via=args.via, steps=args.steps, continue_straight=args.continue_straight
         )
         driver = router.solver.device.info.driver
     result: dict[str, Any] = {

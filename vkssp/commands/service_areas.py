@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.commands.common import (
-    Result,
-    add_graph,
-    add_json,
-    add_solver,
-    check_outputs,
-    load,
-    solver_parameters,
-)
+from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE

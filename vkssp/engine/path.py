@@ -69,12 +69,7 @@ class PathWalker(Resource):
     def kernel(self, name: str, bindings: int, push_constants: int) -> Kernel:
         """Return a kernel owned by the walker."""
         return Kernel(
-            self._device,
-            name,
-            bindings=bindings,
-            push_constants=push_constants,
-            workgroup_size=self._size,
-            owner=self,
+            self._device, name, bindings=bindings, push_constants=push_constants, workgroup_size=self._size, owner=self
         )
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:

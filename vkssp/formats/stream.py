@@ -25,11 +25,7 @@ LONGEST_LINE = 1 << 26
 #: Endings of the names of compressed files. They serve to find and strip names; the content tells the compression.
 COMPRESSED = (".gz", ".bz2", ".xz")
 
-_OPENERS: tuple[tuple[bytes, Any], ...] = (
-    (b"\x1f\x8b", gzip.open),
-    (b"BZh", bz2.open),
-    (b"\xfd7zXZ\x00", lzma.open),
-)
+_OPENERS: tuple[tuple[bytes, Any], ...] = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 #: Name endings of the members of an archive that may be graphs.
 _GRAPHS = (".gr", ".mtx", ".graph", ".metis", ".txt", ".edgelist", ".edges", ".el", ".tsv")
 

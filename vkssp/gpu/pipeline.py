@@ -187,13 +187,7 @@ class Pipeline(Resource):
         cache = pipeline_cache(self.device)
         with cache.lock:  # if the call fails, Vulkan sets the handle to null
             call(
-                "vkCreateComputePipelines",
-                self.device.handle,
-                cache.handle,
-                1,
-                info,
-                ffi.NULL,
-                self.handles[_PIPELINE],
+                "vkCreateComputePipelines", self.device.handle, cache.handle, 1, info, ffi.NULL, self.handles[_PIPELINE]
             )
 
     def _destroy(self, kind: str) -> None:

@@ -242,12 +242,7 @@ def label_of(seen: int, twice: int) -> int:
 
 @jit
 def label_trees(
-    first: Int32s,
-    neighbour: Int32s,
-    label: Int32s,
-    sequence: Int32s,
-    low: Int32s,
-    high: Int32s,
+    first: Int32s, neighbour: Int32s, label: Int32s, sequence: Int32s, low: Int32s, high: Int32s
 ) -> tuple[int, int]:
     """Label the nodes of trees that are attached to one core node or link two, and write the edges of the core.
 

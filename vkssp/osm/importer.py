@@ -140,12 +140,7 @@ def travel_seconds(roads: RawRoads, segments: Segments) -> Floats:
 
 
 def _assemble(
-    roads: RawRoads,
-    segments: Segments,
-    profile: Profile,
-    report: ImportReport,
-    order: str,
-    seconds_per_weight: float,
+    roads: RawRoads, segments: Segments, profile: Profile, report: ImportReport, order: str, seconds_per_weight: float
 ) -> Graph:
     seconds = travel_seconds(roads, segments)
     forward, backward = (np.flatnonzero(np.isfinite(seconds[:, i])) for i in (0, 1))

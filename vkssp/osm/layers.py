@@ -121,13 +121,7 @@ def split_layers(tail: Indices, head: Indices, restricted: npt.NDArray[np.bool_]
     start[copied] = len(main_nodes) + np.arange(len(copied))
     end[copied] = len(main_nodes) + len(copied) + np.arange(len(copied))
     leaves, enters = bound[in_main[head[bound]]], bound[in_main[tail[bound]]]
-    groups = (
-        (main, free, main),
-        (start, bound, start),
-        (start, leaves, main),
-        (end, bound, end),
-        (main, enters, end),
-    )
+    groups = ((main, free, main), (start, bound, start), (start, leaves, main), (end, bound, end), (main, enters, end))
     return Layered(
         tail=np.concatenate([of_tail[tail[arcs]] for of_tail, arcs, _ in groups]),
         head=np.concatenate([of_head[head[arcs]] for _, arcs, of_head in groups]),

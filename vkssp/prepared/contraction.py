@@ -245,13 +245,7 @@ class RemainingGraph:
         self.edges = old.taken(~near).followed_by(joined(old.taken(near).followed_by(new), len(self.name)))
 
     def _remove(
-        self,
-        node: Indices,
-        first: Indices,
-        from_first: Weights,
-        second: Indices,
-        from_second: Weights,
-        anchor: Indices,
+        self, node: Indices, first: Indices, from_first: Weights, second: Indices, from_second: Weights, anchor: Indices
     ) -> None:
         name = self.name
         if len(node):

@@ -189,11 +189,7 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
 
 
 def isochrone_page(
-    graph: Graph,
-    found: Sequence[Isochrone],
-    *,
-    facts: Mapping[str, str] | None = None,
-    title: str | None = None,
+    graph: Graph, found: Sequence[Isochrone], *, facts: Mapping[str, str] | None = None, title: str | None = None
 ) -> str:
     """Return the page of isochrones as HTML; see `write_isochrone_map`."""
     import shapely

@@ -325,12 +325,7 @@ class StreetIndex(StreetLines):
             radius = min(4 * radius, limit)
 
     def nearest_of_each(
-        self,
-        places: npt.ArrayLike,
-        *,
-        leaving: bool = False,
-        reached: bool = False,
-        limit: float = MAX_SNAP_M,
+        self, places: npt.ArrayLike, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
     ) -> list[Snap | None]:
         """Return the result of `nearest` for each of many places, in much less time than separate calls.
 

@@ -318,11 +318,7 @@ def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequ
     types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)
     schema = pyarrow.schema(
-        [
-            ("source", sources.type),
-            ("target", targets.type),
-            *((COLUMNS[name], types[name]) for name in table.metrics),
-        ]
+        [("source", sources.type), ("target", targets.type), *((COLUMNS[name], types[name]) for name in table.metrics)]
     )
     at = 0
 
