@@ -68,7 +68,7 @@ def _terminate() -> None:
 
 
 def cores(make: Callable[..., Any], arguments: Sequence[Any], query_sets: Sequence[Sequence[Any]]) -> list[float]:
-    """Return the milliseconds per query of each set, on all cores at once; the start of processes is not counted.
+    """Return the mean milliseconds per query of each set, with all cores busy; starting the processes is not counted.
 
     Parameters
     ----------

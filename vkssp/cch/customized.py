@@ -22,8 +22,8 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.resource import Resource
 
-#: Bytes of shared memory of the upward searches of a pair, which need the most: for each node on the longest path to
-#: the root, and besides.
+#: Shared memory of the upward searches of a pair; no other kernel needs more. Bytes for each node on the longest path
+#: to the root, and additional bytes.
 PAIR_BYTES, PAIR_FIXED_BYTES = 16, 64
 # Words of a status: whether loops were cut short, and whether a sum did not fit into 32 bits.
 STATUS_WORDS = 2
@@ -53,7 +53,7 @@ def height_of(hierarchy: Hierarchy) -> int:
 
 
 def unfit(device: Device, hierarchy: Hierarchy) -> str:
-    """Return why a device cannot search a hierarchy, and the cure; an empty string if it can, given free memory."""
+    """Return why a device cannot search a hierarchy, and what to do; empty if it can, provided that memory is free."""
     name, cure = device.info.name, "use another device, or another algorithm, such as near_far"
     most, least = (
         device.limits.buffer,
@@ -229,7 +229,7 @@ class CustomizedHierarchy(Resource):
         return self.rows.read().reshape(-1, 2), self.arcs.read(np.uint32, 2 * self.num_downward).reshape(-1, 2)
 
     def _own_bytes(self) -> int:
-        """Return the bytes of the shared topology if this hierarchy has held it the longest, else 0."""
+        """Return the bytes of the shared topology if this hierarchy, its oldest holder, accounts for it, else 0."""
         return self.topology.memory_bytes if self.topology and self.topology.payer == self._made else 0
 
     def _release(self) -> None:

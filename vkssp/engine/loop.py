@@ -1,4 +1,6 @@
-"""Loop of iterations on the device: recorded once in batches, submitted until a word of the state says "done".
+"""Loop of iterations on the device: recorded once in batches, submitted until the field ``done`` of the state is set.
+
+A batch is a group of iterations in one submission; each batch has its own slot, the place of its copy of the state.
 
 The host submits the next batch before the current one has ended, and then reads a copy of the state in mapped memory.
 Iterations after the end of the search return at once. The host does not wait for a batch that was submitted needlessly:
@@ -23,7 +25,7 @@ from vkssp.resource import Resource
 SIZES = (8, 16, 32, 64, 128, 256)
 #: Milliseconds that a batch should take: many times the time that the host takes to submit the next one.
 BATCH_MS = 0.5
-#: Maximum work (nodes and arcs) of a batch: a watchdog must not take the device for hung, and Ctrl-C must act soon.
+#: Maximum work (nodes and arcs) of a batch: else a watchdog may think that the device hangs; and Ctrl-C must act soon.
 MOST_WORK = 1 << 30
 
 

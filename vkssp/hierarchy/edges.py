@@ -33,7 +33,7 @@ class Edges:
     @classmethod
     def of(cls, graph: Graph) -> Edges:
         """Return the edges of a graph."""
-        # Not from `graph.tail`, which the graph would then keep in memory.
+        # Do not use `graph.tail`: the graph would keep that array in memory.
         tail = np.repeat(np.arange(graph.num_nodes, dtype=np.uint32), np.diff(graph.first_out))
         return cls.between(graph.num_nodes, tail, graph.head)
 
