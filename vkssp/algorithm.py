@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -157,6 +157,22 @@ class Outcome:
     overflow: bool
     device_ms: float
     counters: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FinishedRows:
+    """Consecutive rows whose searches have finished, in the order of their sources.
+
+    Attributes
+    ----------
+    overflow : numpy.ndarray
+        For each row whether a sum did not fit into 32 bits, shape (rows,), bool.
+    read : callable
+        Returns the rows, shape (rows, k), uint32; on a device they stay there until the generator is resumed.
+    """
+
+    overflow: npt.NDArray[np.bool_]
+    read: Callable[[], Uint32s]
 
 
 class Walker(Protocol):

@@ -32,7 +32,7 @@ def require_numba() -> Any:
 
 def jit(function: Function) -> Function:
     """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
-    options = {"nogil": True, "error_model": "numpy"}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
     njit = require_numba().njit
     # A cached function does not notice changes of functions that it calls in other files. So kernels only call
     # functions of their own file.
@@ -41,6 +41,14 @@ def jit(function: Function) -> Function:
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
         compiled = njit(**options)(function)
     return compiled
+
+
+def inlined(function: Function) -> Function:
+    """Return a compiled function that becomes a part of each function that calls it."""
+    made: Function = require_numba().njit(
+        nogil=True, error_model="numpy", inline="always", no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False
+    )(function)
+    return made
 
 
 def kernels(name: str) -> Any:

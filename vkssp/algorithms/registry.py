@@ -15,6 +15,7 @@ from vkssp.algorithms.threshold import Crauser, CrauserPredecessors, Martin, Mar
 from vkssp.cpu.bellman_ford import BellmanFordCpu
 from vkssp.cpu.delta_step_buckets import DeltaStepBuckets
 from vkssp.cpu.dijkstra import Dijkstra
+from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.threshold import CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu
 
 _VULKAN: tuple[type[Algorithm], ...] = (
@@ -23,7 +24,7 @@ _VULKAN: tuple[type[Algorithm], ...] = (
     *(Crauser, CrauserPredecessors, Martin, MartinPredecessors, DijkstraScan),
 )
 _CPU: tuple[type[Algorithm], ...] = (
-    *(Dijkstra, DeltaStepBuckets, BellmanFordCpu),
+    *(Dijkstra, PhastCpu, DeltaStepBuckets, BellmanFordCpu),
     *(CrauserCpu, CrauserPredecessorsCpu, MartinCpu, MartinPredecessorsCpu),
 )
 

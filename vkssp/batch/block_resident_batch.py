@@ -7,13 +7,12 @@ a separate queue while the device searches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Generator
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, ROW
+from vkssp.algorithm import MAX_TERMINALS, ROW, FinishedRows
 from vkssp.algorithms.block_resident import (
     AT_ONCE_CONSTANT,
     BITS_CONSTANT,
@@ -66,22 +65,6 @@ def sizes_of(device: Device, parameters: dict[str, int | None]) -> tuple[int, in
     block = parameters["block"] or 1 << most.bit_length() - 1
     usual = min(64 if device.info.kind == "cpu" else 256, block, limit)
     return block, chosen or max(usual, block // MOST_NODES_EACH)
-
-
-@dataclass(frozen=True)
-class FinishedRows:
-    """Consecutive rows whose searches have finished, in the order of their sources.
-
-    Attributes
-    ----------
-    overflow : numpy.ndarray
-        For each row whether a sum did not fit into 32 bits, shape (rows,), bool.
-    read : callable
-        Downloads the rows, shape (rows, k), uint32; they stay on the device until the generator is resumed.
-    """
-
-    overflow: npt.NDArray[np.bool_]
-    read: Callable[[], Uint32s]
 
 
 class BlockResidentBatch(Resource):

@@ -7,15 +7,9 @@ from contextlib import closing
 
 import numpy as np
 
+from vkssp.algorithm import FinishedRows
 from vkssp.algorithms.block_resident import default_bucket, missing_bytes
-from vkssp.batch.block_resident_batch import (
-    BINDINGS,
-    WANTED_BYTES,
-    BlockResidentBatch,
-    FinishedRows,
-    LoopLimitError,
-    sizes_of,
-)
+from vkssp.batch.block_resident_batch import BINDINGS, WANTED_BYTES, BlockResidentBatch, LoopLimitError, sizes_of
 from vkssp.engine.device_algorithm import MOST_GROUPS
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph

@@ -14,9 +14,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS
+from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
-from vkssp.batch.block_resident_batch import FinishedRows
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer

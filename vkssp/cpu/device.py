@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp import memory
 from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import require_numba
@@ -81,6 +83,11 @@ class CpuDevice(Resource):
         if self.closed:
             raise DeviceError("this device has been closed; open another")
 
+    def free_bytes(self) -> int:
+        """Return the bytes of memory that are free; 2**63 if unknown."""
+        free = memory.free_bytes()
+        return 2**63 if free is None else free
+
 
 class CpuGraph(Resource):
     """Arrays of a renumbered graph in the form that compiled algorithms take, shared by all searches.
@@ -113,8 +120,8 @@ class CpuGraph(Resource):
         self.device = CpuDevice() if device is None else device
         self.renumbered = self.has_weights_of = renumbered
         self.first_out, self.arcs = read_only(renumbered.first_out), read_only(renumbered.arcs)
-        self._lock = threading.Lock()
-        self._incoming: tuple[Uint32s, Uint32s, npt.NDArray[np.int64]] | None = None
+        self._lock = threading.RLock()
+        self._things: dict[str, Any] = {}
 
     @property
     def num_nodes(self) -> int:
@@ -122,7 +129,7 @@ class CpuGraph(Resource):
         return self.renumbered.num_nodes
 
     def _own_bytes(self) -> int:
-        return array_bytes(self)
+        return array_bytes(self) + sum(map(array_bytes, self._things.values()))
 
     @cached_property
     def lightest(self) -> int:
@@ -131,16 +138,26 @@ class CpuGraph(Resource):
 
     def incoming(self) -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
         """Return rows of the arcs by head, their tails and weights, and their ids; see `RenumberedGraph.reverse`."""
+
+        def make() -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
+            first_in, arcs_in, arc_in = self.renumbered.reverse()
+            return read_only(first_in), read_only(arcs_in), arc_in
+
+        first_in, arcs_in, arc_in = self.shared("incoming", make)
+        return first_in, arcs_in, arc_in
+
+    def shared(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return the result of `make`, or the earlier result under this name if there is one."""
         with self._lock:
-            if self._incoming is None:
-                first_in, arcs_in, arc_in = self.renumbered.reverse()
-                self._incoming = read_only(first_in), read_only(arcs_in), arc_in
-            return self._incoming
+            if name not in self._things:
+                self._things[name] = make()
+            return self._things[name]
 
 
 def array_bytes(holder: object) -> int:
-    """Return the bytes of the arrays among an object's attributes, also of those in tuples."""
-    values = [value if isinstance(value, tuple) else (value,) for value in vars(holder).values()]
+    """Return the bytes of the arrays in a tuple, or among an object's attributes, also of those in tuples."""
+    parts = holder if isinstance(holder, tuple) else vars(holder).values()
+    values = [value if isinstance(value, tuple) else (value,) for value in parts]
     return sum(item.nbytes for items in values for item in items if isinstance(item, np.ndarray))
 
 

@@ -64,8 +64,21 @@ class CpuWalker(Resource):
         seed, target, length = self._kernels.walk(
             self._first_in, self._arcs_in, self._search.distances, seeds, targets, self._path
         )
-        if target < 0:
-            raise VksspError("no target is reached, so there is no path to walk; look at the outcome's best first")
-        if seed < 0:
-            raise VksspError("the distances contradict each other; the last search did not end well")
-        return seed, target, self._arc_in[self._path[:length][::-1]]
+        return path_of(seed, target, length, self._arc_in, self._path)
+
+
+def path_of(
+    seed: int, target: int, length: int, arc_in: npt.NDArray[np.int64], path: Uint32s
+) -> tuple[int, int, npt.NDArray[np.int64]]:
+    """Return the result of a walk, given the places of its arcs, the last first, and the ids of arcs by place.
+
+    Raises
+    ------
+    VksspError
+        If no target is reached, or the distances are not those of a search.
+    """
+    if target < 0:
+        raise VksspError("no target is reached, so there is no path to walk; look at the outcome's best first")
+    if seed < 0:
+        raise VksspError("the distances contradict each other; the last search did not end well")
+    return seed, target, arc_in[path[:length][::-1]]

@@ -34,7 +34,7 @@ class Work(NamedTuple):
 class CpuReader(Resource):
     """Reader of the distances of some nodes after a search."""
 
-    def __init__(self, search: CpuSearch, nodes: Uint32s) -> None:
+    def __init__(self, search: Any, nodes: Uint32s) -> None:
         super().__init__(search)
         self._search, self._nodes = search, nodes
 

@@ -14,6 +14,8 @@ from vkssp.algorithm import Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
 from vkssp.batch.sweep_batch import SweepBatch
+from vkssp.cpu.device import CpuGraph
+from vkssp.cpu.rows import Rows
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -102,7 +104,7 @@ class RowMaker:
         self._checked = self._node[nodes]
         self._wanted = self._node if whole else self._checked
         self._reader: Reader | None = None
-        self._batch: BlockResidentRows | SweepBatch | None = None
+        self._batch: BlockResidentRows | SweepBatch | Rows | None = None
         self._copy: object = None  # the copy of the graph that the reader and the batch belong to
 
     def once(self, seeds: Groups) -> Generator[RowBlock, None, None]:
@@ -177,11 +179,11 @@ class RowMaker:
                 self._copy = self.session.copy
             yield
 
-    def _many_at_once(self) -> BlockResidentRows | SweepBatch | None:
+    def _many_at_once(self) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
-        if searches < 2 or not isinstance(graph, DeviceGraph):
+        if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
         kept = session.take_kept()
         if kept is not None:
@@ -189,6 +191,8 @@ class RowMaker:
                 return kept
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
+        if isinstance(graph, CpuGraph):
+            return session.cpu_rows(graph, wanted, self._limit)
         if session.name == Phast.NAME:
             return SweepBatch(graph, wanted, searches, self._limit)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)

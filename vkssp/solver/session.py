@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, MAX_TERMINALS, Algorithm, Outcome, Terminal, Voronoi, Walker
+from vkssp.algorithm import AUTO, CPU, MAX_TERMINALS, Algorithm, Outcome, Terminal, Voronoi, Walker
 from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
@@ -21,6 +21,9 @@ from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
+from vkssp.cpu.dijkstra import Dijkstra
+from vkssp.cpu.phast import PhastCpu
+from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -32,6 +35,8 @@ from vkssp.resource import Resource
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 
+#: Makers of many rows on the CPU, by algorithm.
+CPU_ROWS: dict[str, type[Rows]] = {Dijkstra.NAME: SearchRows, PhastCpu.NAME: SweepRows}
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
 
@@ -110,7 +115,7 @@ class Session(Resource):
         self._hold = object()
         self.lock = ReentrantLock()
         self._workspace: Workspace | None = None
-        self._kept: tuple[BlockResidentRows | SweepBatch, object] | None = None
+        self._kept: tuple[BlockResidentRows | SweepBatch | Rows, object] | None = None
         super().__init__(owner)
         try:
             shared.hold(self._hold)
@@ -118,12 +123,18 @@ class Session(Resource):
                 # Chosen for the whole graph: its core has the same numbering, but other degrees.
                 self.name = name
                 if name == AUTO:
-                    self.name = Phast.NAME if shared.sweeps else choose(self.renumbered, shared.largest_buffer)
+                    self.name = self._chosen()
                 self.parameters = parameters or checked(self.name, {}, shared.place)
                 self.algorithm()
         except BaseException:
             self.close()
             raise
+
+    def _chosen(self) -> str:
+        """Return the name of the algorithm that should be the fastest for this graph in this place."""
+        if self.shared.sweeps:
+            return Phast.NAME
+        return Dijkstra.NAME if self.shared.place == CPU else choose(self.renumbered, self.shared.largest_buffer)
 
     @property
     def graph(self) -> Graph:
@@ -259,7 +270,7 @@ class Session(Resource):
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
         return RowMaker(self, graph, nodes, total, whole, limit)
 
-    def take_kept(self) -> BlockResidentRows | SweepBatch | None:
+    def take_kept(self) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""
         kept, self._kept = self._kept, None
         if kept is None:
@@ -270,9 +281,9 @@ class Session(Resource):
         maker.close()
         return None
 
-    def keep(self, maker: BlockResidentRows | SweepBatch, copy: object) -> None:
+    def keep(self, maker: BlockResidentRows | SweepBatch | Rows, copy: object) -> None:
         """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
-        closes: BlockResidentRows | SweepBatch | None = maker
+        closes: BlockResidentRows | SweepBatch | Rows | None = maker
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
@@ -285,17 +296,24 @@ class Session(Resource):
     def rows_at_once(self, rows: int, wanted: int) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self.copy
+        if isinstance(graph, CpuGraph):
+            kind = CPU_ROWS.get(self.name)
+            return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted)
         if self.name != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
         return most_searches(graph, rows, wanted, self.parameters)
 
+    def cpu_rows(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> Rows:
+        """Return a maker of rows of so many nodes on the CPU, if `rows_at_once` says that there is one."""
+        return CPU_ROWS[self.name](graph, nodes, limit)
+
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.pairs`."""
         with self.holding():
             algorithm, node = self.algorithm(), self.renumbered.node
-            if not isinstance(algorithm, Phast):
+            if not isinstance(algorithm, Phast | PhastCpu):
                 return None
             try:
                 found, overflow = algorithm.between(node[sources], node[targets])

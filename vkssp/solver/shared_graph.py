@@ -228,7 +228,7 @@ def share(
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         cpu = device if isinstance(device, CpuDevice) else CpuDevice()
         _ = cpu.handle  # an error if it has been closed
-        return SharedGraph(renumbered, cpu, cpu is not device, lambda graph, owner: CpuGraph(graph, cpu, owner))
+        return SharedGraph(renumbered, cpu, cpu is not device, lambda graph, owner: CpuGraph(graph, cpu, owner), sweeps)
     assert not isinstance(device, CpuDevice)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed

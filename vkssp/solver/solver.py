@@ -11,11 +11,10 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, COUNTING, CPU, Outcome, Terminal
+from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import choice, is_many
 from vkssp.cpu.device import CpuDevice
-from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
@@ -115,8 +114,6 @@ class Solver(Resource):
     ) -> None:
         algorithm, device = current(algorithm, device)
         place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device)
-        if algorithm == AUTO and place == CPU:
-            algorithm = Dijkstra.NAME
         values = checked(algorithm, parameters, place)
         choice(counters, "counters", COUNTING)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0

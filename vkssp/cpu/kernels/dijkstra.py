@@ -4,14 +4,14 @@ An entry is a uint64 with a distance in the upper half and a node in the lower h
 entries and the four children of an entry take 32 bytes. After the last entry the heap holds `EMPTY`, which is greater
 than any entry. So the least of four children is found without a check of their number.
 
-The code that improves a node is repeated three times: a separate function made searches a quarter slower.
+The code that improves a node is repeated: a separate function made searches a quarter slower.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Flag, Rows, Totals, Uint32s, Uint64s
+from vkssp.cpu.kernels.types import Flag, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
 from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
@@ -247,3 +247,76 @@ def meet(
     num_reached[0][0] = count
     num_reached[1][0] = other_count
     return min(best, UNREACHABLE), settled
+
+
+@jit
+def rows(
+    first_out: Uint32s,
+    arcs: Uint32s,
+    dist: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    reached: Uint32s,
+    num_reached: Uint32s,
+    first: Int64s,
+    nodes: Uint32s,
+    offsets: Uint32s,
+    is_wanted: Uint8s,
+    wanted: Uint32s,
+    limit: np.uint64,
+    found: Uint32s,
+    overflow: Uint8s,
+) -> None:
+    """Write the distances of wanted nodes from each of some groups of seeds; those beyond a limit are unreachable.
+
+    A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit into 32 bits.
+    """
+    num_wanted = 0
+    for node in range(len(is_wanted)):
+        num_wanted += is_wanted[node]
+    for row in range(len(found)):
+        reset(dist, heap, reached, num_reached)
+        size = count = ZERO
+        for seed in range(first[row], first[row + 1]):
+            node, distance = np.uint64(nodes[seed]), np.uint64(offsets[seed])
+            before = np.uint64(dist[node])
+            if distance < before:
+                at = np.uint64(place[node])
+                if before == UNREACHABLE:
+                    at = size
+                    size += ONE
+                    reached[count] = node
+                    count += ONE
+                dist[node] = distance
+                rise(heap, place, at, (distance << HALF) | node)
+        left, is_beyond = num_wanted, False
+        while size > ZERO and left > 0:
+            root = heap[0]
+            node, distance = root & UNREACHABLE, root >> HALF
+            arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
+            if distance > limit:
+                break
+            left -= is_wanted[node]
+            size -= ONE
+            remove_least(heap, place, size)
+            while arc < end:
+                head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+                arc += ONE
+                before = np.uint64(dist[head])
+                if through < before:
+                    dist[head] = through
+                    at = np.uint64(place[head])
+                    if before == UNREACHABLE:
+                        at = size
+                        size += ONE
+                        reached[count] = head
+                        count += ONE
+                    rise(heap, place, at, (through << HALF) | head)
+                elif through >= UNREACHABLE:
+                    is_beyond = True
+        heap[:size] = EMPTY
+        num_reached[0] = count
+        overflow[row] = is_beyond
+        for column in range(len(wanted)):
+            distance = np.uint64(dist[wanted[column]])
+            found[row, column] = distance if distance <= limit else UNREACHABLE

@@ -1,0 +1,272 @@
+"""Hierarchy on the CPU, customized for the weights of a graph, and the plan of its customization.
+
+The elimination tree is cut into subtrees of similar work, which all cores customize and sweep; what lies above them is
+done by one.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cpu.device import CpuGraph, read_only
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.hierarchy import Hierarchy, Indices
+from vkssp.jit import kernels
+
+#: Entries behind the end of an array that vectors may read.
+PADDING = 8
+# Subtrees have at most and at least these shares of the work of a core; hierarchies with fewer arcs are not cut.
+_SUBTREES_A_CORE, _FEW_OF_THEM, _FEW_ARCS = 4, 256, 1 << 17
+
+
+class GivenArcs(NamedTuple):
+    """Arcs of a graph, sorted by the supernodes to which they belong, and their places in the fronts of these.
+
+    `first` has the first entry of each supernode, shape (num_supernodes + 1,).
+    """
+
+    first: Indices
+    place: Indices
+    arc: Indices
+
+
+class Layout:
+    """Hierarchy without weights in the form that kernels take.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        The hierarchy.
+
+    Attributes
+    ----------
+    tree : Tree
+        See `vkssp.cpu.kernels.phast.Tree`.
+    level : numpy.ndarray
+        Level of each supernode, uint32.
+    first_of_level : numpy.ndarray
+        The first supernode of each level, shape (num_levels + 1,), int64.
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.first_of_level = hierarchy.first_of_level.astype(np.int64)
+        self._length = hierarchy.size + hierarchy.num_ancestors
+        self._stride = -(-self._length // PADDING) * PADDING
+        self.num_nodes, self.num_arcs = hierarchy.num_nodes, hierarchy.num_arcs
+        level = np.repeat(np.arange(hierarchy.num_levels), np.diff(self.first_of_level))
+        self.level: Uint32s = read_only(level.astype(np.uint32))
+        above = hierarchy.parent
+        parent = np.where(above >= 0, hierarchy.supernode[above], -1).astype(np.int32)
+        place: Uint32s = np.zeros(len(hierarchy.ancestor), np.uint32)
+        first_node, first_ancestor, ancestor = hierarchy.first_node, hierarchy.first_ancestor, hierarchy.ancestor
+        self._customize = kernels("vkssp.cpu.kernels.customize")
+        self._customize.place_ancestors(*map(read_only, (first_node, first_ancestor, ancestor, parent)), place)
+        self.tree = kernels("vkssp.cpu.kernels.phast").Tree(
+            *map(read_only, (first_node, first_ancestor, ancestor, hierarchy.first_arc, hierarchy.supernode)),
+            *map(read_only, (parent, place)),
+        )
+        self._rank = read_only(hierarchy.rank)
+        self._given: tuple[Any, Any, GivenArcs] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def num_supernodes(self) -> int:
+        """Number of supernodes."""
+        return len(self.level)
+
+    @property
+    def num_levels(self) -> int:
+        """Number of levels."""
+        return len(self.first_of_level) - 1
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest front."""
+        return int(self._length.max(initial=0))
+
+    @cached_property
+    def front_lengths(self) -> Indices:
+        """Number of entries of the largest front of each level, shape (num_levels,), int64."""
+        if not self.num_supernodes:
+            return np.zeros(0, np.int64)
+        return np.maximum.reduceat(self._length * self._stride, self.first_of_level[:-1])
+
+    def front_length(self, group: int) -> int:
+        """Return the number of entries of a supernode's front."""
+        return int(self._length[group] * self._stride[group])
+
+    @cached_property
+    def _postorder(self) -> tuple[npt.NDArray[np.int32], Indices, Indices]:
+        """Supernodes in postorder; the place of the first of each subtree, and the number of its supernodes."""
+        parent, bounds = self.tree.parent, self.first_of_level
+        size = np.ones(self.num_supernodes, np.int64)
+        for first, end in zip(bounds[-2:0:-1].tolist(), bounds[:1:-1].tolist(), strict=True):
+            np.add.at(size, parent[first:end], size[first:end])
+        begin = np.zeros(self.num_supernodes, np.int64)
+        for level, (first, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+            groups = first + np.argsort(parent[first:end], kind="stable")
+            before = np.cumsum(size[groups]) - size[groups]
+            if level:
+                above = parent[groups]
+                is_first = np.concatenate([[True], above[1:] != above[:-1]])
+                counts = np.diff(np.append(np.flatnonzero(is_first), len(groups)))
+                before += begin[above] - np.repeat(before[is_first], counts)
+            begin[groups] = before
+        order = np.empty(self.num_supernodes, np.int32)
+        order[begin + size - 1] = np.arange(self.num_supernodes)
+        return read_only(order), begin, size
+
+    @cached_property
+    def subtrees(self) -> list[int]:
+        """Roots of subtrees that cores work on at the same time, in postorder; empty if there is too little work."""
+        cores = num_cores()
+        if cores == 1 or self.num_arcs < _FEW_ARCS:
+            return []
+        order, begin, size = self._postorder
+        ends = np.concatenate([[0], np.cumsum((self._length * self._stride)[order])])
+        work = ends[begin + size] - ends[begin]
+        most, least = ends[-1] / (_SUBTREES_A_CORE * cores), ends[-1] / (_FEW_OF_THEM * cores)
+        # Subtrees that are small enough while their parents are not; the smallest are not worth a task.
+        parent = self.tree.parent
+        is_cut = (work <= most) & (work >= least)
+        is_cut &= np.where(parent >= 0, work[parent] > most, True)
+        roots = np.flatnonzero(is_cut)
+        return [int(root) for root in roots[np.argsort(begin[roots])]]
+
+    @cached_property
+    def postorder_parts(self) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.int32]]]:
+        """Supernodes above the roots of `subtrees` and these roots, and those of each subtree, all in postorder."""
+        order, begin, size = self._postorder
+        parts = [order[begin[root] : begin[root] + size[root]] for root in self.subtrees]
+        is_upper = np.ones(len(order), np.bool_)
+        for root in self.subtrees:
+            is_upper[begin[root] : begin[root] + size[root] - 1] = False
+        return read_only(order[is_upper]), parts
+
+    @cached_property
+    def sweep_parts(self) -> tuple[npt.NDArray[np.int32], list[npt.NDArray[np.int32]]]:
+        """Supernodes above `subtrees`, and those of each subtree, by level: weights are read in their order."""
+        upper, parts = self.postorder_parts
+        upper = np.setdiff1d(upper, np.array(self.subtrees, np.int32))
+        return read_only(upper.astype(np.int32)), [read_only(np.sort(part)) for part in parts]
+
+    def given_arcs(self, graph: Graph) -> GivenArcs:
+        """Return the places of a graph's arcs; those of the last graph, and of others with its arcs, are kept."""
+        with self._lock:
+            if self._given is not None and self._given[0] is graph.first_out and self._given[1] is graph.head:
+                return self._given[2]
+            tree = self.tree
+            group, place = np.empty(graph.num_arcs, np.int32), np.empty(graph.num_arcs, np.int64)
+            count = np.zeros(self.num_supernodes + 1, np.int64)
+            self._customize.place_arcs(
+                *map(read_only, (graph.first_out, graph.head, self._rank)),
+                *(tree.supernode, tree.first_node, tree.first_ancestor, tree.ancestor, group, place, count),
+            )
+            first = np.cumsum(count)
+            arc, sorted_place = np.empty(int(first[-1]), np.int64), np.empty(int(first[-1]), np.int64)
+            self._customize.sort_arcs(group, place, first[:-1].copy(), arc, sorted_place)
+            made = GivenArcs(*map(read_only, (first, sorted_place, arc)))
+            self._given = graph.first_out, graph.head, made
+            return made
+
+
+class CustomizedHierarchy:
+    """Weights of a hierarchy for a graph.
+
+    Attributes
+    ----------
+    layout : Layout
+        The hierarchy.
+    up, down : numpy.ndarray
+        Weight of each arc from its lower to its upper node, and back, shape (num_arcs + `PADDING`,), uint32.
+    heaviest : int
+        Largest finite weight.
+    saturated : bool
+        Whether a sum of weights may have passed 32 bits.
+    """
+
+    def __init__(self, layout: Layout, graph: Graph) -> None:
+        self.layout = layout
+        self.up, self.down = (np.empty(layout.num_arcs + PADDING, np.uint32) for _ in range(2))
+        self._given, self._weights = layout.given_arcs(graph), read_only(graph.weight)
+        # Fronts of the levels, and then of the roots of subtrees, which wait there for their parents.
+        lengths = layout.front_lengths
+        self._front_at: Indices = read_only(np.cumsum(lengths) - lengths)
+        roots = layout.subtrees
+        ends = int(lengths.sum()) + np.cumsum([0, *map(layout.front_length, roots)])
+        fronts = _fronts(int(ends[-1]))
+        upper, parts = layout.postorder_parts
+
+        def subtree(root: int, at: int, order: npt.NDArray[np.int32]) -> int:
+            own, top = _fronts(int(lengths.sum())), int(layout.level[root])
+            most = self._run(order, _none_of(order), top, own)
+            here, length = int(self._front_at[top]), layout.front_length(root)
+            for front, from_front in zip(fronts, own, strict=True):
+                front[at : at + length] = from_front[here : here + length]
+            return most
+
+        heaviest = run_all(
+            [
+                lambda root=root, at=at, order=order: subtree(root, at, order)  # type: ignore[misc]
+                for root, at, order in zip(roots, ends[:-1].tolist(), parts, strict=True)
+            ]
+        )
+        saved = _none_of(upper)
+        saved[np.isin(upper, np.array(roots, np.int32))] = ends[:-1]  # both are in postorder
+        self.heaviest = max([*heaviest, self._run(upper, saved, 0, fronts)])
+        self.saturated = 2 * self.heaviest >= UNREACHABLE
+        self.up, self.down = read_only(self.up), read_only(self.down)
+        del self._given, self._weights
+
+    def _run(
+        self, order: npt.NDArray[np.int32], saved: Indices, top: int, fronts: Sequence[npt.NDArray[np.uint32]]
+    ) -> int:
+        layout = self.layout
+        tree, owner = layout.tree, np.full(layout.num_levels, -1, np.int32)
+        return int(
+            kernels("vkssp.cpu.kernels.customize").customize(
+                *(tree.first_node, tree.first_ancestor, tree.first_arc, tree.parent, layout.level, tree.place),
+                *(self._given.first, self._given.place, self._given.arc, self._weights, order, saved, np.uint32(top)),
+                *(self._front_at, owner, *fronts, self.up, self.down),
+            )
+        )
+
+
+def _fronts(length: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    return np.empty(length + PADDING, np.uint32), np.empty(length + PADDING, np.uint32)
+
+
+def _none_of(order: npt.NDArray[np.int32]) -> Indices:
+    return np.full(len(order), -1, np.int64)
+
+
+_layouts: weakref.WeakKeyDictionary[Hierarchy, Layout] = weakref.WeakKeyDictionary()
+_making = threading.RLock()
+
+
+def layout_of(hierarchy: Hierarchy) -> Layout:
+    """Return the layout of a hierarchy; it lives as long as the hierarchy."""
+    with _making:
+        if hierarchy not in _layouts:
+            _layouts[hierarchy] = Layout(hierarchy)
+        return _layouts[hierarchy]
+
+
+def customized_of(graph: CpuGraph) -> CustomizedHierarchy:
+    """Return the hierarchy of a graph, customized for its weights; made on the first call."""
+
+    def make() -> CustomizedHierarchy:
+        hierarchy = graph.renumbered.hierarchy
+        assert hierarchy is not None
+        return CustomizedHierarchy(layout_of(hierarchy), graph.renumbered.graph)
+
+    made: CustomizedHierarchy = graph.shared("hierarchy", make)
+    return made

@@ -1,0 +1,373 @@
+"""Kernels of searches over a customized hierarchy: upward searches, sweeps, pairs, and walks back along a path.
+
+They go from supernode to supernode. The front of a supernode has the distances of its ancestors, by ascending rank, and
+then those of its own nodes, so that the arcs of a node belong to consecutive distances. Fronts end with eight entries
+that vectors may reach beyond the end, and so do the weights of arcs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vkssp.cpu.kernels.types import Int32s, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.vectors import fill_8, improve_8, least_sum, raise_8
+from vkssp.jit import inlined, jit
+
+UNREACHABLE = np.uint32(2**32 - 1)
+ZERO, ONE, TWO, EIGHT = (np.uint64(value) for value in (0, 1, 2, 8))
+
+
+class Tree(NamedTuple):
+    """Hierarchy without weights; see `vkssp.graph.hierarchy.Hierarchy`.
+
+    `parent` is the supernode of a supernode's lowest ancestor, or -1, and `place` the place of each ancestor in the
+    front of the parent.
+    """
+
+    first_node: Uint32s
+    first_ancestor: Uint32s
+    ancestor: Uint32s
+    first_arc: Int64s
+    supernode: Uint32s
+    parent: Int32s
+    place: Uint32s
+
+
+class Labels(NamedTuple):
+    """Distances of a search by ranks, and its buffers.
+
+    `marks` has two words for each supernode: the number of the last upward search that reached it, and of the last
+    search that computed the distances of its nodes. So a search need not reset any distances. `fronts` are two fronts,
+    `stack` has an entry for each level.
+    """
+
+    dist: Uint32s
+    marks: Uint32s
+    fronts: Uint32s
+    stack: Int32s
+
+
+@inlined
+def begin_climb(tree: Tree, group: int, fronts: Uint32s, rank: np.uint64, offset: np.uint32) -> np.uint64:
+    """Write the front of an upward search that begins at a node, and return the nodes of its supernode up to it."""
+    size = rank - np.uint64(tree.first_node[group]) + ONE
+    end, at = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group]) + size, ZERO
+    while at < end:
+        fill_8(fronts, at, UNREACHABLE)
+        at += EIGHT
+    fronts[end - ONE] = offset
+    return size
+
+
+@inlined
+def pass_front(tree: Tree, group: int, above: int, fronts: Uint32s, side: np.uint64, other: np.uint64) -> np.uint64:
+    """Write the front of a parent, in the other half of the fronts, and return the number of its nodes."""
+    entry, end = np.uint64(tree.first_ancestor[group]), np.uint64(tree.first_ancestor[group + 1])
+    size = np.uint64(tree.first_node[above + 1] - tree.first_node[above])
+    length, at = np.uint64(tree.first_ancestor[above + 1] - tree.first_ancestor[above]) + size, ZERO
+    while at < length:
+        fill_8(fronts, other + at, UNREACHABLE)
+        at += EIGHT
+    while entry < end:
+        fronts[other + np.uint64(tree.place[entry])] = fronts[side]
+        entry += ONE
+        side += ONE
+    return size
+
+
+@jit
+def climb(tree: Tree, up: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, offset: np.uint32) -> np.uint32:
+    """Search upward from a node, improve the distances of its ancestors, and return the largest distance."""
+    dist, fronts, group = labels.dist, labels.fronts, np.int64(tree.supernode[rank])
+    half, side, most = np.uint64(len(fronts)) // TWO, ZERO, offset
+    size = begin_climb(tree, group, fronts, rank, offset)
+    while True:
+        first, arc = np.uint64(tree.first_node[group]), np.uint64(tree.first_arc[group])
+        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
+        if labels.marks[group, 0] != mark:
+            labels.marks[group, 0] = mark
+            for node in range(tree.first_node[group], tree.first_node[group + 1]):
+                dist[node] = UNREACHABLE
+        inside = size
+        while inside > ZERO:
+            inside -= ONE
+            distance = fronts[side + count + inside]
+            if distance != UNREACHABLE:
+                most = max(most, distance)
+                dist[first + inside] = min(dist[first + inside], distance)
+                row, at, length = arc + inside * count + inside * (inside - ONE) // TWO, ZERO, count + inside
+                while at < length:
+                    improve_8(fronts, side + at, up, row + at, distance)
+                    at += EIGHT
+        above = np.int64(tree.parent[group])
+        if above < 0:
+            return most
+        size = pass_front(tree, group, above, fronts, side, half - side)
+        side, group = half - side, above
+
+
+@inlined
+def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: int) -> np.uint32:
+    """Compute the distances of a supernode from those of its ancestors, and return the largest finite one."""
+    dist, front = labels.dist, labels.fronts
+    node, end = np.uint64(tree.first_node[group]), np.uint64(tree.first_node[group + 1])
+    entry = np.uint64(tree.first_ancestor[group])
+    count = np.uint64(tree.first_ancestor[group + 1]) - entry
+    row, at, most = np.uint64(tree.first_arc[group]), ZERO, np.uint32(0)
+    while at < count:
+        front[at] = dist[tree.ancestor[entry + at]]
+        at += ONE
+    while at < count + end - node + EIGHT:
+        fill_8(front, at, UNREACHABLE)
+        at += EIGHT
+    is_labelled = labels.marks[group, 0] == mark
+    while node < end:
+        distance = least_sum(front, ZERO, down, row, count)
+        if is_labelled:
+            distance = min(distance, dist[node])
+        if distance != UNREACHABLE:
+            most = max(most, distance)
+        dist[node] = front[count] = distance
+        row += count
+        count += ONE
+        node += ONE
+    labels.marks[group, 1] = mark
+    return most
+
+
+@jit
+def sweep(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, order: Int32s) -> np.uint32:
+    """Compute the distances of supernodes, parents first, and return the largest finite one."""
+    most = np.uint32(0)
+    for number in range(len(order)):
+        most = max(most, descend(tree, down, labels, mark, order[number]))
+    return most
+
+
+@jit
+def reach(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64) -> np.uint32:
+    """Compute the distance of a node, unless it is known, and return the largest finite distance on the way."""
+    group, height, most = np.int64(tree.supernode[rank]), 0, np.uint32(0)
+    while group >= 0 and labels.marks[group, 1] != mark:
+        labels.stack[height] = group
+        height += 1
+        group = np.int64(tree.parent[group])
+    while height > 0:
+        height -= 1
+        most = max(most, descend(tree, down, labels, mark, labels.stack[height]))
+    return most
+
+
+@jit
+def walk(
+    tree: Tree,
+    down: Uint32s,
+    labels: Labels,
+    mark: np.uint32,
+    rank: Uint32s,
+    first_in: Uint32s,
+    arcs_in: Uint32s,
+    seeds: Uint32s,
+    targets: Uint32s,
+    path: Uint32s,
+) -> tuple[int, int, int]:
+    """Do what `vkssp.cpu.kernels.path.walk` does; compute the distances of the nodes beside the path on the way.
+
+    `rank` has the rank of each node, or is empty if nodes are ranks.
+    """
+    best, target = np.uint64(UNREACHABLE), -1
+    for number in range(len(targets)):
+        at = np.uint64(targets[number, 0])
+        at = np.uint64(rank[at]) if len(rank) else at
+        reach(tree, down, labels, mark, at)
+        through = np.uint64(labels.dist[at]) + np.uint64(targets[number, 1])
+        if through < best:
+            best, target = through, number
+    if target < 0:
+        return -1, -1, 0
+    node, distance, length = np.uint64(targets[target, 0]), np.uint32(best - np.uint64(targets[target, 1])), 0
+    while True:
+        for number in range(len(seeds)):
+            if np.uint64(seeds[number, 0]) == node and seeds[number, 1] == distance:
+                return number, target, length
+        arc, end, before = np.uint64(first_in[node]), np.uint64(first_in[node + ONE]), UNREACHABLE
+        while arc < end:
+            tail = np.uint64(arcs_in[arc, 0])
+            if tail != node:
+                at = np.uint64(rank[tail]) if len(rank) else tail
+                reach(tree, down, labels, mark, at)
+                before = labels.dist[at]
+                if np.uint64(before) + np.uint64(arcs_in[arc, 1]) == np.uint64(distance):
+                    break
+            arc += ONE
+        if arc == end or length >= len(path):
+            return -1, target, length
+        path[length] = arc
+        length += 1
+        node, distance = np.uint64(arcs_in[arc, 0]), before
+
+
+@jit
+def meet(
+    tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, most: np.uint32
+) -> tuple[np.uint32, np.uint32]:
+    """Search upward from a target to the nodes that an upward search has reached.
+
+    Return the distance, and the largest distance of either side.
+    """
+    fronts, group = labels.fronts, np.int64(tree.supernode[rank])
+    half, side, best = np.uint64(len(fronts)) // TWO, ZERO, UNREACHABLE
+    size = begin_climb(tree, group, fronts, rank, np.uint32(0))
+    while True:
+        first, arc = np.uint64(tree.first_node[group]), np.uint64(tree.first_arc[group])
+        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
+        is_reached, inside = labels.marks[group, 0] == mark, size
+        while inside > ZERO:
+            inside -= ONE
+            distance = fronts[side + count + inside]
+            if distance < best:
+                most = max(most, distance)
+                if is_reached:
+                    through = np.uint64(distance) + np.uint64(labels.dist[first + inside])
+                    best = np.uint32(min(np.uint64(best), through))
+                row, at, length = arc + inside * count + inside * (inside - ONE) // TWO, ZERO, count + inside
+                while at < length:
+                    improve_8(fronts, side + at, down, row + at, distance)
+                    at += EIGHT
+        above = np.int64(tree.parent[group])
+        if above < 0:
+            return best, most
+        size = pass_front(tree, group, above, fronts, side, half - side)
+        side, group = half - side, above
+
+
+@jit
+def pairs(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    heaviest: np.uint32,
+    labels: Labels,
+    mark: np.uint32,
+    sources: Uint32s,
+    targets: Uint32s,
+    found: Uint32s,
+    overflow: Uint8s,
+) -> None:
+    """Compute the distances of pairs of ranks, with consecutive numbers of searches from `mark` on.
+
+    `overflow` tells whether a pair without a path may have one whose weight does not fit into 32 bits.
+    """
+    highest = np.uint32(0)
+    for number in range(len(sources)):
+        if number == 0 or sources[number] != sources[number - 1]:
+            mark = np.uint32(mark + 1)
+            highest = climb(tree, up, labels, mark, np.uint64(sources[number]), np.uint32(0))
+        best, most = meet(tree, down, labels, mark, np.uint64(targets[number]), highest)
+        found[number] = best
+        beyond = np.uint64(most) + np.uint64(max(heaviest, most)) >= np.uint64(UNREACHABLE)
+        overflow[number] = best == UNREACHABLE and beyond
+
+
+class Part(NamedTuple):
+    """Part of a hierarchy that some nodes need: their supernodes, and those above them.
+
+    `groups` are the supernodes, parents first, and `first_local` has the offset of the ancestors of each in `local`.
+    Nodes are numbered by places in the part: `local` has the places of ancestors, `base` that of the first node of each
+    supernode of the whole hierarchy, -1 if it is not in the part, and `wanted` those of the wanted nodes.
+    """
+
+    groups: Int32s
+    first_local: Int64s
+    local: Uint32s
+    base: Int64s
+    wanted: Uint32s
+
+
+@jit
+def sweep_rows(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    part: Part,
+    labels: Labels,
+    mark: np.uint32,
+    first: Int64s,
+    ranks: Uint32s,
+    offsets: Uint32s,
+    width: np.uint64,
+    dist: Uint32s,
+    begun: Uint32s,
+    most: Uint32s,
+    limit: np.uint32,
+    found: Uint32s,
+) -> None:
+    """Compute the rows of up to `width` groups of seeds, 8 or 16, with consecutive numbers of searches from `mark` on.
+
+    `dist` has `width` distances for each node of the part, one of each search. `begun` has a word for each supernode,
+    for the number of the last rows whose searches reached it. `most` gets the largest finite distance of each search.
+    """
+    last = np.uint32(mark + len(found))
+    for lane in range(width):
+        most[lane] = 0
+    for lane in range(len(found)):
+        mark = np.uint32(mark + 1)
+        for seed in range(first[lane], first[lane + 1]):
+            most[lane] = max(most[lane], climb(tree, up, labels, mark, np.uint64(ranks[seed]), offsets[seed]))
+        for seed in range(first[lane], first[lane + 1]):
+            group = np.int64(tree.supernode[ranks[seed]])
+            while group >= 0:
+                base = part.base[group]
+                if base >= 0:
+                    at, node = np.uint64(base) * width, np.uint64(tree.first_node[group])
+                    end = np.uint64(tree.first_node[group + 1])
+                    if begun[group] != last:
+                        begun[group] = last
+                        stop = at + (end - node) * width
+                        while at < stop:
+                            fill_8(dist, at, UNREACHABLE)
+                            at += EIGHT
+                        at = np.uint64(base) * width
+                    while node < end:
+                        dist[at + np.uint64(lane)] = labels.dist[node]
+                        at += width
+                        node += ONE
+                group = np.int64(tree.parent[group])
+    for number in range(len(part.groups)):
+        group = part.groups[number]
+        begin = np.uint64(part.base[group]) * width
+        entry, row = np.uint64(part.first_local[number]), np.uint64(tree.first_arc[group])
+        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
+        node = begin
+        end = begin + np.uint64(tree.first_node[group + 1] - tree.first_node[group]) * width
+        while node < end:
+            if begun[group] != last:
+                fill_8(dist, node, UNREACHABLE)
+                if width > EIGHT:
+                    fill_8(dist, node + EIGHT, UNREACHABLE)
+            at = ZERO
+            while at < count:
+                weight, there = down[row + at], np.uint64(part.local[entry + at]) * width
+                improve_8(dist, node, dist, there, weight)
+                if width > EIGHT:
+                    improve_8(dist, node + EIGHT, dist, there + EIGHT, weight)
+                at += ONE
+            row += count
+            there = begin
+            while there < node:
+                improve_8(dist, node, dist, there, down[row])
+                if width > EIGHT:
+                    improve_8(dist, node + EIGHT, dist, there + EIGHT, down[row])
+                there += width
+                row += ONE
+            raise_8(most, ZERO, dist, node)
+            if width > EIGHT:
+                raise_8(most, EIGHT, dist, node + EIGHT)
+            node += width
+    for column in range(len(part.wanted)):
+        at = np.uint64(part.wanted[column]) * width
+        for lane in range(len(found)):
+            distance = dist[at + np.uint64(lane)]
+            found[lane, column] = distance if distance <= limit else UNREACHABLE

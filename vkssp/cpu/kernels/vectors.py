@@ -1,0 +1,107 @@
+"""Operations on eight consecutive elements at once, which kernels call.
+
+LLVM turns no loop over a few elements of one array into vector operations, since it cannot know that the elements do
+not overlap. So these operations are written as its vector operations, which work on all processors. A sum of at least
+2**32 - 1 is 2**32 - 1, the distance of unreachable nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.extending import intrinsic
+
+_WIDTH = 8
+_WORD = ir.IntType(32)
+_VECTOR = ir.VectorType(_WORD, _WIDTH)
+_UNREACHABLE = ir.Constant(_VECTOR, [2**32 - 1] * _WIDTH)
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Return a pointer to a vector, the elements of an array from an index on."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+def _load(builder: Any, place: Any) -> Any:
+    loaded = builder.load(place)
+    loaded.align = 4
+    return loaded
+
+
+def _store(builder: Any, vector: Any, place: Any) -> None:
+    builder.store(vector, place).align = 4
+
+
+def _repeated(builder: Any, value: Any) -> Any:
+    """Return a vector of equal elements."""
+    lone = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_WORD, 0))
+    return builder.shuffle_vector(lone, lone, ir.Constant(_VECTOR, [0] * _WIDTH))
+
+
+def _call(builder: Any, name: str, *vectors: Any) -> Any:
+    kind = ir.FunctionType(_WORD if "reduce" in name else _VECTOR, [_VECTOR] * len(vectors))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{_WIDTH}i32"), vectors)
+
+
+@intrinsic
+def fill_8(context: Any, array: Any, to: Any, value: Any) -> Any:
+    """Set the elements of an array from `to` on to a value."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, to, value = arguments
+        _store(builder, _repeated(builder, value), _place(context, builder, signature.args[0], array, to))
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint32), generate
+
+
+@intrinsic
+def improve_8(context: Any, array: Any, to: Any, other: Any, source: Any, plus: Any) -> Any:
+    """Improve the elements of an array from `to` on by those of another from `source` on, plus a weight."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, to, other, source, plus = arguments
+        target = _place(context, builder, signature.args[0], array, to)
+        others = _load(builder, _place(context, builder, signature.args[2], other, source))
+        through = _call(builder, "uadd.sat", others, _repeated(builder, plus))
+        _store(builder, _call(builder, "umin", _load(builder, target), through), target)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, other, types.uint64, types.uint32), generate
+
+
+@intrinsic
+def raise_8(context: Any, array: Any, to: Any, other: Any, source: Any) -> Any:
+    """Raise the elements of an array from `to` on to those of another from `source` on that are not 2**32 - 1."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, to, other, source = arguments
+        target = _place(context, builder, signature.args[0], array, to)
+        others = _load(builder, _place(context, builder, signature.args[2], other, source))
+        is_none = builder.icmp_unsigned("==", others, _UNREACHABLE)
+        finite = builder.select(is_none, ir.Constant(_VECTOR, [0] * _WIDTH), others)
+        _store(builder, _call(builder, "umax", _load(builder, target), finite), target)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, other, types.uint64), generate
+
+
+@intrinsic
+def least_sum(context: Any, array: Any, first: Any, other: Any, source: Any, count: Any) -> Any:
+    """Return the least sum of elements of two arrays, of `count` elements rounded up to a multiple of 8."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, first, other, source, count = arguments
+        best = cgutils.alloca_once_value(builder, _UNREACHABLE)
+        start, step = ir.Constant(count.type, 0), ir.Constant(count.type, _WIDTH)
+        with cgutils.for_range_slice(builder, start, count, step) as (at, _):
+            places = ((signature.args[0], array, first), (signature.args[2], other, source))
+            sides = [_load(builder, _place(context, builder, kind, of, builder.add(to, at))) for kind, of, to in places]
+            builder.store(_call(builder, "umin", _call(builder, "uadd.sat", *sides), builder.load(best)), best)
+        return _call(builder, "vector.reduce.umin", builder.load(best))
+
+    return types.uint32(array, types.uint64, other, types.uint64, types.uint64), generate

@@ -1,0 +1,249 @@
+"""PHAST on the CPU: upward searches and sweeps over a hierarchy, for graphs that are searched often.
+
+An upward search goes from the source to its ancestors, and a sweep from the root of the elimination tree down to all
+nodes (D. Delling, A. Goldberg, A. Nowatzyk, R. Werneck, PHAST: Hardware-accelerated shortest path trees, 2011). The
+distance of a single target needs only its ancestors, and so do the nodes beside a path, whose distances are computed
+while it is walked back (lazy RPHAST: B. Strasser, T. Zeitz, A fast and tight heuristic for A* in road networks, 2021).
+The distance of a pair is where the upward searches from both ends meet.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.algorithm import CPU, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
+from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cpu.customized import PADDING, Layout, customized_of
+from vkssp.cpu.device import CpuGraph, array_bytes, read_only
+from vkssp.cpu.path import path_of
+from vkssp.cpu.search import CpuReader
+from vkssp.cpu.voronoi import CpuVoronoi
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.jit import kernels
+from vkssp.prepared.renumbered import RenumberedGraph
+from vkssp.references import DELLING, DIBBELT
+from vkssp.resource import Resource
+
+# Fewest pairs that are worth a thread, and tasks of each core, so that all end at about the same time.
+_FEW_PAIRS, _TASKS_A_CORE = 64, 4
+_LAST_MARK = 2**32 - 1
+
+
+def ranks_of(renumbered: RenumberedGraph) -> Uint32s:
+    """Return the rank of each node in the hierarchy; empty if nodes are ranks.
+
+    The nodes on a cycle of weight zero are a single node of the renumbered graph. It has the rank of one of them.
+    """
+    if not renumbered.contracted:
+        return np.empty(0, np.uint32)
+    assert renumbered.hierarchy is not None
+    rank: Uint32s = np.empty(renumbered.num_nodes, np.uint32)
+    rank[renumbered.node] = renumbered.hierarchy.rank
+    return rank
+
+
+class NumberedLabels:
+    """Labels of searches, and the number of the last search in them; see `vkssp.cpu.kernels.phast.Labels`."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.labels = kernels("vkssp.cpu.kernels.phast").Labels(
+            np.empty(layout.num_nodes, np.uint32),
+            np.zeros((layout.num_supernodes, 2), np.uint32),
+            np.empty(2 * (layout.longest + 2 * PADDING), np.uint32),
+            np.empty(layout.num_levels, np.int32),
+        )
+        self.mark = np.uint32(0)
+
+    def begin(self, searches: int = 1) -> np.uint32:
+        """Reserve numbers for some searches, and return the number before the first."""
+        if int(self.mark) + searches > _LAST_MARK:
+            self.labels.marks[:] = 0
+            self.mark = np.uint32(0)
+        before, self.mark = self.mark, np.uint32(int(self.mark) + searches)
+        return before
+
+
+class PhastCpu(Resource):
+    """Upward searches and sweeps over the hierarchy of a graph; see `Algorithm`."""
+
+    NAME: ClassVar[str] = "phast"
+    DESCRIPTION: ClassVar[Description] = Description(
+        idea="Sweeps over a prepared hierarchy: an upward search to all ancestors, then a sweep down, level by level",
+        source=f"{DELLING}; {DIBBELT}",
+        complexity="one look at each arc of the hierarchy; for a pair, at those above its ends",
+        use="road networks that are asked often: vkssp prepare; weights may change",
+        ends_early=True,
+    )
+    PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+    RUNS_ON: ClassVar[str] = CPU
+
+    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
+        super().__init__(graph)
+        self._graph, self._counting = graph, counting
+        self._kernels = kernels("vkssp.cpu.kernels.phast")
+        self._customized = customized_of(graph)
+        self._layout = self._customized.layout
+        self._rank = read_only(ranks_of(graph.renumbered))
+        self._own, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
+        self._seeds = self._targets = np.empty((0, 2), np.uint32)
+        self._most, self._is_swept = 0, False
+
+    def _own_bytes(self) -> int:
+        return array_bytes(self) + sum(array_bytes(tuple(one.labels)) for one in (self._own, *self._spare))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the algorithm is still usable: new weights need a new graph, which closes it. See `Algorithm`."""
+        return not self.closed
+
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+        """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
+        self._seeds, self._targets = (np.array(ends, np.uint32).reshape(-1, 2) for ends in (seeds, targets))
+        began = time.perf_counter()
+        self._own.begin()
+        self._most, self._is_swept = 0, False
+        tree, customized, labels, mark = self._layout.tree, self._customized, self._own.labels, self._own.mark
+        for node, offset in seeds:
+            rank = np.uint64(self._rank[node] if len(self._rank) else node)
+            found = self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset))
+            self._most = max(self._most, found)
+        best, is_beyond = UNREACHABLE, False
+        for node, offset in targets:
+            rank = np.uint64(self._rank[node] if len(self._rank) else node)
+            self._most = max(self._most, self._kernels.reach(tree, customized.down, labels, mark, rank))
+            distance = int(labels.dist[rank])
+            is_beyond |= distance < UNREACHABLE <= distance + offset
+            best = min(best, distance + offset)
+        if not targets or self._counting:
+            self._sweep()
+        milliseconds = 1e3 * (time.perf_counter() - began)
+        counters = {"iterations": self._layout.num_levels if self._is_swept else 1}
+        if self._counting:
+            rows = self._counted()
+            counters |= {name: int(rows[name].sum(dtype=np.int64)) for name in TOTALS}
+        may_saturate = customized.saturated or self._most + customized.heaviest >= UNREACHABLE
+        return Outcome(best, is_beyond or may_saturate, milliseconds, counters)
+
+    def _sweep(self) -> None:
+        """Compute the distances of all nodes from the last upward search, unless they are known."""
+        if self._is_swept:
+            return
+        tree, down, own, kernel = self._layout.tree, self._customized.down, self._own, self._kernels.sweep
+        upper, parts = self._layout.sweep_parts
+        most = kernel(tree, down, own.labels, own.mark, upper)
+
+        def sweep_each(orders: Sequence[npt.NDArray[np.int32]]) -> int:
+            labels = own.labels._replace(fronts=np.empty_like(own.labels.fronts))
+            return max(int(kernel(tree, down, labels, own.mark, order)) for order in orders)
+
+        step = max(1, min(num_cores(), len(parts)))
+        found = run_all([partial(sweep_each, parts[first::step]) for first in range(min(step, len(parts)))])
+        self._most, self._is_swept = max(self._most, int(most), *found), True
+
+    @property
+    def distances(self) -> Uint32s:
+        """Distances of the last search, by the ids of the renumbered graph."""
+        if not len(self._seeds):
+            return np.full(self._graph.num_nodes, UNREACHABLE, np.uint32)
+        self._sweep()
+        distances: Uint32s = self._own.labels.dist
+        return distances[self._rank] if len(self._rank) else distances
+
+    def read(self) -> Uint32s:
+        """Return the distances of the last search; see `Algorithm`."""
+        found = self.distances
+        return found.copy() if found is self._own.labels.dist else found
+
+    def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
+        """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
+        customized, by_source = self._customized, np.argsort(sources, kind="stable")  # one search for each source
+        ends = [self._rank[nodes] if len(self._rank) else nodes for nodes in (sources[by_source], targets[by_source])]
+        found, overflow = np.empty(len(by_source), np.uint32), np.empty(len(by_source), np.uint8)
+
+        def find(first: int, end: int) -> None:
+            try:
+                numbered = self._spare.pop()
+            except IndexError:
+                numbered = NumberedLabels(self._layout)
+            arrays = (nodes[first:end] for nodes in (*ends, found, overflow))
+            weights = customized.up, customized.down, np.uint32(customized.heaviest)
+            self._kernels.pairs(self._layout.tree, *weights, numbered.labels, numbered.begin(end - first), *arrays)
+            self._spare.append(numbered)
+
+        size = max(_FEW_PAIRS, -(-len(by_source) // (_TASKS_A_CORE * num_cores())))
+        run_all([partial(find, *bounds) for bounds in pairwise([*range(0, len(by_source), size), len(by_source)])])
+        result, may_overflow = np.empty_like(found), np.empty(len(found), np.bool_)
+        result[by_source], may_overflow[by_source] = found, overflow
+        return result, may_overflow | (customized.saturated & (result == UNREACHABLE))
+
+    def _counted(self) -> npt.NDArray[Any]:
+        """Return the work of upward searches, in the first row, and of the levels of a sweep, of dtype `ROW`."""
+        self._sweep()
+        layout, tree, dist = self._layout, self._layout.tree, self._own.labels.dist
+        bounds = layout.first_of_level
+        ranks, arcs = tree.first_node[bounds].astype(np.int64), tree.first_arc[bounds]
+        rows = np.zeros(layout.num_levels, ROW)
+        rows["iteration"], rows["high"] = np.arange(len(rows)), UNREACHABLE
+        rows["first_node"], rows["last_node"] = ranks[:-1], ranks[1:] - 1
+        rows["visited"], rows["relaxed"] = np.diff(ranks), np.diff(arcs)
+        is_seed = np.zeros(layout.num_nodes, np.bool_)
+        for node, offset in self._seeds.tolist():
+            rank = int(self._rank[node]) if len(self._rank) else node
+            is_seed[rank] |= dist[rank] == offset
+            group = int(tree.supernode[rank])
+            nodes = rank - int(tree.first_node[group]) + 1
+            while group >= 0:
+                outside = int(tree.first_ancestor[group + 1]) - int(tree.first_ancestor[group])
+                rows["visited"][0] += nodes
+                rows["relaxed"][0] += nodes * outside + nodes * (nodes - 1) // 2
+                group = int(tree.parent[group])
+                nodes = int(tree.first_node[group + 1]) - int(tree.first_node[group])
+        rows["worked"] = rows["visited"]
+        if len(rows):
+            rows["improved"] = np.add.reduceat((dist != UNREACHABLE) & ~is_seed, ranks[:-1], dtype=np.int64)
+        return rows
+
+    def trace(self) -> npt.NDArray[Any]:
+        """Return the levels of the last search as iterations, upward searches first; see `Algorithm`."""
+        return timed(self._counted(), np.nan)
+
+    def walker(self) -> PhastWalker:
+        """Return a finder of paths; see `Algorithm`."""
+        return PhastWalker(self, self._graph)
+
+    def voronoi(self, most_seeds: int) -> CpuVoronoi:
+        """Return a finder of nearest seeds; see `Algorithm`."""
+        return CpuVoronoi(self._graph, self, most_seeds, self)
+
+    def reader(self, nodes: Uint32s) -> CpuReader:
+        """Return a reader of the distances of some nodes; see `Algorithm`."""
+        return CpuReader(self, nodes)
+
+    def walk_back(self, incoming: tuple[Uint32s, Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
+        """Write the path of the last search; see `vkssp.cpu.kernels.path.walk`."""
+        labels, mark = self._own.labels, self._own.mark
+        ends = self._seeds[:seeds], self._targets[:targets]
+        down = self._customized.down
+        return self._kernels.walk(self._layout.tree, down, labels, mark, self._rank, *incoming, *ends, path)
+
+
+class PhastWalker(Resource):
+    """Finder of paths by the hierarchy, which computes the distances beside a path; the path is that of all walkers."""
+
+    def __init__(self, search: PhastCpu, graph: CpuGraph) -> None:
+        super().__init__(graph)
+        self._search = search
+        *self._incoming, self._arc_in = graph.incoming()
+        self._path: Uint32s = np.empty(graph.num_nodes, np.uint32)
+
+    def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
+        """Return the path; see `CpuWalker.walk`."""
+        found = self._search.walk_back(self._incoming, num_seeds, num_targets, self._path)
+        return path_of(*found, self._arc_in, self._path)
