@@ -147,7 +147,7 @@ class SweepRows(Rows):
 
     def rows_of_task(self, total: int) -> int:
         """Return the number of rows of a sweep."""
-        return _WIDTH if total > _NARROW else _NARROW
+        return _WIDTH if total > _NARROW * num_cores() else _NARROW
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds by one sweep."""
@@ -165,7 +165,7 @@ class SweepRows(Rows):
         self._kernels.sweep_rows(
             *(self.layout.tree, customized.up, customized.down, self._part, space.numbered.labels, mark),
             *map(read_only, (bounds - bounds[0], self._ranks(groups.node[seeds]), groups.offset[seeds])),
-            *(np.uint64(self.rows_of_task(number)), space.dist, space.begun, space.most, np.uint32(self._limit), found),
+            *(np.uint64(_WIDTH if number > _NARROW else _NARROW), space.dist, space.begun, space.most, np.uint32(self._limit), found),
         )
         overflow = space.most[:number].astype(np.int64) + customized.heaviest >= UNREACHABLE
         self._spare.append(space)
