@@ -19,6 +19,7 @@ from vkssp.cpu.device import CpuDevice
 from vkssp.errors import QueryError
 from vkssp.former import warn_of
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import hardware_devices
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -78,8 +79,9 @@ def place_of(name: str, device: Any) -> str:
     name : str
         Name of an algorithm, or `AUTO`.
     device : Device, CpuDevice, int, str or None
-        Device that the caller chose. ``"cpu"`` or a `CpuDevice` is the CPU. None is the place of the algorithm; if it
-        has both places, None is the CPU if VKSSP_DEVICE is ``"cpu"``, and otherwise a Vulkan device.
+        Device that the caller chose. ``"cpu"`` or a `CpuDevice` is the CPU. None is what VKSSP_DEVICE selects or, if
+        that is not set, a Vulkan device that is no software, or else the CPU; and the place of the algorithm if it has
+        only one.
 
     Raises
     ------
@@ -96,6 +98,8 @@ def place_of(name: str, device: Any) -> str:
         return CPU
     if VULKAN not in places and not is_default:
         raise QueryError(f"{name} runs on the CPU; leave device out, or choose another algorithm")
+    if is_default and not wanted and CPU in places and not hardware_devices():
+        return CPU  # software devices are slower than compiled code
     return places[0]
 
 

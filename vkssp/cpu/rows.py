@@ -165,7 +165,14 @@ class SweepRows(Rows):
         self._kernels.sweep_rows(
             *(self.layout.tree, customized.up, customized.down, self._part, space.numbered.labels, mark),
             *map(read_only, (bounds - bounds[0], self._ranks(groups.node[seeds]), groups.offset[seeds])),
-            *(np.uint64(_WIDTH if number > _NARROW else _NARROW), space.dist, space.begun, space.most, np.uint32(self._limit), found),
+            *(
+                np.uint64(_WIDTH if number > _NARROW else _NARROW),
+                space.dist,
+                space.begun,
+                space.most,
+                np.uint32(self._limit),
+                found,
+            ),
         )
         overflow = space.most[:number].astype(np.int64) + customized.heaviest >= UNREACHABLE
         self._spare.append(space)

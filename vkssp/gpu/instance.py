@@ -303,6 +303,22 @@ def list_devices() -> list[DeviceInfo]:
         return [describe(index, physical) for index, physical in enumerate(instance.devices)]
 
 
+# Environment variables that change the list of devices, and the usable hardware that was found with their values.
+_found: dict[tuple[str | None, ...], tuple[DeviceInfo, ...]] = {}
+
+
+def hardware_devices() -> tuple[DeviceInfo, ...]:
+    """Return the usable devices that are no software; none if there is no loader or driver. Looked up only once."""
+    key = tuple(os.environ.get(name) for name in (*_DRIVER_FILES, *_DRIVER_NAMES))
+    if key not in _found:
+        try:
+            listed = list_devices()
+        except DeviceError:
+            listed = []
+        _found[key] = tuple(info for info in listed if info.kind != "cpu" and not info.unusable)
+    return _found[key]
+
+
 def _by_index(devices: list[DeviceInfo], selector: int | str) -> list[DeviceInfo]:
     if isinstance(selector, str):
         index: int | None = int(selector) if selector.isdecimal() and len(selector) < 10 else -1

@@ -52,9 +52,10 @@ class Solver(Resource):
         distances in this graph, chosen by its degrees and its numbering. ``"auto"`` takes no parameters.
     device : Device, CpuDevice, int or str, optional
         An open device, the index or a part of the name of a Vulkan device to open, or ``"cpu"`` for compiled code on
-        the CPU. The default is the environment variable VKSSP_DEVICE, or else the first discrete, integrated, virtual
-        or software Vulkan device; for an algorithm that runs only on the CPU, it is the CPU. On the CPU ``"auto"`` is
-        ``dijkstra``.
+        the CPU. The default is the environment variable VKSSP_DEVICE, or else the first discrete, integrated or virtual
+        Vulkan device, or the CPU if there is none: software devices are slower. An algorithm that does not run on the
+        CPU takes a software device if there is no other. On the CPU ``"auto"`` is ``phast`` for prepared graphs, and
+        ``dijkstra`` for others.
     order : str
         Numbering of nodes on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by hops
         from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes ``"z"``
