@@ -118,7 +118,7 @@ class Comparison:
             warm_up_s=self.args.warm_up,
             calls=row.pop("calls", 1),
         )
-        self.rows.append(Row(self.name, task, times, **row))
+        self.rows.append(Row(self.name, task, len(questions), times, **row))
         return self.rows[-1]
 
     def one_to_all(self) -> None:
@@ -273,6 +273,7 @@ class Comparison:
             for factor in factors
         ]
         lists = [RoutingkitCch.weights(one) for one in changed]
+        refused = [[*weights[:-1], -1] for weights in lists]
         ends = np.stack([np.full(CHECKED, self._nodes(1)[0]), self._nodes(CHECKED)])
         source, pairs = int(ends[0, 0]), ends.T.tolist()
         expected, arrays = [], []
@@ -300,7 +301,7 @@ class Comparison:
 
         def unconverted(change: int) -> None:
             try:  # fails at the end of the conversion, before the customization
-                metrics[next(iter(metrics))].reset([*lists[change][:-1], -1])
+                metrics[next(iter(metrics))].reset(refused[change])
             except OverflowError:
                 return
             raise VksspError("RoutingKit took a negative weight")
@@ -457,8 +458,8 @@ class Comparison:
                     ratio = true[both] / theirs[both]
                     near = float(np.mean(np.abs(ratio - 1) <= NEAR))
                     notes = [
-                        f"OSRM has a map and weights of its own: {near:.0%} of {np.count_nonzero(both):,} durations are "
-                        f"within {NEAR:.0%} of its, ours are {np.median(ratio):.3f} of its in the median",
+                        f"OSRM has a map and weights of its own: {near:.0%} of {ratio.size:,} durations are within "
+                        f"{NEAR:.0%} of each other, and ours are {np.median(ratio):.3f} of its in the median",
                         "OSRM runs on one core",
                     ]
                     contestants["OSRM, CH"] = lambda where: Clocked(*reversed(osrm.table(where, answer=False)))
@@ -514,7 +515,7 @@ def osrm_of(text: str, key: str, args: argparse.Namespace) -> OsrmTables | None:
     """Return OSRM's tables of an extract, prepared unless the cache has it; None if they are not wanted."""
     if not args.osrm_python:
         return None
-    folder = Path(args.cache) / f"{key}.osrm"
+    folder = Path(args.cache) / f"{key}-osrm"  # OSRM cuts its paths at ".osrm"
     if not folder.exists():
         osrm = Osrm.of_python(args.osrm_python)
         with tempfile.TemporaryDirectory(dir=args.cache) as made:
@@ -552,7 +553,10 @@ def measure(text: str, args: argparse.Namespace, versions: dict[str, str]) -> di
             if osrm is not None:
                 versions["osrm-bindings"] = stack.enter_context(osrm).version
             comparison.tables(osrm)
-    rows = [{**dataclasses.asdict(row), "ratio": row.ratio, "verdict": row.verdict} for row in comparison.rows]
+    rows = [
+        {**dataclasses.asdict(row), "ratio": row.ratio(), "ratio_at_best": row.ratio(Row.best), "verdict": row.verdict}
+        for row in comparison.rows
+    ]
     print_lines(
         [f"{comparison.name}: {graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs", *report(comparison.rows), ""]
     )
