@@ -501,11 +501,11 @@ def prepared_graph(text: str, args: argparse.Namespace) -> tuple[Graph, str]:
         saved = Path(args.cache) / f"{key}.graph"
         if saved.exists():
             return Graph.load(saved), key
-        graph = read_graph(text, progress=True, **options)
+        graph = read_graph(text, progress=sys.stderr.isatty(), **options)
     if graph.num_nodes == 0:
         raise QueryError(f"{text} has no nodes; give another graph")
     if graph.hierarchy is None:
-        graph = prepare(graph, progress=True)
+        graph = prepare(graph, progress=sys.stderr.isatty())
     if key:
         graph.save(saved)
     return graph, key
