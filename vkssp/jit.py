@@ -32,7 +32,7 @@ def require_numba() -> Any:
 
 def jit(function: Function) -> Function:
     """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     njit = require_numba().njit
     # A cached function does not notice changes of functions that it calls in other files. So kernels only call
     # functions of their own file.

@@ -226,7 +226,7 @@ class PhastCpu(Resource):
         """Return a reader of the distances of some nodes; see `Algorithm`."""
         return CpuReader(self, nodes)
 
-    def walk_back(self, incoming: tuple[Uint32s, Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
+    def walk_back(self, incoming: Sequence[Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
         """Write the path of the last search; see `vkssp.cpu.kernels.path.walk`."""
         labels, mark = self._own.labels, self._own.mark
         ends = self._seeds[:seeds], self._targets[:targets]
@@ -240,10 +240,11 @@ class PhastWalker(Resource):
     def __init__(self, search: PhastCpu, graph: CpuGraph) -> None:
         super().__init__(graph)
         self._search = search
-        *self._incoming, self._arc_in = graph.incoming()
+        first_in, arcs_in, self._arc_in = graph.incoming()
+        self._incoming = first_in, arcs_in
         self._path: Uint32s = np.empty(graph.num_nodes, np.uint32)
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `CpuWalker.walk`."""
-        found = self._search.walk_back(self._incoming, num_seeds, num_targets, self._path)
-        return path_of(*found, self._arc_in, self._path)
+        seed, target, length = self._search.walk_back(self._incoming, num_seeds, num_targets, self._path)
+        return path_of(seed, target, length, self._arc_in, self._path)

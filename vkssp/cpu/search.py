@@ -40,7 +40,8 @@ class CpuReader(Resource):
 
     def read(self) -> Uint32s:
         """Return the distances, in the order of the nodes."""
-        return self._search.distances[self._nodes]
+        found: Uint32s = self._search.distances[self._nodes]
+        return found
 
 
 class CpuSearch(Resource):

@@ -271,9 +271,9 @@ def rows(
 
     A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit into 32 bits.
     """
-    num_wanted = 0
-    for node in range(len(is_wanted)):
-        num_wanted += is_wanted[node]
+    num_wanted = np.int64(0)
+    for other in range(len(is_wanted)):
+        num_wanted += is_wanted[other]
     for row in range(len(found)):
         reset(dist, heap, reached, num_reached)
         size = count = ZERO
@@ -296,7 +296,7 @@ def rows(
             arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
             if distance > limit:
                 break
-            left -= is_wanted[node]
+            left -= np.int64(is_wanted[node])
             size -= ONE
             remove_least(heap, place, size)
             while arc < end:
