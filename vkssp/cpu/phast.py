@@ -103,7 +103,7 @@ class PhastCpu(Resource):
         """Whether the algorithm is still usable: new weights need a new graph, which closes it. See `Algorithm`."""
         return not self.closed
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
         self._seeds, self._targets = (np.array(ends, np.uint32).reshape(-1, 2) for ends in (seeds, targets))
         began = time.perf_counter()
