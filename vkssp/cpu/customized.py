@@ -23,8 +23,10 @@ from vkssp.jit import kernels
 
 #: Entries behind the end of an array that vectors may read.
 PADDING = 8
-# Subtrees have at most and at least these shares of the work of a core; hierarchies with fewer arcs are not cut.
-_SUBTREES_A_CORE, _FEW_OF_THEM, _FEW_ARCS = 4, 256, 1 << 17
+#: Fewest arcs of a hierarchy that is cut into subtrees.
+FEW_ARCS = 1 << 17
+# Subtrees have at most and at least these parts of the work of a core.
+_SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
 
 
 class GivenArcs(NamedTuple):
@@ -126,7 +128,7 @@ class Layout:
     def subtrees(self) -> list[int]:
         """Roots of subtrees that cores work on at the same time, in postorder; empty if there is too little work."""
         cores = num_cores()
-        if cores == 1 or self.num_arcs < _FEW_ARCS:
+        if cores == 1 or self.num_arcs < FEW_ARCS:
             return []
         order, begin, size = self._postorder
         ends = np.concatenate([[0], np.cumsum((self._length * self._stride)[order])])
