@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from vkssp.checks import index_of, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.graph import Uint32s
+from vkssp.graph import UNREACHABLE, Uint32s
 
 #: Name that stands for the algorithm that fits the graph best.
 AUTO = "auto"
@@ -226,8 +226,11 @@ class Algorithm(Protocol):
     def is_current(self) -> bool:
         """Whether the search may be used after weights have changed; otherwise another one must be made."""
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
-        """Compute distances from the nearest seed to every node, or to the best target and all nearer nodes."""
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+        """Compute distances from the nearest seed to every node, or to the best target and all nearer nodes.
+
+        The search may leave out nodes beyond a limit; they then have larger distances, or none.
+        """
 
     def read(self) -> Uint32s:
         """Return the distances of the last search, by the ids of the renumbered graph."""

@@ -31,20 +31,8 @@ def require_numba() -> Any:
 
 
 def jit(function: Function) -> Function:
-    """Return a function compiled by numba for the types of its first call, without the interpreter's lock.
-
-    It may not allocate arrays: without numba's runtime it is compiled faster.
-    """
-    return _compiled(function, _nrt=False)
-
-
-def allocating_jit(function: Function) -> Function:
-    """Return a function compiled as by `jit` that may allocate arrays."""
-    return _compiled(function)
-
-
-def _compiled(function: Function, **more: bool) -> Function:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **more}
+    """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     njit = require_numba().njit
     # A cached function does not notice changes of functions that it calls in other files. So kernels only call
     # functions of their own file.

@@ -152,7 +152,7 @@ class NearFar(DeviceAlgorithm):
             "reached": reached,
         }
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""
         while True:
             outcome = super().search(seeds, targets)

@@ -16,15 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.cpu.cores import num_cores, run_all
-from vkssp.cpu.device import CpuGraph, read_only
+from vkssp.cpu.device import CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.jit import kernels
 
 #: Entries behind the end of an array that vectors may read.
 PADDING = 8
-# Subtrees have at most and at least these shares of the work of a core; hierarchies with fewer arcs are not cut.
-_SUBTREES_A_CORE, _FEW_OF_THEM, _FEW_ARCS = 4, 256, 1 << 17
+#: Fewest arcs of a hierarchy that is cut into subtrees.
+FEW_ARCS = 1 << 17
+# Subtrees have at most and at least these parts of the work of a core.
+_SUBTREES_A_CORE, _FEW_OF_THEM = 4, 256
 
 
 class GivenArcs(NamedTuple):
@@ -68,11 +70,9 @@ class Layout:
         place: Uint32s = np.zeros(len(hierarchy.ancestor), np.uint32)
         first_node, first_ancestor, ancestor = hierarchy.first_node, hierarchy.first_ancestor, hierarchy.ancestor
         self._customize = kernels("vkssp.cpu.kernels.customize")
-        self._customize.place_ancestors(*map(read_only, (first_node, first_ancestor, ancestor, parent)), place)
-        self.tree = kernels("vkssp.cpu.kernels.phast").Tree(
-            *map(read_only, (first_node, first_ancestor, ancestor, hierarchy.first_arc, hierarchy.supernode)),
-            *map(read_only, (parent, place)),
-        )
+        self._customize.place_ancestors(*all_read_only(first_node, first_ancestor, ancestor, parent), place)
+        arrays = first_node, first_ancestor, ancestor, hierarchy.first_arc, hierarchy.supernode, parent, place
+        self.tree = kernels("vkssp.cpu.kernels.phast").Tree(*all_read_only(*arrays))
         self._rank = read_only(hierarchy.rank)
         self._given: tuple[Any, Any, GivenArcs] | None = None
         self._lock = threading.Lock()
@@ -128,7 +128,7 @@ class Layout:
     def subtrees(self) -> list[int]:
         """Roots of subtrees that cores work on at the same time, in postorder; empty if there is too little work."""
         cores = num_cores()
-        if cores == 1 or self.num_arcs < _FEW_ARCS:
+        if cores == 1 or self.num_arcs < FEW_ARCS:
             return []
         order, begin, size = self._postorder
         ends = np.concatenate([[0], np.cumsum((self._length * self._stride)[order])])
@@ -167,13 +167,13 @@ class Layout:
             group, place = np.empty(graph.num_arcs, np.int32), np.empty(graph.num_arcs, np.int64)
             count = np.zeros(self.num_supernodes + 1, np.int64)
             self._customize.place_arcs(
-                *map(read_only, (graph.first_out, graph.head, self._rank)),
+                *all_read_only(graph.first_out, graph.head, self._rank),
                 *(tree.supernode, tree.first_node, tree.first_ancestor, tree.ancestor, group, place, count),
             )
             first = np.cumsum(count)
             arc, sorted_place = np.empty(int(first[-1]), np.int64), np.empty(int(first[-1]), np.int64)
             self._customize.sort_arcs(group, place, first[:-1].copy(), arc, sorted_place)
-            made = GivenArcs(*map(read_only, (first, sorted_place, arc)))
+            made = GivenArcs(*all_read_only(first, sorted_place, arc))
             self._given = graph.first_out, graph.head, made
             return made
 

@@ -146,6 +146,15 @@ class CpuGraph(Resource):
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
+    def take_order(self, other: CpuGraph) -> None:
+        """Take the order of the arcs by head from a graph that differs in weights, instead of sorting them again."""
+        with other._lock:
+            incoming = other._things.get("incoming")
+        if incoming is not None and other.renumbered.arc is self.renumbered.arc:
+            first_in, arcs_in, arc_in = incoming
+            arcs_in = np.stack([arcs_in[:, 0], self.renumbered.graph.weight[arc_in]], axis=1)
+            self.shared("incoming", lambda: (first_in, read_only(arcs_in), arc_in))
+
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""
         with self._lock:
@@ -166,3 +175,8 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def all_read_only(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return read-only views; see `read_only`."""
+    return [read_only(array) for array in arrays]

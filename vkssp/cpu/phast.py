@@ -71,7 +71,13 @@ class NumberedLabels:
 
 
 class PhastCpu(Resource):
-    """Upward searches and sweeps over the hierarchy of a graph; see `Algorithm`."""
+    """Upward searches and sweeps over the hierarchy of a graph; see `Algorithm`.
+
+    Attributes
+    ----------
+    numbered : NumberedLabels
+        Labels of the last search.
+    """
 
     NAME: ClassVar[str] = "phast"
     DESCRIPTION: ClassVar[Description] = Description(
@@ -91,25 +97,25 @@ class PhastCpu(Resource):
         self._customized = customized_of(graph)
         self._layout = self._customized.layout
         self._rank = read_only(ranks_of(graph.renumbered))
-        self._own, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
+        self.numbered, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
         self._seeds = self._targets = np.empty((0, 2), np.uint32)
         self._most, self._is_swept = 0, False
 
     def _own_bytes(self) -> int:
-        return array_bytes(self) + sum(array_bytes(tuple(one.labels)) for one in (self._own, *self._spare))
+        return array_bytes(self) + sum(array_bytes(tuple(one.labels)) for one in (self.numbered, *self._spare))
 
     @property
     def is_current(self) -> bool:
         """Whether the algorithm is still usable: new weights need a new graph, which closes it. See `Algorithm`."""
         return not self.closed
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
         self._seeds, self._targets = (np.array(ends, np.uint32).reshape(-1, 2) for ends in (seeds, targets))
         began = time.perf_counter()
-        self._own.begin()
+        self.numbered.begin()
         self._most, self._is_swept = 0, False
-        tree, customized, labels, mark = self._layout.tree, self._customized, self._own.labels, self._own.mark
+        tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
         for node, offset in seeds:
             rank = np.uint64(self._rank[node] if len(self._rank) else node)
             found = self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset))
@@ -135,7 +141,7 @@ class PhastCpu(Resource):
         """Compute the distances of all nodes from the last upward search, unless they are known."""
         if self._is_swept:
             return
-        tree, down, own, kernel = self._layout.tree, self._customized.down, self._own, self._kernels.sweep
+        tree, down, own, kernel = self._layout.tree, self._customized.down, self.numbered, self._kernels.sweep
         upper, parts = self._layout.sweep_parts
         most = kernel(tree, down, own.labels, own.mark, upper)
 
@@ -153,13 +159,13 @@ class PhastCpu(Resource):
         if not len(self._seeds):
             return np.full(self._graph.num_nodes, UNREACHABLE, np.uint32)
         self._sweep()
-        distances: Uint32s = self._own.labels.dist
+        distances: Uint32s = self.numbered.labels.dist
         return distances[self._rank] if len(self._rank) else distances
 
     def read(self) -> Uint32s:
         """Return the distances of the last search; see `Algorithm`."""
         found = self.distances
-        return found.copy() if found is self._own.labels.dist else found
+        return found.copy() if found is self.numbered.labels.dist else found
 
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
@@ -186,7 +192,7 @@ class PhastCpu(Resource):
     def _counted(self) -> npt.NDArray[Any]:
         """Return the work of upward searches, in the first row, and of the levels of a sweep, of dtype `ROW`."""
         self._sweep()
-        layout, tree, dist = self._layout, self._layout.tree, self._own.labels.dist
+        layout, tree, dist = self._layout, self._layout.tree, self.numbered.labels.dist
         bounds = layout.first_of_level
         ranks, arcs = tree.first_node[bounds].astype(np.int64), tree.first_arc[bounds]
         rows = np.zeros(layout.num_levels, ROW)
@@ -226,9 +232,9 @@ class PhastCpu(Resource):
         """Return a reader of the distances of some nodes; see `Algorithm`."""
         return CpuReader(self, nodes)
 
-    def walk_back(self, incoming: tuple[Uint32s, Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
+    def walk_back(self, incoming: Sequence[Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
         """Write the path of the last search; see `vkssp.cpu.kernels.path.walk`."""
-        labels, mark = self._own.labels, self._own.mark
+        labels, mark = self.numbered.labels, self.numbered.mark
         ends = self._seeds[:seeds], self._targets[:targets]
         down = self._customized.down
         return self._kernels.walk(self._layout.tree, down, labels, mark, self._rank, *incoming, *ends, path)
@@ -240,10 +246,11 @@ class PhastWalker(Resource):
     def __init__(self, search: PhastCpu, graph: CpuGraph) -> None:
         super().__init__(graph)
         self._search = search
-        *self._incoming, self._arc_in = graph.incoming()
+        first_in, arcs_in, self._arc_in = graph.incoming()
+        self._incoming = first_in, arcs_in
         self._path: Uint32s = np.empty(graph.num_nodes, np.uint32)
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path; see `CpuWalker.walk`."""
-        found = self._search.walk_back(self._incoming, num_seeds, num_targets, self._path)
-        return path_of(*found, self._arc_in, self._path)
+        seed, target, length = self._search.walk_back(self._incoming, num_seeds, num_targets, self._path)
+        return path_of(seed, target, length, self._arc_in, self._path)

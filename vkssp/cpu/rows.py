@@ -11,7 +11,7 @@ import numpy as np
 from vkssp.algorithm import FinishedRows
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
-from vkssp.cpu.device import CpuDevice, CpuGraph, array_bytes, read_only
+from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
 from vkssp.cpu.dijkstra import empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
 from vkssp.graph import UNREACHABLE, Uint32s
@@ -140,10 +140,11 @@ class SweepRows(Rows):
 
         def places(ranks: Uint32s) -> Uint32s:
             group = tree.supernode[ranks]
-            return (base[group] + ranks - first_node[group]).astype(np.uint32)
+            found: Uint32s = (base[group] + ranks - first_node[group]).astype(np.uint32)
+            return found
 
         arrays = groups.astype(np.int32), np.cumsum(count) - count, places(ancestor), base, places(wanted)
-        return self._kernels.Part(*map(read_only, arrays)), int(size.sum())
+        return self._kernels.Part(*all_read_only(*arrays)), int(size.sum())
 
     def rows_of_task(self, total: int) -> int:
         """Return the number of rows of a sweep."""
@@ -156,6 +157,7 @@ class SweepRows(Rows):
         except IndexError:
             space = _SweepWorkspace(self, self._num_nodes)
         number, customized = end - first, self._customized
+        width = _WIDTH if number > _NARROW else _NARROW
         mark = space.numbered.begin(number)
         if mark == 0:
             space.begun[:] = 0  # the numbers of searches begin anew
@@ -164,15 +166,8 @@ class SweepRows(Rows):
         found = np.empty((number, len(self._nodes)), np.uint32)
         self._kernels.sweep_rows(
             *(self.layout.tree, customized.up, customized.down, self._part, space.numbered.labels, mark),
-            *map(read_only, (bounds - bounds[0], self._ranks(groups.node[seeds]), groups.offset[seeds])),
-            *(
-                np.uint64(_WIDTH if number > _NARROW else _NARROW),
-                space.dist,
-                space.begun,
-                space.most,
-                np.uint32(self._limit),
-                found,
-            ),
+            *all_read_only(bounds - bounds[0], self._ranks(groups.node[seeds]), groups.offset[seeds]),
+            *(np.uint64(width), space.dist, space.begun, space.most, np.uint32(self._limit), found),
         )
         overflow = space.most[:number].astype(np.int64) + customized.heaviest >= UNREACHABLE
         self._spare.append(space)
@@ -219,7 +214,7 @@ class SearchRows(Rows):
         overflow = np.empty(end - first, np.uint8)
         self._kernels.rows(
             *(self._graph.first_out, self._graph.arcs, *space.arrays),
-            *map(read_only, (bounds - bounds[0], groups.node[seeds], groups.offset[seeds], self._is_wanted)),
+            *all_read_only(bounds - bounds[0], groups.node[seeds], groups.offset[seeds], self._is_wanted),
             *(self._wanted, np.uint64(self._limit), found, overflow),
         )
         self._spare.append(space)

@@ -40,7 +40,8 @@ class CpuReader(Resource):
 
     def read(self) -> Uint32s:
         """Return the distances, in the order of the nodes."""
-        return self._search.distances[self._nodes]
+        found: Uint32s = self._search.distances[self._nodes]
+        return found
 
 
 class CpuSearch(Resource):
@@ -62,6 +63,8 @@ class CpuSearch(Resource):
         Distances of the last search, by the ids of the renumbered graph, shape (num_nodes,), uint32.
     terminals : numpy.ndarray
         Seeds and then targets of the last search, shape (k, 2), uint32.
+    limit : int
+        Distance beyond which the last search might end.
     """
 
     RUNS_ON: ClassVar[str] = CPU
@@ -78,17 +81,18 @@ class CpuSearch(Resource):
         # A search never fills this array, but pages that are never written take no memory.
         self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, ROW)
         self._num_rows = 0
+        self.limit = UNREACHABLE
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         """Run a search, which begins with the reset of the distances; seeds and targets have shape (k, 2)."""
         raise NotImplementedError
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`."""
         places = [*seeds, *targets]
         self.terminals = np.array(places, np.uint32).reshape(len(places), 2)
         here, there = self.terminals[: len(seeds)], self.terminals[len(seeds) :]
-        began = time.perf_counter()
+        began, self.limit = time.perf_counter(), limit
         work = self._run(here, there)
         milliseconds = 1e3 * (time.perf_counter() - began)
         self._num_rows = min(work.iterations, len(self._rows))

@@ -15,7 +15,9 @@ from vkssp.resource import Resource
 class Searched(Protocol):
     """Attribute of a search that the finder needs."""
 
-    distances: Uint32s
+    @property
+    def distances(self) -> Uint32s:
+        """Distances of the last search."""
 
 
 class CpuVoronoi(Resource):

@@ -269,7 +269,7 @@ class DeviceAlgorithm(Resource):
         """Return the values that `_begin` depends on; if they are unchanged, nothing is recorded again."""
         return (len(seeds),)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`."""
         seeds = self._place(seeds, targets)
         initial = self._first.view(self.STATE)

@@ -175,7 +175,7 @@ class ReducedSearch(Resource):
         recording.barrier()
         self._lowering(recording, lower, _NEAR_BYTES // 8)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`."""
         graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)

@@ -48,7 +48,7 @@ def nearest_sources(
         seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)[best]
         # Allocated before the search, so that a lack of memory wastes no search.
         voronoi = session.voronoi(len(seeds))
-        outcome = session.run(seeds[:, :2].tolist(), [])
+        outcome = session.run(seeds[:, :2].tolist(), [], most)
         distance = session.read()
         if limit is None and outcome.overflow and renumbered.overflowed(distance).any():
             raise DistanceOverflowError(OVERFLOW)

@@ -340,11 +340,11 @@ class Session(Resource):
                 raise DistanceOverflowError(OVERFLOW)
         return outcome.best
 
-    def run(self, seeds: list[Terminal], targets: list[Terminal]) -> Outcome:
-        """Search from seeds, given by the node numbers of the prepared graph."""
+    def run(self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE) -> Outcome:
+        """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`."""
         self.last = None  # a failed search has no outcome
         try:
-            self.last = self.algorithm().search(seeds, targets)
+            self.last = self.algorithm().search(seeds, targets, limit)
         except BaseException:
             self.discard()
             raise

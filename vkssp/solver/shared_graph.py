@@ -156,6 +156,8 @@ class SharedGraph:
             graph.close()  # it cannot be searched any more
         # Made beside the old graph, which is searched again if the change fails here.
         self.graph = self._make(renumbered, self._copies)
+        if isinstance(self.graph, CpuGraph) and isinstance(graph, CpuGraph):
+            self.graph.take_order(graph)
 
     def rebuild(self) -> None:
         """Update this copy to the current weights if an interrupted change left others; called before each search."""

@@ -386,7 +386,7 @@ class Solver(Resource):
         most = checked_limit(limit)
         with self._session.holding():
             renumbered = self._session.renumbered
-            outcome = self._session.run(terminals(renumbered, seeds, "source", None), [])
+            outcome = self._session.run(terminals(renumbered, seeds, "source", None), [], most)
             found = self._session.read()
         if limit is not None:
             found[found > most] = UNREACHABLE

@@ -81,12 +81,13 @@ def search(
     seeds: Uint32s,
     targets: Uint32s,
     zeros: Flag,
+    limit: np.uint64,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
     num_reached: Uint32s,
 ) -> Totals:
-    """Settle nodes until the heap is empty or the best target is known.
+    """Settle nodes until the heap is empty, the best target is known, or all nodes within a limit are settled.
 
     `place` has the place of each node in the heap. `zeros` says whether there are arcs of weight zero; without such
     arcs, all nodes at the least distance in the heap have their final distance already. The kernel writes the settled
@@ -124,7 +125,7 @@ def search(
             for i in range(len(targets)):
                 if np.uint64(targets[i, 0]) == node:
                     best = min(best, distance + np.uint64(targets[i, 1]))
-        if distance >= best + beyond:
+        if distance >= best + beyond or distance > limit:
             break
         size -= ONE
         remove_least(heap, place, size)
@@ -271,9 +272,9 @@ def rows(
 
     A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit into 32 bits.
     """
-    num_wanted = 0
-    for node in range(len(is_wanted)):
-        num_wanted += is_wanted[node]
+    num_wanted = np.int64(0)
+    for other in range(len(is_wanted)):
+        num_wanted += is_wanted[other]
     for row in range(len(found)):
         reset(dist, heap, reached, num_reached)
         size = count = ZERO
@@ -296,7 +297,7 @@ def rows(
             arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
             if distance > limit:
                 break
-            left -= is_wanted[node]
+            left -= np.int64(is_wanted[node])
             size -= ONE
             remove_least(heap, place, size)
             while arc < end:

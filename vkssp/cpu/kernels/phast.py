@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Int32s, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.types import Index, Int32s, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import fill_8, improve_8, least_sum, raise_8
 from vkssp.jit import inlined, jit
 
@@ -50,7 +50,7 @@ class Labels(NamedTuple):
 
 
 @inlined
-def begin_climb(tree: Tree, group: int, fronts: Uint32s, rank: np.uint64, offset: np.uint32) -> np.uint64:
+def begin_climb(tree: Tree, group: Index, fronts: Uint32s, rank: np.uint64, offset: np.uint32) -> np.uint64:
     """Write the front of an upward search that begins at a node, and return the nodes of its supernode up to it."""
     size = rank - np.uint64(tree.first_node[group]) + ONE
     end, at = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group]) + size, ZERO
@@ -62,7 +62,7 @@ def begin_climb(tree: Tree, group: int, fronts: Uint32s, rank: np.uint64, offset
 
 
 @inlined
-def pass_front(tree: Tree, group: int, above: int, fronts: Uint32s, side: np.uint64, other: np.uint64) -> np.uint64:
+def pass_front(tree: Tree, group: Index, above: Index, fronts: Uint32s, side: np.uint64, other: np.uint64) -> np.uint64:
     """Write the front of a parent, in the other half of the fronts, and return the number of its nodes."""
     entry, end = np.uint64(tree.first_ancestor[group]), np.uint64(tree.first_ancestor[group + 1])
     size = np.uint64(tree.first_node[above + 1] - tree.first_node[above])
@@ -109,7 +109,7 @@ def climb(tree: Tree, up: Uint32s, labels: Labels, mark: np.uint32, rank: np.uin
 
 
 @inlined
-def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: int) -> np.uint32:
+def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: Index) -> np.uint32:
     """Compute the distances of a supernode from those of its ancestors, and return the largest finite one."""
     dist, front = labels.dist, labels.fronts
     node, end = np.uint64(tree.first_node[group]), np.uint64(tree.first_node[group + 1])
@@ -124,7 +124,7 @@ def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: i
         at += EIGHT
     is_labelled = labels.marks[group, 0] == mark
     while node < end:
-        distance = least_sum(front, ZERO, down, row, count)
+        distance: np.uint32 = least_sum(front, ZERO, down, row, count)
         if is_labelled:
             distance = min(distance, dist[node])
         if distance != UNREACHABLE:

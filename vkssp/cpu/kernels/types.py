@@ -14,5 +14,6 @@ Int32s = npt.NDArray[Any]
 Int64s = npt.NDArray[np.int64]
 Rows = Any  # an array of dtype ROW, whose records have attributes in compiled code
 Flag = bool
+Index = Any  # an int64 or an integer of the interpreter
 #: Iterations; visited, worked, relaxed, improved; overflow. numba returns them as Python integers.
 Totals = tuple[int, int, int, np.uint64, int, bool]

@@ -7,13 +7,17 @@ not overlap. So these operations are written as its vector operations, which wor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.extending import intrinsic
+from numba.core import cgutils as _cgutils
+from numba.core import extending
 
+# Type checkers would see functions with other parameters than those of kernels' calls.
+intrinsic: Callable[[Callable[..., Any]], Any] = extending.intrinsic
+cgutils: Any = _cgutils
 _WIDTH = 8
 _WORD = ir.IntType(32)
 _VECTOR = ir.VectorType(_WORD, _WIDTH)

@@ -1,0 +1,84 @@
+"""Work on all cores: order, errors, and what is left of it after them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from vkssp.cpu import cores
+from vkssp.cpu.cores import run_ahead, run_all
+
+
+@pytest.fixture(autouse=True)
+def _three(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "num_cores", lambda: 3)
+
+
+def test_results_come_in_order_from_several_threads() -> None:
+    seen = set()
+    barrier = threading.Barrier(2, timeout=30)
+
+    def work(number: int) -> int:
+        if number < 2:
+            barrier.wait()  # passes only if two threads work at the same time
+        seen.add(threading.current_thread().name)
+        return number * number
+
+    assert run_all([partial(work, number) for number in range(20)]) == [number**2 for number in range(20)]
+    assert len(seen) >= 2
+    assert run_all([]) == []
+
+
+@pytest.mark.parametrize("failing", [0, 7])
+def test_no_task_is_under_way_after_an_error(failing: int) -> None:
+    under_way: set[int] = set()
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        under_way.add(number)
+        time.sleep(0.01)
+        under_way.discard(number)
+        if number == failing:
+            raise KeyError(number)
+        done.append(number)
+
+    with pytest.raises(KeyError):
+        run_all([partial(work, number) for number in range(100)])
+    assert not under_way and len(done) < 100
+    count = len(done)
+    time.sleep(0.05)
+    assert len(done) == count
+
+
+def test_a_bounded_number_of_tasks_runs_ahead() -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> int:
+        begun.append(number)
+        return number
+
+    def tasks() -> object:
+        for number in range(50):
+            yield partial(work, number)
+
+    results = run_ahead(tasks(), 4)  # type: ignore[arg-type]
+    assert next(results) == 0 and next(results) == 1
+    time.sleep(0.05)
+    assert len(begun) <= 5
+    results.close()
+    assert list(run_ahead(iter([partial(work, 1)]), 4)) == [1]
+
+
+def test_an_error_comes_at_its_place() -> None:
+    def fail() -> int:
+        raise ValueError("third")
+
+    tasks: list[Callable[[], int]] = [lambda: 1, lambda: 2, fail, lambda: 4]
+    results = run_ahead(tasks, 4)
+    assert [next(results), next(results)] == [1, 2]
+    with pytest.raises(ValueError, match="third"):
+        next(results)
