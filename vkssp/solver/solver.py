@@ -114,7 +114,7 @@ class Solver(Resource):
         **parameters: Any,
     ) -> None:
         algorithm, device = current(algorithm, device)
-        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device)
+        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, reduction == "full")
         values = checked(algorithm, parameters, place)
         choice(counters, "counters", COUNTING)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
