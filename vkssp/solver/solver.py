@@ -287,8 +287,7 @@ class Solver(Resource):
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
         ...     solver.table([0, 1], [1, 2]).tolist()
-        ...     for rows in solver.table([0, 1], [1, 2], chunked=True):
-        ...         print(rows.tolist())
+        ...     [row.tolist() for rows in solver.table([0, 1], [1, 2], chunked=True) for row in rows]
         [[4, 7], [0, 3]]
         [[4, 7], [0, 3]]
         """
