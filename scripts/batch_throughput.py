@@ -42,6 +42,7 @@ from vkssp.bench.result import number, table
 from vkssp.bench.timing import median_ms
 from vkssp.bench.writing import write
 from vkssp.files import atomic_write, check_writable
+from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -168,7 +169,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
             reference.search([(source, 0)])
         one_core = 1e3 * (time.perf_counter() - began) / len(checked)
     rows: list[dict[str, Any]] = []
-    with Solver(renumbered, args.algorithm, args.device, reduction=args.reduction) as solver:
+    with Device(args.device) as device, Solver(renumbered, args.algorithm, device, reduction=args.reduction) as solver:
         fits = solver.session.rows_at_once(2**31, graph.num_nodes)
         measured = Measured(solver, expected, args.warm_up)
         began = time.perf_counter()

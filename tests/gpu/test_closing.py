@@ -143,7 +143,7 @@ def _ends_well(solver: Solver) -> bool:
 
 
 def test_an_interrupt_while_closing_closes_the_device_that_was_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    solver = Solver(prepare(grid(4)))
+    solver = Solver(prepare(grid(4)), device=0)
     solver.distances(0)
     opened = solver.device
 

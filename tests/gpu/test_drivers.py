@@ -76,6 +76,7 @@ def validation() -> dict[str, str]:
         assert "CI" not in os.environ, "the validation layers must be there in CI"
         pytest.skip("the validation layers are not installed (Debian and Ubuntu: vulkan-validationlayers)")
     return {
+        "VKSSP_DEVICE": "0",  # otherwise questions that name no device would go to the CPU
         "VK_INSTANCE_LAYERS": LAYER,
         "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
     }
@@ -89,7 +90,7 @@ from tests.support.graphs import grid
 from vkssp import Solver
 from vkssp.gpu.recording import Recording
 Recording.barrier = lambda self, before="", after="": None
-Solver(grid(5), "{algorithm}").path(0, 24)
+Solver(grid(5), "{algorithm}", 0).path(0, 24)
 """
     assert "SYNC-HAZARD" in run(["-c", program], **validation)
 

@@ -192,17 +192,17 @@ def test_the_pipeline_cache_is_kept_and_a_damaged_one_is_ignored(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     graph = grid(4)
-    with Solver(graph) as solver:
+    with Solver(graph, device=0) as solver:
         path = pipeline_cache(solver.device).path
         expected = solver.distances(0)
     stored = path.read_bytes()
     assert len(stored) > 32
     for content in (stored[:-1], stored[:40], b"", bytes(len(stored))):
         path.write_bytes(content)
-        with Solver(graph) as solver:
+        with Solver(graph, device=0) as solver:
             assert pipeline_cache(solver.device).stored == b""
             assert np.array_equal(solver.distances(0), expected)
-    with Solver(graph) as solver:
+    with Solver(graph, device=0) as solver:
         assert pipeline_cache(solver.device).stored
         assert np.array_equal(solver.distances(0), expected)
 
@@ -220,7 +220,7 @@ def test_what_is_forgotten_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[Device] = []
     watch_closing(monkeypatch, Device, after=closed.append)
     for _ in range(3):
-        Solver(grid(4)).distances(0)
+        Solver(grid(4), device=0).distances(0)
     gc.collect()
     assert len(closed) == 3
 
@@ -310,6 +310,7 @@ def test_a_forked_process_opens_no_device_where_its_parent_has_one() -> None:
     """Drivers do not survive it: SwiftShader's threads are not there, and the process ends by a signal."""
     program = """
 import os, signal, threading
+os.environ["VKSSP_DEVICE"] = "0"
 from tests.support.streetmaps import street_map
 from vkssp import DeviceError, Router, Solver, SolverPool
 from vkssp.gpu.device import Device

@@ -37,7 +37,8 @@ _HUB, _SKEWED = 16.0, 0.2
 _FORMER: dict[str, tuple[str, str | None]] = {
     "dijkstra_gpu": ("dijkstra_scan", None),
     "delta_step_cpu": ("delta_step_buckets", None),
-    **{f"{name}_cpu": (name, CPU) for name, classes in ALGORITHMS.items() if len(classes) > 1},
+    **{f"{name}_cpu": (name, CPU) for name in ("bellman_ford", "crauser", "crauser_predecessors")},
+    **{f"{name}_cpu": (name, CPU) for name in ("martin", "martin_predecessors")},
 }
 
 
@@ -71,7 +72,7 @@ def places_of(name: str) -> tuple[str, ...]:
     return (VULKAN, CPU) if _is_auto(name) else tuple(ALGORITHMS[name])
 
 
-def place_of(name: str, device: Any) -> str:
+def place_of(name: str, device: Any, reduces: bool = False) -> str:
     """Return the place where an algorithm runs: `VULKAN` or `CPU`.
 
     Parameters
@@ -82,6 +83,8 @@ def place_of(name: str, device: Any) -> str:
         Device that the caller chose. ``"cpu"`` or a `CpuDevice` is the CPU. None is what VKSSP_DEVICE selects or, if
         that is not set, a Vulkan device that is no software, or else the CPU; and the place of the algorithm if it has
         only one.
+    reduces : bool
+        Whether the graph is to be reduced, which only Vulkan devices search.
 
     Raises
     ------
@@ -98,7 +101,7 @@ def place_of(name: str, device: Any) -> str:
         return CPU
     if VULKAN not in places and not is_default:
         raise QueryError(f"{name} runs on the CPU; leave device out, or choose another algorithm")
-    if is_default and not wanted and CPU in places and not hardware_devices():
+    if is_default and not wanted and CPU in places and not reduces and not hardware_devices():
         return CPU  # software devices are slower than compiled code
     return places[0]
 

@@ -114,7 +114,7 @@ class Solver(Resource):
         **parameters: Any,
     ) -> None:
         algorithm, device = current(algorithm, device)
-        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device)
+        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, reduction == "full")
         values = checked(algorithm, parameters, place)
         choice(counters, "counters", COUNTING)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
@@ -287,8 +287,7 @@ class Solver(Resource):
         >>> graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
         >>> with Solver(graph) as solver:
         ...     solver.table([0, 1], [1, 2]).tolist()
-        ...     for rows in solver.table([0, 1], [1, 2], chunked=True):
-        ...         print(rows.tolist())
+        ...     [row.tolist() for rows in solver.table([0, 1], [1, 2], chunked=True) for row in rows]
         [[4, 7], [0, 3]]
         [[4, 7], [0, 3]]
         """
