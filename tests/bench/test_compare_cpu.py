@@ -126,7 +126,7 @@ def test_a_map(tmp_path: Path, osrm_python: Path, monkeypatch: pytest.MonkeyPatc
         ("one-to-all", "distances", "wrong distances from "),
         ("trees", "distances", "wrong trees from "),
         ("pairs", "distance", "wrong distances of pairs by vkssp"),
-        ("pairs", "pairs", "wrong distances of pairs"),
+        ("pairs", "pairs", "wrong distances of many pairs by vkssp"),
         ("customization", "distance", "wrong distance after new weights"),
     ],
 )
