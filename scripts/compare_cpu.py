@@ -459,7 +459,7 @@ class Comparison:
                     ratio = true[both] / theirs[both]
                     near = float(np.mean(np.abs(ratio - 1) <= NEAR))
                     notes = [
-                        f"OSRM has a map and weights of its own: {near:.0%} of {ratio.size:,} durations are within "
+                        f"OSRM has a map and weights of its own: {near:.1%} of {ratio.size:,} durations are within "
                         f"{NEAR:.0%} of each other, and ours are {np.median(ratio):.3f} of its in the median",
                         "OSRM runs on one core",
                     ]
@@ -558,9 +558,8 @@ def measure(text: str, args: argparse.Namespace, versions: dict[str, str]) -> di
         {**dataclasses.asdict(row), "ratio": row.ratio(), "ratio_at_best": row.ratio(Row.best), "verdict": row.verdict}
         for row in comparison.rows
     ]
-    print_lines(
-        [f"{comparison.name}: {graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs", *report(comparison.rows), ""]
-    )
+    title = f"{comparison.name}: {graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs"
+    print_lines([title, "", *report(comparison.rows, markdown=args.markdown), ""])
     return {"graph": text, "nodes": graph.num_nodes, "arcs": graph.num_arcs, "rows": rows}
 
 
@@ -609,6 +608,7 @@ def main() -> int:
     parser.add_argument("--routes", type=int, default=60, metavar="N", help="pairs of places (default: %(default)s)")
     parser.add_argument("--table", type=int, nargs="+", default=[100, 1000], metavar="N", help="default: 100 1000")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/performance.md")
     parser.add_argument("--json", dest="json_file", type=file_name, metavar="FILE")
     add_reading(parser)
     args = parser.parse_args()

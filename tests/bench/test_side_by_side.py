@@ -57,6 +57,7 @@ def test_verdicts(ours: float, theirs: float | None, goal: dict[str, float], ver
     row = Row("g", "t", 1, {OURS: [ours, ours], **others}, **goal)
     assert row.verdict == verdict
     assert report([row])[1].split("  ")[-1].strip() == verdict
+    assert report([row], markdown=True)[2].endswith(f"| {row.goal} | {verdict} |")
 
 
 def test_the_best_time_of_each_question_counts_at_best() -> None:

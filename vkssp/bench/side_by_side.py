@@ -166,27 +166,28 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
-def report(rows: Sequence[Row]) -> list[str]:
-    """Return the table of some rows, a line for each other contestant, and their notes."""
+def report(rows: Sequence[Row], *, markdown: bool = False) -> list[str]:
+    """Return the table of some rows, a line for each other contestant, and their notes; or only a Markdown table."""
     lines, remarks = [], []
     for row in rows:
         for place, name in enumerate([name for name in row.times if name != OURS] or [""]):
-            ours = (row.task, row.cores, *_shown(row, OURS)) if not place else ("",) * 5
+            ours = (row.task, row.cores, *_shown(row, OURS)) if not place else ("",) * 4
             ratios = [number(of(OURS) / of(name)) if name else "-" for of in (row.median, row.best)]
             last = (row.goal, row.verdict) if not place else ("", "")
             lines.append((*ours, name or "-", *_shown(row, name), *ratios, *last))
         remarks.append(f"{row.task}: {'; '.join(part for part in (row.verified, *row.notes) if part)}")
-    times = ("quartiles", "at best")
-    header = ("milliseconds", "cores", OURS, *times, "beside", "its", *times, "ratio", "at best", "goal", "")
+    header = ("milliseconds", "cores", OURS, "at best", "beside", "its", "at best", "ratio", "at best", "goal", "")
+    if markdown:
+        return [f"| {' | '.join(cells)} |" for cells in (header, ("---",) * len(header), *lines)]
     return [*table(header, lines), "", *remarks]
 
 
-def _shown(row: Row, name: str) -> tuple[str, str, str]:
-    """Return the median, the quartiles, and the best of a contestant, empty for none."""
+def _shown(row: Row, name: str) -> tuple[str, str]:
+    """Return the median with the quartiles, and the best of a contestant, empty for none."""
     if not name:
-        return "", "", ""
-    low, high = np.percentile(row.times[name], (25, 75))
-    return _short(row.median(name)), f"{_short(low)}..{_short(high)}", _short(row.best(name))
+        return "", ""
+    low, middle, high = map(_short, np.percentile(row.times[name], (25, 50, 75)))
+    return f"{middle} ({low}..{high})", _short(row.best(name))
 
 
 def _short(milliseconds: float) -> str:
