@@ -66,23 +66,28 @@ class LegGeometry:
         self.metres: Floats = self.parts * index.lengths[self.arcs].astype(np.float64)
         self.weights = _weights(graph, self.arcs, self.parts, first.arc >= 0)
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
-        cut = first.arc >= 0 and first.at > 0.0, last.arc >= 0 and last.at < 1.0
-        self._ends = np.array(
-            [
-                (snap.lat, snap.lon, snap.segment if is_cut else -1)
-                for snap, is_cut in zip((start, end), cut, strict=True)
-            ]
-        )
-        self._polylines = index.polylines
+        self._cut = first.arc >= 0 and first.at > 0.0, last.arc >= 0 and last.at < 1.0
+        self._start, self._end, self._polylines = start, end, index.polylines
 
     @cached_property
     def _shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
-        first, _, polyline_of, _ = self._polylines
-        line = polyline_of[self.arcs].astype(np.int64)
-        points = np.empty((2 + int((first[line + 1] - first[line]).sum()), 2))
-        begin = np.empty(len(line) + 1, np.int64)
-        count = kernels("vkssp.routing.kernels.leg").put_points(self.arcs, self._ends, *self._polylines, points, begin)
-        return points[:count].copy(), begin
+        first, _, polyline_of, backward = self._polylines
+        start, end, arcs = self._start, self._end, self.arcs
+        line = polyline_of[arcs].astype(np.int64)
+        count = first[line + 1] - first[line]
+        skip = drop = 0
+        if self._cut[0]:
+            skip = count[0] - 1 - start.segment if backward[arcs[0]] else start.segment + 1
+        if self._cut[1]:
+            drop = end.segment + 1 if backward[arcs[-1]] else count[-1] - 1 - end.segment
+        points, begin = np.empty((2 + int(count.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
+        points[0] = start.lat, start.lon
+        put_points = kernels("vkssp.routing.kernels.leg").put_points
+        size = put_points(arcs, int(skip), int(drop), *self._polylines, points, begin)
+        points[size] = end.lat, end.lon
+        size += bool((points[size] != points[size - 1]).any())
+        begin[-1] = size - 1
+        return points[:size].copy(), begin
 
     @property
     def points(self) -> Floats:

@@ -22,10 +22,11 @@ class StepArrays(NamedTuple):
         Offset of each node's first arc.
     lengths : numpy.ndarray
         Metres.
-    polyline_of, backward : numpy.ndarray
-        As in `StreetLines`.
+    side : numpy.ndarray
+        Twice the polyline that the arc runs along, plus 1 if it runs from the polyline's end.
     away : numpy.ndarray
-        Direction of each polyline at its two ends, shape (num_polylines, 2); see `vkssp.graph.geo.directions`.
+        Direction of each polyline at its two ends, shape (2 * num_polylines,); see `vkssp.graph.geo.directions`. An arc
+        leaves in the direction ``away[side]``, and turning round at its end leads to ``away[side ^ 1]``.
     name, ref : numpy.ndarray
         Index into the names of streets; 0 if there is none. Equal names have equal indices.
     flags : numpy.ndarray
@@ -34,8 +35,7 @@ class StepArrays(NamedTuple):
 
     first_out: npt.NDArray[np.uint32]
     lengths: npt.NDArray[Any]
-    polyline_of: npt.NDArray[np.uint32]
-    backward: npt.NDArray[np.bool_]
+    side: npt.NDArray[np.uint32]
     away: npt.NDArray[np.float64]
     name: npt.NDArray[np.uint32]
     ref: npt.NDArray[np.uint32]
@@ -81,5 +81,6 @@ class StepTables:
             for bit, mask in enumerate((streets.roundabout, streets.link, streets.carried)):
                 if mask is not None:
                     flags |= mask.astype(np.uint8) << bit
-        away = own(directions(first, points))
-        return StepArrays(self._first_out, self._lengths, polyline_of, backward, away, name, ref, own(flags))
+        side = own(2 * polyline_of + backward)
+        away = own(directions(first, points).reshape(-1))
+        return StepArrays(self._first_out, self._lengths, side, away, name, ref, own(flags))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
-from vkssp.graph.geo import plane_at, wrapped
 from vkssp.jit import kernels
 from vkssp.route import Place, Step
 from vkssp.routing.formatting import arrival, compass, instruction, street_label
@@ -49,7 +49,7 @@ def steps_of(
     """
     module, arrays, names = kernels("vkssp.routing.kernels.steps"), tables.arrays, tables.names
     arcs, points = geometry.arcs, geometry.points
-    found = np.empty((max(len(arcs), 1), 5), np.int64)
+    found = np.zeros((len(arcs) + 1, 5), np.int64)
     count = module.find_manoeuvres(
         arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found, *arrays
     )
@@ -78,7 +78,7 @@ def steps_of(
             type_, modifier, nth = module.TYPES[kind], module.MODIFIERS[turn], exit_ or None
             toward = modifier
             if kind == 0:
-                toward = compass(arrays.away[arrays.polyline_of[arc], int(arrays.backward[arc])])
+                toward = compass(arrays.away[arrays.side[arc]])
             steps.append(
                 Step(
                     type=type_,
@@ -96,7 +96,7 @@ def steps_of(
                     last=high,
                 )
             )
-    side, end = _side(geometry, destination), len(points) - 1
+    side, end = _side(points, destination), len(points) - 1
     arrived = Step(
         type="arrive",
         modifier=side,
@@ -115,16 +115,19 @@ def steps_of(
     return (*steps, arrived)
 
 
-def _side(geometry: LegGeometry, place: Place) -> str:
-    """Return the side of the street on which the destination of the leg is, ``"straight"`` if on neither side."""
-    if place.snapped_m < _ON_STREET_M or len(geometry.points) < 2:
+def _side(points: npt.NDArray[np.float64], place: Place) -> str:
+    """Return the side on which a place is of the street along some points, ``"straight"`` if on neither side."""
+    if place.snapped_m < _ON_STREET_M or len(points) < 2:
         return "straight"
-    points = np.array([*geometry.points[-2:], (place.lat, place.lon)])
-    points[:, 1] = wrapped(points[:, 1], points[1, 1])
-    before, _, aside = plane_at(points, points[[1, 1, 1]])
-    (north, east), (aside_north, aside_east) = -before, aside
+    (lat0, lon0), (lat1, lon1) = points[-2:].tolist()
+    width, plane_at = math.cos(math.radians(lat1)), kernels("vkssp.routing.kernels.snap").plane_at
+    # The street before its end, and the place, as seen from the end.
+    (south, west), (north, east) = (
+        plane_at(lat, lon + 360.0 * round((lon1 - lon) / 360.0), lat1, lon1, width)
+        for lat, lon in ((lat0, lon0), (place.lat, place.lon))
+    )
     # A place beyond the end of the street is ahead, on neither side.
-    across, ahead = north * aside_east - east * aside_north, north * aside_north + east * aside_east
+    across, ahead = west * north - south * east, -(south * north + west * east)
     if abs(across) <= abs(ahead) * math.tan(math.radians(_AHEAD)):
         return "straight"
     return "right" if across > 0 else "left"
