@@ -100,12 +100,14 @@ class _Deferred:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            make = self.__dict__.get("_makers", {}).get(name)
-            if make is None:
+            known = self.__dict__
+            make = known.get("_makers", {}).get(name)
+            if make is not None:
+                known[name] = make()
+                known["_makers"].pop(name, None)  # with what it refers to
+            elif name not in known:  # another thread may have made it in the meantime
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = self.__dict__[name] = make()
-            self._makers.pop(name, None)  # with what it refers to
-            return value
+            return known[name]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, all made, so that copies and pickles do not need what makes them."""
