@@ -184,7 +184,9 @@ def route_geojson(route: Route) -> dict[str, Any]:
 
 
 def route_json(route: Route) -> bytes:
-    """Return what `route_geojson` returns as the text of a file, in a fraction of the time that `json` takes for it.
+    """Return what `route_geojson` returns as a text, in a fraction of the time that `json` takes for it.
+
+    The first call compiles a kernel; see `vkssp.jit`.
 
     Raises
     ------
@@ -227,10 +229,7 @@ def write_geojson(path: str | Path, route: Route) -> None:
     FormatError
         If the file cannot be written, or its name has another ending.
     """
-    check_ending(path, "GeoJSON")
-    text = route_json(route)
-    with atomic_write(path) as stream:
-        stream.write(text + b"\n")
+    write_collection(path, route_geojson(route))
 
 
 def places_geojson(places: Sequence[Place]) -> dict[str, Any]:

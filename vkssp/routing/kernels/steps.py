@@ -28,7 +28,7 @@ MODIFIERS = (
 )  # fmt: skip
 _TURN, _CONTINUE, _NEW_NAME, _FORK, _RAMP, _MERGE, _ROUNDABOUT, _EXIT, _BOARD, _DISEMBARK = range(1, 11)
 _AHEAD, _SLIGHT_RIGHT, _RIGHT, _SHARP_RIGHT, _UTURN, _SLIGHT_LEFT = range(1, 7)
-_BY_ANGLE = -1
+_BY_ANGLE, _BY_SIDE = -1, -2
 #: Bits of the flags of an arc.
 ROUND, LINK, CARRIED = 1, 2, 4
 
@@ -99,10 +99,10 @@ def find_manoeuvres(
         arrives = away[here ^ 1] + 180.0
         angle = (away[there] - arrives + 180.0) % 360.0 - 180.0
         turned = abs(angle)
-        # Whether other streets leave, whether no rival is nearly as straight, and whether some are narrow; whether the
-        # target leaves to the right or to the left of all others, and of the narrow ones.
-        others, clear, narrow = False, True, False
-        right = left = narrow_right = narrow_left = True
+        # The least and the greatest angle of the other streets, of those that are narrow, and how far the straightest
+        # rival is from straight on.
+        low = narrow_low = rival_apart = 360.0
+        high = narrow_high = -360.0
         exits = 0
         for k in range(at, end if is_round else at + 1):
             back, entry, node = side[arcs[real[k - 1]]] ^ 1, side[arcs[real[k]]], nodes[real[k] - ahead]
@@ -113,19 +113,24 @@ def find_manoeuvres(
                     continue
                 kinds = flags[arc]
                 is_exit = is_exit or not kinds & ROUND
-                others = True
                 other = (away[leaving] - arrives + 180.0) % 360.0 - 180.0
-                on_right, on_left = angle > other + _EQUAL, angle < other - _EQUAL
-                right, left = right and on_right, left and on_left
                 apart = abs(other)
-                if apart < SLIGHT:
-                    narrow, narrow_right, narrow_left = True, narrow_right and on_right, narrow_left and on_left
+                if other < low:
+                    low = other
+                if other > high:
+                    high = other
+                if apart < SLIGHT and other < narrow_low:
+                    narrow_low = other
+                if apart < SLIGHT and other > narrow_high:
+                    narrow_high = other
                 rival = not kinds & ~now & LINK
                 if same:
                     rival = (old_name != 0 and name[arc] == old_name) or (old_ref != 0 and ref[arc] == old_ref)
-                clear = clear and not (rival and (apart < 2.0 * turned or apart < turned + STRAIGHT))
+                if rival and apart < rival_apart:
+                    rival_apart = apart
             if is_exit and k > at:
                 exits += 1
+        others, clear = low < 360.0, rival_apart >= 2.0 * turned and rival_apart >= turned + STRAIGHT
         kind, modifier = (_CONTINUE if same else _TURN), _BY_ANGLE
         if is_round:
             kind = _ROUNDABOUT
@@ -139,14 +144,20 @@ def find_manoeuvres(
         elif is_single and was & ~now & LINK and turned < _BEND and not others:
             kind = _MERGE
         elif is_single and now & ~was & LINK and others:
-            kind, modifier = _RAMP, _SLIGHT_RIGHT if right else _SLIGHT_LEFT if left else _AHEAD
+            kind, modifier, narrow_low, narrow_high = _RAMP, _BY_SIDE, low, high
         elif here == there ^ 1:
             modifier = _UTURN
         elif (turned < (_BEND if same else SLIGHT) and clear) or (is_single and not others):
             told = (new_name != 0 and new_name == told_name) or (new_ref != 0 and new_ref == told_ref)
             kind = 0 if told or new_name + new_ref == 0 else _NEW_NAME
-        elif turned < SLIGHT and narrow:
-            kind, modifier = _FORK, _SLIGHT_RIGHT if narrow_right else _SLIGHT_LEFT if narrow_left else _AHEAD
+        elif turned < SLIGHT and narrow_low < 360.0:
+            kind, modifier = _FORK, _BY_SIDE
+        if modifier == _BY_SIDE:
+            modifier = _AHEAD
+            if angle > narrow_high + _EQUAL:
+                modifier = _SLIGHT_RIGHT
+            elif angle < narrow_low - _EQUAL:
+                modifier = _SLIGHT_LEFT
         if modifier == _BY_ANGLE:
             modifier = _SLIGHT_RIGHT if turned <= SLIGHT else _SHARP_RIGHT if turned >= SHARP else _RIGHT
             if angle <= 0.0:
