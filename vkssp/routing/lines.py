@@ -27,6 +27,8 @@ from vkssp.routing.street_tree import StreetTree, street_tree
 Bools = npt.NDArray[np.bool_]
 # Coordinates closer to zero than a micrometre are set to zero: as divisors, differences of subnormal numbers overflow.
 _LEAST_DEGREES = 1e-11
+# Number of points whose distances are computed at once, to save memory.
+_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,15 @@ class StreetLines:
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
         return self.points[self.first[polyline] : self.first[polyline + 1]]
+
+    @cached_property
+    def piece_metres(self) -> npt.NDArray[np.float64]:
+        """Metres from each point to the next one; the value of the last point of a polyline means nothing."""
+        found = np.zeros(len(self.points))
+        for first in range(0, len(found) - 1, _AT_ONCE):
+            some = self.points[first : first + _AT_ONCE + 1]
+            found[first : first + len(some) - 1] = haversine(*some[:-1].T, *some[1:].T)
+        return own(found)
 
     @cached_property
     def lengths(self) -> npt.NDArray[Any]:

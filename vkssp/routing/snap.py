@@ -14,7 +14,7 @@ from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.geo import POLAR_LATITUDE, between, haversine, metres_between
+from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
 from vkssp.jit import kernels
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
@@ -198,7 +198,7 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build the cached properties before the first query, so that indices with other weights share them."""
-        _ = self.tree, self.parts, self._useful, self._one_sided, self.junctions
+        _ = self.tree, self.piece_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
         self.nearest(self.south, self.west)
 
     def part(self, snap: Snap) -> int:
@@ -386,7 +386,8 @@ class StreetIndex(StreetLines):
             ((at_lat, at_lon),) = between(ends[:1], ends[1:], np.array([along])).tolist()
         else:
             at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
-        passed = np.cumsum(haversine(*points[:-1].T, *points[1:].T)).tolist()
+        first = int(self.first[polyline])
+        passed = np.cumsum(self.piece_metres[first : first + len(points) - 1]).tolist()
         before, after, whole = passed[piece - 1] if piece else 0.0, passed[piece], passed[-1]
         metres = before + along * (after - before)
         fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0

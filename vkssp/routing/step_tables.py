@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,32 +14,25 @@ from vkssp.routing.lines import StreetLines
 
 
 class StepArrays(NamedTuple):
-    """Arrays that the kernels of steps read, one entry for each arc unless said otherwise.
+    """Arrays that the kernel of steps reads.
 
     Attributes
     ----------
     first_out : numpy.ndarray
         Offset of each node's first arc.
-    lengths : numpy.ndarray
-        Metres.
-    side : numpy.ndarray
-        Twice the polyline that the arc runs along, plus 1 if it runs from the polyline's end.
+    table : numpy.ndarray
+        What is known of each arc, shape (num_arcs, 4), uint32, so that it lies in one line of the processor's cache:
+        its side, twice the polyline that it runs along, plus 1 if it runs from the polyline's end; the indices of its
+        name and of its number, 0 if there is none, equal if these are equal; and the sum of 1 for a part of a
+        roundabout, 2 for a slip road, 4 for a ferry or train, and 8 for an arc without length.
     away : numpy.ndarray
         Direction of each polyline at its two ends, shape (2 * num_polylines,); see `vkssp.graph.geo.directions`. An arc
         leaves in the direction ``away[side]``, and turning round at its end leads to ``away[side ^ 1]``.
-    name, ref : numpy.ndarray
-        Index into the names of streets; 0 if there is none. Equal names have equal indices.
-    flags : numpy.ndarray
-        1 for a part of a roundabout, 2 for a slip road and 4 for a ferry or train, added up.
     """
 
     first_out: npt.NDArray[np.uint32]
-    lengths: npt.NDArray[Any]
-    side: npt.NDArray[np.uint32]
+    table: npt.NDArray[np.uint32]
     away: npt.NDArray[np.float64]
-    name: npt.NDArray[np.uint32]
-    ref: npt.NDArray[np.uint32]
-    flags: npt.NDArray[np.uint8]
 
 
 class StepTables:
@@ -66,21 +59,20 @@ class StepTables:
 
     @cached_property
     def arrays(self) -> StepArrays:
-        """The arrays for kernels; made when the first steps are asked for."""
+        """The arrays for the kernel, 16 bytes for each arc and for each polyline; made for the first steps."""
         first, points, polyline_of, backward = self._polylines
-        none = own(np.zeros(len(polyline_of), np.uint32))
-        name = ref = none
-        flags = np.zeros(len(polyline_of), np.uint8)
+        table = np.zeros((len(polyline_of), 4), np.uint32)
+        side, name, ref, flags = table.T
+        side[:] = 2 * polyline_of + backward
+        flags[self._lengths <= 0] = 8
         streets = self._streets
         if streets is not None:
-            name, ref = streets.name, none if streets.ref is None else streets.ref
-            if len(set(streets.names)) < len(streets.names):
-                seen: dict[str, int] = {}
-                same = np.array([seen.setdefault(text, at) for at, text in enumerate(streets.names)], np.uint32)
-                name, ref = own(same[name]), own(same[ref])
+            seen: dict[str, int] = {}
+            same = np.array([seen.setdefault(text, at) for at, text in enumerate(streets.names)], np.uint32)
+            name[:] = same[streets.name]
+            if streets.ref is not None:
+                ref[:] = same[streets.ref]
             for bit, mask in enumerate((streets.roundabout, streets.link, streets.carried)):
                 if mask is not None:
-                    flags |= mask.astype(np.uint8) << bit
-        side = own(2 * polyline_of + backward)
-        away = own(directions(first, points).reshape(-1))
-        return StepArrays(self._first_out, self._lengths, side, away, name, ref, own(flags))
+                    flags |= mask.astype(np.uint32) << bit
+        return StepArrays(self._first_out, own(table), own(directions(first, points).reshape(-1)))

@@ -61,8 +61,7 @@ def steps_of(
         last = geometry.first[np.append(begin[1:], len(arcs))]
         columns = (
             found.tolist(),
-            arrays.name[onto].tolist(),
-            arrays.ref[onto].tolist(),
+            arrays.table[onto].tolist(),
             [None] * count if tables.way is None else tables.way[onto].tolist(),
             np.add.reduceat(geometry.metres, begin).tolist(),
             np.add.reduceat(geometry.weights, begin).tolist(),
@@ -70,32 +69,14 @@ def steps_of(
             first.tolist(),
             last.tolist(),
         )
-        for (_, kind, turn, arc, exit_), name_id, ref_id, way, metres, weight, (lat, lon), low, high in zip(
-            *columns, strict=True
-        ):
+        for row, (side, name_id, ref_id, _), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
+            kind, modifier, nth = module.TYPES[row[1]], module.MODIFIERS[row[2]], row[4] or None
             # If the name is only the number, the step has the number alone.
             name, ref = "" if name_id == ref_id else names[name_id], names[ref_id]
-            type_, modifier, nth = module.TYPES[kind], module.MODIFIERS[turn], exit_ or None
-            toward = modifier
-            if kind == 0:
-                toward = compass(arrays.away[arrays.side[arc]])
-            steps.append(
-                Step(
-                    type=type_,
-                    modifier=modifier,
-                    instruction=instruction(type_, toward, street_label(name, ref), nth),
-                    name=name,
-                    ref=ref,
-                    way=way,
-                    exit=nth,
-                    distance_m=metres,
-                    duration_s=None if seconds_per_weight is None else weight * seconds_per_weight,
-                    lat=lat,
-                    lon=lon,
-                    first=low,
-                    last=high,
-                )
-            )
+            toward = compass(arrays.away[side]) if kind == "depart" else modifier
+            text = instruction(kind, toward, street_label(name, ref), nth)
+            seconds = None if seconds_per_weight is None else weight * seconds_per_weight
+            steps.append(Step(kind, modifier, text, name, ref, way, nth, metres, seconds, lat, lon, low, high))
     side, end = _side(points, destination), len(points) - 1
     arrived = Step(
         type="arrive",

@@ -30,7 +30,9 @@ _TURN, _CONTINUE, _NEW_NAME, _FORK, _RAMP, _MERGE, _ROUNDABOUT, _EXIT, _BOARD, _
 _AHEAD, _SLIGHT_RIGHT, _RIGHT, _SHARP_RIGHT, _UTURN, _SLIGHT_LEFT = range(1, 7)
 _BY_ANGLE, _BY_SIDE = -1, -2
 #: Bits of the flags of an arc.
-ROUND, LINK, CARRIED = 1, 2, 4
+ROUND, LINK, CARRIED, EMPTY = 1, 2, 4, 8
+# Columns of the table of arcs.
+_SIDE, _NAME, _REF, _FLAGS = range(4)
 
 STRAIGHT, SLIGHT, SHARP, BACK = 20.0, 40.0, 120.0, 170.0
 # A street with the same name continues the street before it, up to this angle.
@@ -51,12 +53,8 @@ def find_manoeuvres(
     real: Ints,
     found: Ints,
     first_out: Any,
-    lengths: Any,
-    side: Any,
+    table: Any,
     away: Floats,
-    name: Any,
-    ref: Any,
-    flags: Any,
 ) -> int:
     """Find the manoeuvres along the arcs of a leg, the departure first, and return their number.
 
@@ -68,33 +66,36 @@ def find_manoeuvres(
     size = 0
     for i in range(len(arcs)):
         # The links that stand for the time at gates have no length and no direction.
-        if lengths[arcs[i]] > 0.0:
+        if not table[arcs[i], _FLAGS] & EMPTY:
             real[size] = i
             size += 1
     if size == 0:
         return 0
     before = arcs[real[0]]
-    told_name, told_ref = name[before], ref[before]
+    told_name, told_ref = table[before, _NAME], table[before, _REF]
     found[0, 3] = before
     count = at = 1
     while at < size:
         before, street = arcs[real[at - 1]], arcs[real[at]]
-        was = flags[before]
+        was = table[before, _FLAGS]
         # A roundabout is one manoeuvre with the street after it, and so is a short slip road.
-        through = flags[street] & ~was & (ROUND | LINK)
+        through = table[street, _FLAGS] & ~was & (ROUND | LINK)
         is_round = through & ROUND != 0
         if is_round:
             through = ROUND
         end, length = at, 0.0
-        while end < size and flags[arcs[real[end]]] & through:
+        while end < size and table[arcs[real[end]], _FLAGS] & through:
             length += metres[real[end]]
             end += 1
-        if not is_round and (end == size or flags[arcs[real[end]]] & (ROUND | CARRIED) or length > _SHORT_LINK_M):
+        if not is_round and (
+            end == size or table[arcs[real[end]], _FLAGS] & (ROUND | CARRIED) or length > _SHORT_LINK_M
+        ):
             end = at
         target = arcs[real[end if end < size else at]]
-        now, is_single = flags[target], end == at
-        here, there = side[before], side[target]
-        old_name, old_ref, new_name, new_ref = name[before], ref[before], name[target], ref[target]
+        now, is_single = table[target, _FLAGS], end == at
+        here, there = table[before, _SIDE], table[target, _SIDE]
+        old_name, old_ref = table[before, _NAME], table[before, _REF]
+        new_name, new_ref = table[target, _NAME], table[target, _REF]
         same = (new_name != 0 and new_name == old_name) or (new_ref != 0 and new_ref == old_ref)
         arrives = away[here ^ 1] + 180.0
         angle = (away[there] - arrives + 180.0) % 360.0 - 180.0
@@ -105,13 +106,13 @@ def find_manoeuvres(
         high = narrow_high = -360.0
         exits = 0
         for k in range(at, end if is_round else at + 1):
-            back, entry, node = side[arcs[real[k - 1]]] ^ 1, side[arcs[real[k]]], nodes[real[k] - ahead]
+            back, entry = table[arcs[real[k - 1]], _SIDE] ^ 1, table[arcs[real[k]], _SIDE]
+            node = nodes[real[k] - ahead]
             is_exit = False
             for arc in range(first_out[node], first_out[node + 1]):
-                leaving = side[arc]
-                if leaving == back or leaving == entry or not lengths[arc] > 0.0:
+                leaving, kinds = table[arc, _SIDE], table[arc, _FLAGS]
+                if leaving == back or leaving == entry or kinds & EMPTY:
                     continue
-                kinds = flags[arc]
                 is_exit = is_exit or not kinds & ROUND
                 other = (away[leaving] - arrives + 180.0) % 360.0 - 180.0
                 apart = abs(other)
@@ -125,7 +126,9 @@ def find_manoeuvres(
                     narrow_high = other
                 rival = not kinds & ~now & LINK
                 if same:
-                    rival = (old_name != 0 and name[arc] == old_name) or (old_ref != 0 and ref[arc] == old_ref)
+                    rival = (old_name != 0 and table[arc, _NAME] == old_name) or (
+                        old_ref != 0 and table[arc, _REF] == old_ref
+                    )
                 if rival and apart < rival_apart:
                     rival_apart = apart
             if is_exit and k > at:
@@ -174,7 +177,7 @@ def find_manoeuvres(
             found[count, 4] = exits
             count += 1
             told_name, told_ref = new_name, new_ref
-        elif name[street] + ref[street] != 0:
-            told_name, told_ref = name[street], ref[street]
+        elif table[street, _NAME] + table[street, _REF] != 0:
+            told_name, told_ref = table[street, _NAME], table[street, _REF]
         at = end + 1
     return count
