@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
 from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
-from vkssp.routing.lines import Polylines, Snap
+from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
-_NO_TURNS = own(np.zeros(0, np.uint32))
 
 
 class LegGeometry:
@@ -42,8 +41,6 @@ class LegGeometry:
         Metres travelled on each arc, float64.
     weights : numpy.ndarray
         Weight of each arc's part, with the turn into the arc, in weights of the graph as it was given, int64.
-    weight : int
-        The sum of these weights.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
     ahead : int
@@ -66,38 +63,27 @@ class LegGeometry:
             if after:
                 self.parts[-1] = last.at
             self.nodes = np.concatenate([np.array([first.node], np.uint32), index.graph.head[leg_path.inner]])
-        count, streets = len(self.arcs), graph.streets
-        self.metres, self.weights = np.empty(count), np.empty(count, np.int64)
-        self._points, self.weight = kernels("vkssp.routing.kernels.leg").travel(
-            self.arcs,
-            self.parts,
-            first.arc >= 0,
-            index.first,
-            index.polyline_of,
-            index.lengths,
-            graph.weight,
-            _NO_TURNS if streets is None or streets.turn is None else streets.turn,
-            self.metres,
-            self.weights,
-        )
+        self.metres: Floats = self.parts * index.lengths[self.arcs].astype(np.float64, copy=False)
+        self.weights = _weights(graph, self.arcs, self.parts, first.arc >= 0)
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         self._cut = first.arc >= 0 and first.at > 0.0, last.arc >= 0 and last.at < 1.0
         self._start, self._end, self._polylines = start, end, index.polylines
 
     @cached_property
     def _shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
-        start, end, arcs, polylines = self._start, self._end, self.arcs, self._polylines
+        start, end, arcs = self._start, self._end, self.arcs
+        first, _, polyline_of, backward = self._polylines
+        line = polyline_of[arcs].astype(np.int64)
+        count = first[line + 1] - first[line]
         skip = drop = 0
         if self._cut[0]:
-            size, is_backward = _polyline(polylines, arcs[0])
-            skip = size - 1 - start.segment if is_backward else start.segment + 1
+            skip = int(count[0]) - 1 - start.segment if backward[arcs[0]] else start.segment + 1
         if self._cut[1]:
-            size, is_backward = _polyline(polylines, arcs[-1])
-            drop = end.segment + 1 if is_backward else size - 1 - end.segment
-        points, begin = np.empty((2 + self._points, 2)), np.empty(len(arcs) + 1, np.int64)
+            drop = end.segment + 1 if backward[arcs[-1]] else int(count[-1]) - 1 - end.segment
+        points, begin = np.empty((2 + int(count.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
         points[0] = start.lat, start.lon
         put_points = kernels("vkssp.routing.kernels.leg").put_points
-        size = put_points(arcs, skip, drop, *polylines, points, begin)
+        size = put_points(arcs, skip, drop, *self._polylines, points, begin)
         points[size] = end.lat, end.lon
         size += bool((points[size] != points[size - 1]).any())
         begin[-1] = size - 1
@@ -114,7 +100,15 @@ class LegGeometry:
         return self._shape[1]
 
 
-def _polyline(polylines: Polylines, arc: int) -> tuple[int, bool]:
-    """Return the number of points of the polyline that an arc runs along, and whether it does so backward."""
-    line = int(polylines.polyline_of[arc])
-    return int(polylines.first[line + 1] - polylines.first[line]), bool(polylines.backward[arc])
+def _weights(graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool) -> npt.NDArray[np.int64]:
+    """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count."""
+    weight: npt.NDArray[Any] = graph.weight[arcs].astype(np.int64)
+    if graph.streets is None or graph.streets.turn is None:
+        whole: npt.NDArray[np.int64] = np.rint(parts * weight).astype(np.int64)
+        return whole
+    turn = graph.streets.turn[arcs].astype(np.int64)
+    travel = np.rint(parts * (weight - turn)).astype(np.int64)  # as in `vkssp.routing.phantoms.part_weight`
+    if begun:
+        turn[0] = 0
+    found: npt.NDArray[np.int64] = travel + turn
+    return found

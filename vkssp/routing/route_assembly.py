@@ -49,7 +49,7 @@ def leg_of(
         parts=geometry.parts,
         weight=leg_path.weight,
         distance_m=float(geometry.metres.sum()),
-        duration_s=duration(graph, geometry.weight),
+        duration_s=duration(graph, int(geometry.weights.sum())),
         origin=place_of(index, *begin),
         destination=destination,
     )

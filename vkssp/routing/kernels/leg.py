@@ -1,4 +1,4 @@
-"""Kernels of the arcs of a leg, and of the points along them."""
+"""Kernel of the points along a leg."""
 
 from __future__ import annotations
 
@@ -11,38 +11,6 @@ from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-@jit
-def travel(
-    arcs: Ints,
-    parts: Floats,
-    begun: bool,
-    first: Ints,
-    polyline_of: Any,
-    lengths: Any,
-    weight: Any,
-    turn: Any,
-    metres: Floats,
-    weights: Ints,
-) -> tuple[int, int]:
-    """Write metres and weight of each arc's part, and return the number of points of the arcs and the whole weight.
-
-    `turn` is empty if turns cost nothing. If `begun`, the path begins on the first arc, whose turn does not count.
-    """
-    count = whole = 0
-    for i in range(len(arcs)):
-        arc = arcs[i]
-        line = polyline_of[arc]
-        count += first[line + 1] - first[line]
-        metres[i] = parts[i] * lengths[arc]
-        turned = np.int64(turn[arc]) if len(turn) > 0 else 0
-        # Rounded as by `vkssp.routing.phantoms.part_weight`.
-        weights[i] = np.int64(np.rint(parts[i] * (np.int64(weight[arc]) - turned)))
-        if i > 0 or not begun:
-            weights[i] += turned
-        whole += weights[i]
-    return count, whole
 
 
 @jit
