@@ -1,10 +1,12 @@
-"""Compilation of CPU kernels with numba, an optional dependency that is imported on first use."""
+"""Compilation of CPU kernels with numba, which is imported on first use."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from typing import Any, TypeVar
 
 from vkssp.errors import QueryError
@@ -12,6 +14,8 @@ from vkssp.memory import require_addresses
 
 # Bytes of address space for compiling the kernels of a module; with less the compiler ends the process.
 _ADDRESSES = 192 << 20
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,32 +26,44 @@ def require_numba() -> Any:
     Raises
     ------
     QueryError
-        If numba is not installed.
+        If numba cannot be imported.
     """
     try:
-        return importlib.import_module("numba")
+        numba = importlib.import_module("numba")
     except ImportError as error:
-        raise QueryError(f"algorithms on the CPU need numba ({error}); install it: pip install 'vkssp[cpu]'") from None
+        raise QueryError(f"searches on the CPU need numba ({error}); install it: pip install numba") from None
+    _watch()
+    return numba
+
+
+@cache
+def _watch() -> None:
+    """Tell users on a terminal what takes long."""
+    from numba.core import event
+
+    from vkssp.jit_cache import Notice
+
+    notice = Notice(lambda: sys.stderr is not None and sys.stderr.isatty())
+    event.register("numba:compile", notice)  # type: ignore[no-untyped-call]
 
 
 def jit(function: Function) -> Function:
     """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    njit = require_numba().njit
+    compiled: Any = require_numba().njit(**_OPTIONS)(function)
+    # Imported only here, because it imports numba.
+    from vkssp.jit_cache import Cache
+
     # A cached function does not notice changes of functions that it calls in other files. So kernels only call
-    # functions of their own file.
-    try:
-        compiled: Function = njit(cache=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache is writable
-        compiled = njit(**options)(function)
-    return compiled
+    # functions of their own file, and the vector operations of `vkssp.cpu.kernels.vectors`.
+    with suppress(RuntimeError):  # no folder for a cache: compiled anew in each process
+        compiled._cache = Cache(function)
+    made: Function = compiled
+    return made
 
 
 def inlined(function: Function) -> Function:
-    """Return a compiled function that becomes a part of each function that calls it."""
-    made: Function = require_numba().njit(
-        nogil=True, error_model="numpy", inline="always", no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False
-    )(function)
+    """Return a function that becomes a part of each compiled function that calls it."""
+    made: Function = require_numba().njit(inline="always", **_OPTIONS)(function)
     return made
 
 
@@ -62,7 +78,7 @@ def kernels(name: str) -> Any:
     Raises
     ------
     QueryError
-        If numba is not installed.
+        If numba cannot be imported.
     """
     require_numba()
     if name not in sys.modules:

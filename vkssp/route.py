@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +84,38 @@ class Step:
     last: int
 
 
+class _Deferred:
+    """Base of dataclasses that may make fields when they are first asked for.
+
+    Such a field has no default that is an attribute of the class, which would hide that it is missing.
+    """
+
+    @classmethod
+    def deferring(cls, makers: dict[str, Callable[[], Any]], **known: Any) -> Self:
+        """Return an object with the `known` fields, and with a function for each of the others."""
+        made = object.__new__(cls)
+        made.__dict__.update(known, _makers=makers)
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            known = self.__dict__
+            make = known.get("_makers", {}).get(name)
+            if make is not None:
+                known[name] = make()
+                known["_makers"].pop(name, None)  # with what it refers to
+            elif name not in known:  # another thread may have made it in the meantime
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return known[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, all made, so that copies and pickles do not need what makes them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False)
-class Leg:
+class Leg(_Deferred):
     """Part of a route between two consecutive places of the query.
 
     Attributes
@@ -92,6 +124,11 @@ class Leg:
         As in `Route`, for this part alone.
     steps : tuple of Step
         Instructions along the leg, from the departure to the arrival; empty unless requested.
+
+    Notes
+    -----
+    Points and steps are made when they are first asked for. They are those of the query, whatever happens to the router
+    and its weights.
     """
 
     nodes: npt.NDArray[np.uint32]
@@ -103,11 +140,11 @@ class Leg:
     duration_s: float | None
     origin: Place
     destination: Place
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True, eq=False)
-class Route:
+class Route(_Deferred):
     """Shortest path, with the attributes that the graph has for it.
 
     Attributes

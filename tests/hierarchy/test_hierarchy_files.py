@@ -271,4 +271,4 @@ def test_the_command_refuses_before_it_works(
     assert "choose another name" in refused(source, source)
     assert "its name must end in .graph" in refused(source, str(tmp_path / "out.osm.pbf"))
     monkeypatch.setitem(sys.modules, "routingkit_cch", None)
-    assert "pip install 'vkssp[hierarchy]'" in refused(source, str(tmp_path / "out"))
+    assert "pip install numba routingkit-cch" in refused(source, str(tmp_path / "out"))

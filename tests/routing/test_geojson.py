@@ -8,7 +8,7 @@ import pytest
 
 from vkssp.errors import FormatError, QueryError
 from vkssp.route import Place, Route
-from vkssp.routing.geojson import route_geojson, write_geojson
+from vkssp.routing.geojson import route_geojson, route_json, write_geojson
 
 
 def a_route(line: Any, **changes: Any) -> Route:
@@ -116,6 +116,16 @@ def test_written_and_read(tmp_path: Any) -> None:
     write_geojson(path, a_route(LINE))
     assert json.loads(path.read_text("utf-8")) == route_geojson(a_route(LINE))
     assert [p.name for p in tmp_path.iterdir()] == ["route.geojson"]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6, 1e-8])
+def test_the_text_has_the_same_numbers(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    special = [[-0.0, -1e-9], [90.0, 0.0], [-90.0, 10.0], [9.99999996, 99.99999996], [0.1, -0.5], [1e-7, -1e-7]]
+    points = np.concatenate([special, scale * rng.uniform((-90, -60), (90, 60), (500, 2)).round(4)])
+    for line in (points, points[:1], points[[0, 0]], points * (1.0, 3.0), np.array([[0.0, 1e3], [1.0, 1e3]])):
+        route = a_route(line)
+        assert str(json.loads(route_json(route))) == str(json.loads(json.dumps(route_geojson(route))))
 
 
 def test_a_folder_that_is_not_there(tmp_path: Any) -> None:

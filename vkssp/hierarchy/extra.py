@@ -1,4 +1,4 @@
-"""Optional dependencies of preprocessing: the library that computes orders, and the compiler of kernels."""
+"""Dependencies of preprocessing: the library that computes orders, and the compiler of kernels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ def require_library() -> Any:
     Raises
     ------
     QueryError
-        If routingkit-cch or numba is not installed.
+        If routingkit-cch or numba cannot be imported.
     """
     try:
         importlib.import_module("numba")
         return importlib.import_module("routingkit_cch")
     except ImportError as error:
         raise QueryError(
-            f"preparing a graph needs numba and routingkit-cch ({error}); install them: pip install 'vkssp[hierarchy]'"
+            f"preparing a graph needs numba and routingkit-cch ({error}); install them: "
+            "pip install numba routingkit-cch"
         ) from None
 
 

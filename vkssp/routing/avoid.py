@@ -59,8 +59,9 @@ class Avoided:
                 "the areas to avoid are on this map only with latitude and longitude swapped; GeoJSON has the "
                 "longitude first"
             )
-        self.touched = np.zeros(lines.num_polylines, np.bool_)
-        self.touched[lines.tree.query(self._area, predicate="intersects")] = True
+        which = np.repeat(np.arange(lines.num_polylines), np.diff(lines.first))
+        polylines = shapely.linestrings(lines.points[:, ::-1], indices=which)
+        self.touched: npt.NDArray[np.bool_] = shapely.intersects(self._area, polylines)
         closed = self.touched[lines.polyline_of]
         if closed.all():
             raise QueryError("the areas to avoid touch every street of the map; give smaller ones")

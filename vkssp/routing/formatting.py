@@ -54,30 +54,32 @@ def instruction(kind: str, modifier: str, street: str, exit: int | None = None) 
     exit : int, optional
         Number of the roundabout's exit to take.
     """
-    onto, on, stay = (f" {word} {street}" if street else "" for word in ("onto", "on", "to stay on"))
-    degree, _, side = modifier.rpartition(" ")
-    turn = f"{_ADVERBS[degree]} {side}" if degree in _ADVERBS else modifier
+    onto = f" onto {street}" if street else ""
+    if kind in ("turn", "continue"):
+        where = onto if kind == "turn" or not street else f" to stay on {street}"
+        if modifier == "uturn":
+            return f"Make a U-turn{where}"
+        degree, _, side = modifier.rpartition(" ")
+        turn = f"{_ADVERBS[degree]} {side}" if degree in _ADVERBS else modifier
+        return f"Go straight on{onto}" if modifier == "straight" else f"Turn {turn}{where}"
+    if kind == "new name":
+        return f"Make a U-turn{onto}" if modifier == "uturn" else f"Continue{onto}"
     if kind == "depart":
-        return f"Head {modifier}{on}"
+        return f"Head {modifier} on {street}" if street else f"Head {modifier}"
     if kind == "roundabout":
         return "Enter the roundabout" + ("" if exit is None else f" and take the {_ordinal(exit)} exit{onto}")
+    side = modifier.rpartition(" ")[2]
     if kind == "fork":
         return f"Keep {'straight on' if modifier == 'straight' else side}{onto}"
     if kind == "ramp":
         return "Take the ramp" + ("" if modifier == "straight" else f" on the {side}") + onto
     if modifier == "uturn":
-        return f"Make a U-turn{stay if kind == 'continue' else onto}"
-    if kind in ("turn", "continue"):
-        where = stay if kind == "continue" else onto
-        return f"Go straight on{onto}" if modifier == "straight" else f"Turn {turn}{where}"
-    fixed = {
-        "new name": f"Continue{onto}",
-        "merge": f"Merge{onto}",
-        "exit roundabout": f"Leave the roundabout{onto}",
-        "board": f"Board {street or 'the ferry or train'}",
-        "disembark": f"Disembark and continue{on}",
-    }
-    return fixed[kind]
+        return f"Make a U-turn{onto}"
+    if kind == "board":
+        return f"Board {street or 'the ferry or train'}"
+    if kind == "disembark":
+        return f"Disembark and continue on {street}" if street else "Disembark and continue"
+    return {"merge": "Merge", "exit roundabout": "Leave the roundabout"}[kind] + onto
 
 
 def arrival(number: int, is_last: bool, side: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import own
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.geo import (
@@ -21,10 +22,13 @@ from vkssp.graph.geo import (
     unwrapped,
 )
 from vkssp.graph.streets import COORDINATE_SCALE
+from vkssp.routing.street_tree import StreetTree, street_tree
 
 Bools = npt.NDArray[np.bool_]
 # Coordinates closer to zero than a micrometre are set to zero: as divisors, differences of subnormal numbers overflow.
 _LEAST_DEGREES = 1e-11
+# Number of points whose distances are computed at once, to save memory.
+_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,19 @@ class Junctions(NamedTuple):
     first: npt.NDArray[np.int64]
 
 
+class Polylines(NamedTuple):
+    """Geometry of streets, as kernels take it; no part of it depends on weights.
+
+    `first` is the offset of each polyline's first point in `points`, which has latitude and longitude in degrees.
+    `polyline_of` is the polyline that each arc runs along, and `backward` whether it does so from the polyline's end.
+    """
+
+    first: npt.NDArray[np.int64]
+    points: npt.NDArray[np.float64]
+    polyline_of: npt.NDArray[np.uint32]
+    backward: Bools
+
+
 class StreetLines:
     """Streets of a graph as lines, one for both arcs of a two-way street.
 
@@ -98,7 +115,7 @@ class StreetLines:
         if streets is not None:
             self.first = streets.polyline_first.astype(np.int64)
             self.points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
-            self.polyline_of: npt.NDArray[Any] = streets.polyline
+            self.polyline_of: npt.NDArray[np.uint32] = streets.polyline
             # A trip cannot begin on a ferry in the middle of the sea, nor on the link of a gate, which has no length.
             self._usable = np.zeros(self.num_polylines, np.bool_)
             usable = ~streets.carried & (streets.length > 0)
@@ -111,14 +128,16 @@ class StreetLines:
             self.first = np.arange(0, len(ends) + 1, 2)
             self.points = np.stack([graph.lat[ends], graph.lon[ends]], axis=1)
             self.points[np.abs(self.points) < _LEAST_DEGREES] = 0.0
-            self.polyline_of = np.arange(graph.num_arcs)
-            self.backward = np.zeros(graph.num_arcs, np.bool_)
+            self.polyline_of = own(np.arange(graph.num_arcs, dtype=np.uint32))
+            self.backward = own(np.zeros(graph.num_arcs, np.bool_))
             self._usable = np.ones(graph.num_arcs, np.bool_)
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
-        self.south, self.west = self.points.min(axis=0)
-        self.north, self.east = self.points.max(axis=0)
+        own(self.points), own(self.first)
+        self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward)
+        self.south, self.west = self.points.min(axis=0).tolist()
+        self.north, self.east = self.points.max(axis=0).tolist()
         self._reach_poles()
 
     def _reach_poles(self) -> None:
@@ -132,7 +151,7 @@ class StreetLines:
                 step = polar_plane(self.points[here + 1], pole) - start
                 nearest = np.hypot(*(start + part_before_nearest(start, step)[:, None] * step).T).min()
                 bound = pole * (90.0 - nearest / METRES_PER_DEGREE)
-                self.north, self.south = max(self.north, bound), min(self.south, bound)
+                self.north, self.south = max(self.north, float(bound)), min(self.south, float(bound))
 
     def near(self, lat: float, lon: float, metres: float) -> list[float]:
         """Return the longitudes of a place, full turns apart, at which lines may be within some metres of the place.
@@ -200,12 +219,25 @@ class StreetLines:
         """Return a polyline's points, latitude and longitude in degrees, shape (k, 2)."""
         return self.points[self.first[polyline] : self.first[polyline + 1]]
 
-    def length(self, arc: int) -> float:
-        """Return an arc's length in metres; the length of the straight line if the graph has no streets."""
+    @cached_property
+    def piece_metres(self) -> npt.NDArray[np.float64]:
+        """Metres from each point to the next one; the value of the last point of a polyline means nothing."""
+        found = np.zeros(len(self.points))
+        for first in range(0, len(found) - 1, _AT_ONCE):
+            some = self.points[first : first + _AT_ONCE + 1]
+            found[first : first + len(some) - 1] = haversine(*some[:-1].T, *some[1:].T)
+        return own(found)
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[Any]:
+        """Length of each arc in metres; the length of the straight line if the graph has no streets."""
         if self.graph.streets is not None:
-            return float(self.graph.streets.length[arc])
-        (lat0, lon0), (lat1, lon1) = self.polyline_points(int(self.polyline_of[arc]))
-        return float(haversine(lat0, lon0, lat1, lon1))
+            return self.graph.streets.length
+        return own(haversine(*self.points[::2].T, *self.points[1::2].T))
+
+    def length(self, arc: int) -> float:
+        """Return an arc's length in metres."""
+        return float(self.lengths[arc])
 
     def piece(self, arc: int, start: Snap | None = None, end: Snap | None = None) -> npt.NDArray[np.float64]:
         """Return the points of an arc from a snapped point (by default its tail) to another (by default its head).
@@ -228,9 +260,6 @@ class StreetLines:
         return np.concatenate([before, points[low:high], after])
 
     @cached_property
-    def tree(self) -> Any:
-        """The polylines in a `shapely.STRtree`, longitude first."""
-        import shapely
-
-        index = np.repeat(np.arange(self.num_polylines), np.diff(self.first))
-        return shapely.STRtree(shapely.linestrings(self.points[:, ::-1], indices=index))
+    def tree(self) -> StreetTree:
+        """Boxes around the polylines, to find those near a place."""
+        return street_tree(self.first, self.points)

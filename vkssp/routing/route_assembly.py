@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
 from vkssp.route import Leg, Route
-from vkssp.routing.leg_geometry import leg_geometry_of
+from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
 from vkssp.routing.places import LatLon, place_of
@@ -32,31 +34,39 @@ def leg_of(
 
     `step_context` is the number of the leg and whether it is the last one; None if the leg gets no steps.
     """
-    geometry = leg_geometry_of(index, graph, leg_path, begin[1], end[1])
+    geometry = LegGeometry(index, graph, leg_path, begin[1], end[1])
     destination = place_of(index, *end)
-    return Leg(
+    # Neither function keeps the index, which has weights.
+    steps = (
+        tuple
+        if step_context is None
+        else partial(steps_of, index.step_tables, geometry, destination, duration(graph, 1), *step_context)
+    )
+    return Leg.deferring(
+        {"points": lambda: geometry.points, "steps": steps},
         nodes=geometry.nodes,
         arcs=geometry.arcs,
         parts=geometry.parts,
         weight=leg_path.weight,
-        points=geometry.points,
         distance_m=float(geometry.metres.sum()),
         duration_s=duration(graph, int(geometry.weights.sum())),
         origin=place_of(index, *begin),
         destination=destination,
-        steps=() if step_context is None else steps_of(index, graph, geometry, destination, *step_context),
     )
+
+
+def _points(legs: Sequence[Leg]) -> npt.NDArray[np.float64]:
+    return np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])])
 
 
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
     """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
-    points = [legs[0].points, *(leg.points[1:] for leg in legs[1:])]
-    return Route(
+    return Route.deferring(
+        {"points": partial(_points, legs)},
         nodes=np.concatenate([leg.nodes for leg in legs]),
         arcs=np.concatenate([leg.arcs for leg in legs]),
         weight=sum(leg.weight for leg in legs),
-        points=np.concatenate(points),
         distance_m=sum(leg.distance_m for leg in legs),
         duration_s=sum(durations) if len(durations) == len(legs) else None,
         origin=legs[0].origin,

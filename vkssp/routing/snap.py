@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,19 +14,17 @@ from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.csr import within
-from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE, between, haversine, part_before_nearest, plane_at
+from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
+from vkssp.jit import kernels
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
+from vkssp.routing.step_tables import StepTables
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
-# Number of places that are looked up together: large enough to make the overhead of Python small, small enough for the
-# memory of a phone.
-_AT_ONCE = 256
-# Maximum number of pieces of streets that are compared at once, about 50 MiB. A single place may have more.
-_MOST_PIECES = 1 << 18
+# Number of pieces of streets near a place that there is room for; if there are more, they are looked up again.
+_ROOM = 1024
 #: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
 #: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
 _END_M = 0.1
@@ -39,20 +37,6 @@ _CORES = 8
 #: If a street can only be left, or only be reached, one within this many metres of the place that can be both replaces
 #: it.
 _BOTH_WAYS_M = _FIRST_RADIUS_M
-
-
-class _Pieces(NamedTuple):
-    """Pieces of streets near places.
-
-    `place` is the index of the place, `piece` the index of the piece in `polyline`, `along` the part of the piece
-    before its nearest point, and `metres` the distance from the place to that point.
-    """
-
-    place: npt.NDArray[np.int64]
-    polyline: npt.NDArray[np.int64]
-    piece: npt.NDArray[np.int64]
-    along: npt.NDArray[np.float64]
-    metres: npt.NDArray[np.float64]
 
 
 def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -86,6 +70,8 @@ class StreetIndex(StreetLines):
         The graph.
     avoided : Avoided or None
         The streets without the areas; None if there are no areas.
+    step_tables : StepTables
+        The tables that steps are made from, shared by indices with other weights.
 
     Raises
     ------
@@ -102,6 +88,8 @@ class StreetIndex(StreetLines):
                 "profile forbids it; import the extract with a profile that leaves that out"
             )
         self.avoided = None if areas is None else Avoided(self, areas)
+        self._masks: dict[tuple[bool, bool], Bools] = {}
+        self.step_tables = StepTables(self)
 
     @property
     def searched(self) -> Graph:
@@ -210,7 +198,8 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build the cached properties before the first query, so that indices with other weights share them."""
-        _ = self.tree, self.parts, self._useful, self._one_sided, self.junctions
+        _ = self.tree, self.piece_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
+        self.nearest(self.south, self.west)
 
     def part(self, snap: Snap) -> int:
         """Return the connected part of the network that a point lies in."""
@@ -246,16 +235,15 @@ class StreetIndex(StreetLines):
         QueryError
             If `places` are no pairs of numbers.
         """
-        places = _pairs(places)
-        snaps = self.nearest_of_each(places)
-        lone = [i for i, snap in enumerate(snaps) if snap is not None and self._one_sided[snap.polyline]]
-        others = self.nearest_of_each(places[lone], leaving=True, reached=True, limit=_BOTH_WAYS_M)
-        for i, other in zip(lone, others, strict=True):
-            snap = snaps[i]
-            assert snap is not None
-            # If both points are the same junction, the first snap lies on both streets and is kept.
-            if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
-                snaps[i] = other
+        snaps: list[Snap | None] = []
+        for lat, lon in _pairs(places).tolist():
+            snap = self._nearest(lat, lon, self._allowed(False, False), MAX_SNAP_M)
+            if snap is not None and self._one_sided[snap.polyline]:
+                other = self._nearest(lat, lon, self._allowed(True, True), _BOTH_WAYS_M)
+                # If both points are the same junction, the first snap lies on both streets and is kept.
+                if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
+                    snap = other
+            snaps.append(snap)
         return snaps
 
     def nearest(
@@ -284,8 +272,29 @@ class StreetIndex(StreetLines):
         QueryError
             If a coordinate or the limit is no number.
         """
-        found = self.nearest_streets(lat, lon, 1, leaving=leaving, reached=reached, limit=limit)
-        return found[0] if found else None
+        (found,) = self.nearest_of_each([(lat, lon)], leaving=leaving, reached=reached, limit=limit)
+        return found
+
+    def nearest_of_each(
+        self, places: npt.ArrayLike, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
+    ) -> list[Snap | None]:
+        """Return the result of `nearest` for each of many places.
+
+        Parameters
+        ----------
+        places : array_like
+            Latitude and longitude in degrees, shape (k, 2).
+        leaving, reached, limit
+            As for `nearest`.
+
+        Raises
+        ------
+        QueryError
+            If `places` are no pairs of numbers, or the limit is no number.
+        """
+        places, limit = _pairs(places), _metres(limit)
+        allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
+        return [self._nearest(lat, lon, allowed, limit) for lat, lon in places.tolist()]
 
     def nearest_streets(
         self,
@@ -315,134 +324,84 @@ class StreetIndex(StreetLines):
         """
         ((lat, lon),) = _pairs([(lat, lon)]).tolist()
         number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
-        leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
+        allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
+        return self._nearest_streets(lat, lon, number, allowed, limit)
+
+    def _allowed(self, leaving: bool, reached: bool) -> Bools:
+        """Return the mask of the polylines that may be found."""
+        key = leaving, reached
+        if key not in self._masks:
+            mask = self._usable.copy()
+            if leaving:
+                mask &= self._useful[0]
+            if reached:
+                mask &= self._useful[1]
+            self._masks[key] = own(mask)
+        return self._masks[key]
+
+    def _nearest(self, lat: float, lon: float, allowed: Bools, limit: float) -> Snap | None:
+        found = self._nearest_streets(lat, lon, 1, allowed, limit)
+        return found[0] if found else None
+
+    def _nearest_streets(self, lat: float, lon: float, number: int, allowed: Bools, limit: float) -> list[Snap]:
+        """Return what `nearest_streets` returns, given the mask of the polylines that may be found."""
         radius = min(_FIRST_RADIUS_M, limit)
         while True:
             turns = self.near(lat, lon, radius)
-            found = [snap for x in turns for snap in self._within(lat, x, radius, leaving, reached, number)]
+            found = [snap for x in turns for snap in self._within(lat, x, radius, allowed, number)]
             if len(found) >= number or radius >= limit:
                 return sorted(found, key=lambda snap: snap.metres)[:number]
             radius = min(4 * radius, limit)
 
-    def nearest_of_each(
-        self, places: npt.ArrayLike, *, leaving: bool = False, reached: bool = False, limit: float = MAX_SNAP_M
-    ) -> list[Snap | None]:
-        """Return the result of `nearest` for each of many places, in much less time than separate calls.
+    def _within(self, lat: float, lon: float, radius: float, allowed: Bools, number: int) -> list[Snap]:
+        """Return the nearest points on the nearest streets within a radius, at most `number`, the nearest first."""
+        find_pieces, tree = _kernels().find_pieces, self.tree
+        if number == 1 and self.avoided is None:
+            found = np.empty((1, 4))
+            if find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found) == 0:
+                return []
+            _, street, piece, along = found[0].tolist()
+            return [self._snap(lat, lon, int(street), int(piece), along)]
+        count, found = _ROOM, np.empty((0, 4))
+        while count > len(found):
+            found = np.empty((count, 4))
+            count = find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found)
+        metres, street, piece, along = found[:count].T
+        # The nearest piece of each street, then the nearest street; of several the first one.
+        order = np.lexsort((piece, metres, street))
+        order = order[np.unique(street[order], return_index=True)[1]]
+        if self.avoided is not None and len(order):
+            at = self.first[street[order].astype(np.int64)] + piece[order].astype(np.int64)
+            points = between(self.points[at], self.points[at + 1], along[order])
+            order = order[~self.avoided.covers(*points.T)]
+        order = order[np.argsort(metres[order], kind="stable")][:number]
+        return [self._snap(lat, lon, int(s), int(p), part) for _, s, p, part in found[order].tolist()]
 
-        Parameters
-        ----------
-        places : array_like
-            Latitude and longitude in degrees, shape (k, 2).
-        leaving, reached, limit
-            As for `nearest`.
-
-        Raises
-        ------
-        QueryError
-            If `places` are no pairs of numbers, or the limit is no number.
-        """
-        places, limit = _pairs(places), _metres(limit)
-        leaving, reached = flag(leaving, "leaving"), flag(reached, "reached")
-        radius = min(_FIRST_RADIUS_M, limit)
-        result: list[Snap | None] = [None] * len(places)
-        # Near the meridian at which the map's longitudes wrap, a street may lie on either side; `nearest` tries both.
-        plain = np.array([self.near(lat, lon, radius) in ([], [lon]) for lat, lon in places.tolist()], np.bool_)
-        found = np.zeros(len(places), np.bool_)
-        groups = [first + np.flatnonzero(plain[first : first + _AT_ONCE]) for first in range(0, len(places), _AT_ONCE)]
-        while groups:
-            which = groups.pop()
-            place, streets = self._streets_near(places[which], radius, leaving, reached)
-            if len(which) > 1 and int((self.first[streets + 1] - self.first[streets]).sum()) > _MOST_PIECES:
-                groups += np.array_split(which, 2)
-                continue
-            near = self._pieces_near(places[which], place, streets)
-            best = np.unique(near.place, return_index=True)[1]
-            for i in best[near.metres[best] <= radius].tolist():
-                at = int(which[near.place[i]])
-                lat, lon = places[at].tolist()
-                result[at] = self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
-                found[at] = True
-        # Places with no street within the first radius are looked up one by one.
-        for at in np.flatnonzero(~found & (~plain | (limit > radius))).tolist():
-            lat, lon = places[at].tolist()
-            result[at] = self.nearest(lat, lon, leaving=leaving, reached=reached, limit=limit)
-        return result
-
-    def _within(self, lat: float, lon: float, radius: float, leaving: bool, reached: bool, number: int) -> list[Snap]:
-        place = np.array([[lat, lon]])
-        near = self._pieces_near(place, *self._streets_near(place, radius, leaving, reached))
-        return [
-            self._snap(lat, lon, int(near.polyline[i]), int(near.piece[i]), float(near.along[i]))
-            for i in range(min(number, len(near.metres)))
-            if near.metres[i] <= radius
-        ]
-
-    def _streets_near(
-        self, places: npt.NDArray[np.float64], radius: float, leaving: bool, reached: bool
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the usable streets that may come near some places, as pairs: indices of places, and polylines."""
-        import shapely
-
-        lat, lon = places.T
-        high = radius / METRES_PER_DEGREE
-        reach = high / np.maximum(np.cos(np.radians(lat)), 1e-3)
-        box = np.stack([lon - reach, lat - high, lon + reach, lat + high])
-        # Near a pole, streets of all longitudes may be near, and of all latitudes, since they may lead over the pole.
-        polar = np.abs(lat) > POLAR_LATITUDE
-        box[0, polar], box[2, polar] = self.west, self.east
-        box[1, polar & (lat > 0)], box[3, polar & (lat < 0)] = POLAR_LATITUDE - 1.0, 1.0 - POLAR_LATITUDE
-        place, found = self.tree.query(shapely.box(*box))
-        usable = self._usable[found]
-        if leaving:
-            usable &= self._useful[0][found]
-        if reached:
-            usable &= self._useful[1][found]
-        place, found = place[usable], found[usable]
-        order = np.lexsort((found, place))  # so that all callers break ties alike
-        return place[order], found[order]
-
-    def _pieces_near(
-        self, places: npt.NDArray[np.float64], place: npt.NDArray[np.int64], found: npt.NDArray[np.int64]
-    ) -> _Pieces:
-        """Return the nearest piece of each pair of place and street, by place, the nearest first; see `_streets_near`.
-
-        A street is left out if its nearest point lies in an area to avoid.
-        """
-        # The pieces of all candidates, each from point `at` to the next one.
-        pieces = self.first[found + 1] - self.first[found] - 1
-        piece = within(pieces)
-        at = np.repeat(self.first[found], pieces) + piece
-        street = np.repeat(np.arange(len(found)), pieces)
-        place, found = place[street], found[street]
-        start = plane_at(self.points[at], places[place])
-        step = plane_at(self.points[at + 1], places[place]) - start
-        along = part_before_nearest(start, step)
-        metres = np.hypot(*(start + along[:, None] * step).T)
-        # The nearest piece of each street.
-        by_metres = np.lexsort((metres, street))
-        nearest = by_metres[np.unique(street[by_metres], return_index=True)[1]]
-        if self.avoided is not None:
-            points = between(self.points[at[nearest]], self.points[at[nearest] + 1], along[nearest])
-            nearest = nearest[~self.avoided.covers(*points.T)]
-        nearest = nearest[np.lexsort((metres[nearest], place[nearest]))]
-        return _Pieces(place[nearest], found[nearest], piece[nearest], along[nearest], metres[nearest])
-
-    def _snap(self, lat: float, lon: float, polyline: int, at_piece: int, along: float) -> Snap:
+    def _snap(self, lat: float, lon: float, polyline: int, piece: int, along: float) -> Snap:
         """Return the snap of a place to the point at fraction `along` of a piece of a polyline."""
         points = self.polyline_points(polyline)
-        passed = np.concatenate([[0.0], np.cumsum(haversine(*points[:-1].T, *points[1:].T))])
-        metres_along = passed[at_piece] + along * (passed[at_piece + 1] - passed[at_piece])
-        (point,) = between(points[at_piece, None], points[at_piece + 1, None], np.array([along]))
-        fraction = min(float(metres_along / passed[-1]), 1.0) if passed[-1] > 0 else 0.0
-        if metres_along < _END_M:
-            fraction, at_piece, point = 0.0, 0, points[0]
-        elif passed[-1] - metres_along < _END_M:
-            fraction, at_piece, point = 1.0, len(points) - 2, points[-1]
-        return Snap(
-            polyline=polyline,
-            fraction=fraction,
-            segment=at_piece,
-            lat=float(point[0]),
-            lon=float((point[1] + 180.0) % 360.0 - 180.0) if abs(point[1]) > 180.0 else float(point[1]),
-            metres=float(haversine(lat, lon, point[0], point[1])),
-        )
+        ends = points[piece : piece + 2]
+        (lat0, lon0), (lat1, lon1) = ends.tolist()
+        if max(abs(lat0), abs(lat1)) > POLAR_LATITUDE:
+            ((at_lat, at_lon),) = between(ends[:1], ends[1:], np.array([along])).tolist()
+        else:
+            at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
+        first = int(self.first[polyline])
+        passed = np.cumsum(self.piece_metres[first : first + len(points) - 1]).tolist()
+        before, after, whole = passed[piece - 1] if piece else 0.0, passed[piece], passed[-1]
+        metres = before + along * (after - before)
+        fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0
+        if metres < _END_M:
+            fraction, piece = 0.0, 0
+            at_lat, at_lon = points[0].tolist()
+        elif whole - metres < _END_M:
+            fraction, piece = 1.0, len(points) - 2
+            at_lat, at_lon = points[-1].tolist()
+        if abs(at_lon) > 180.0:
+            at_lon = (at_lon + 180.0) % 360.0 - 180.0
+        return Snap(polyline, fraction, piece, at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
+
+
+@cache
+def _kernels() -> Any:
+    return kernels("vkssp.routing.kernels.snap")

@@ -19,6 +19,7 @@ from vkssp.routing.phantoms import find_direct, find_goals, find_starts, first_a
 from vkssp.routing.places import LatLon, listed_places, snapped
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.path_sums import Figure, Floats
+from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
@@ -59,9 +60,14 @@ class _Snapped:
 class _Targets:
     """Snapped targets with their phantom nodes."""
 
-    def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None], figures: Sequence[Figure]) -> None:
+    def __init__(
+        self,
+        index: StreetIndex,
+        snaps: Sequence[Snap | None],
+        ends: Sequence[Sequence[PhantomNode]],
+        figures: Sequence[Figure],
+    ) -> None:
         self._index, self._snaps, self._figures = index, snaps, figures
-        ends = [[] if snap is None else find_goals(index, snap) for snap in snaps]
         self.goals = Goals(index.graph, ends, figures)
         self._on: dict[int, list[int]] = defaultdict(list)
         self._at: dict[int, list[int]] = defaultdict(list)
@@ -97,9 +103,14 @@ class _Places:
 
     def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        self._targets = [_Targets(index, targets.nearest, maker.figures)]
+        ends = [find_goals(index, snap) for snap in targets.nearest]
+        self._targets = [_Targets(index, targets.nearest, ends, maker.figures)]
         if targets.differs.any():
-            self._targets.append(_Targets(index, targets.other, maker.figures))
+            ends = ends.copy()
+            for column in np.flatnonzero(targets.differs).tolist():
+                other = targets.other[column]
+                ends[column] = [] if other is None else find_goals(index, other)
+            self._targets.append(_Targets(index, targets.other, ends, maker.figures))
         goals = [each.goals for each in self._targets]
         self._nodes, self._most = nodes_for(maker.graph, goals), max(1, CONNECTIONS // max(map(len, goals)))
         self._starts = [find_starts(index, snap) for snap in sources.nearest]

@@ -1,0 +1,119 @@
+"""The cache of compiled kernels, and the notice while they are compiled."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+from vkssp import jit_cache
+from vkssp.jit_cache import Notice, is_trusted
+
+#: Program that loads a kernel, and tells how often its code was found and how often it was compiled.
+PROGRAM = """
+import numpy as np
+from vkssp.jit import kernels
+kernel = kernels("vkssp.cpu.kernels.voronoi").find
+empty = np.empty(0, np.uint32)
+kernel(np.zeros(1, np.uint32), empty.reshape(0, 2), empty, empty.reshape(0, 3), empty, empty)
+print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+def begin(folder: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], env=environment, cwd=ROOT, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, int]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    hits, misses = map(int, out.split())
+    return hits, misses
+
+
+def test_kernels_are_compiled_once_on_a_machine(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    processes = [begin(folder) for _ in range(3)]  # which write the same files at the same time
+    assert all(sum(end(process)) == 1 for process in processes)
+    assert end(begin(folder)) == (1, 0)
+    files = [path for path in folder.rglob("*.nb*") if path.is_file()]
+    assert {path.suffix for path in files} == {".nbi", ".nbc"}
+    for suffix in (".nbi", ".nbc"):
+        for content in (b"", b"\x80\x04K", b"no pickle"):
+            for path in files:
+                if path.suffix == suffix:
+                    path.write_bytes(content)
+            assert end(begin(folder))[0] == 0, "a damaged file is not used"
+            assert end(begin(folder)) == (1, 0), "and is replaced"
+
+
+def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    assert end(begin(folder)) == (0, 1)
+    (where,) = {path.parent for path in folder.rglob("*.nbi")}
+    where.chmod(0o777)
+    before = sorted(path.stat().st_mtime_ns for path in where.iterdir())
+    assert end(begin(folder)) == (0, 1)
+    assert sorted(path.stat().st_mtime_ns for path in where.iterdir()) == before
+    source = tmp_path / "source.py"
+    source.touch()
+    where.chmod(0o755)
+    assert is_trusted(where, source)
+    assert not is_trusted(tmp_path / "none", source)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    folder = tmp_path / "file"
+    folder.write_text("not a folder")
+    assert sum(end(begin(folder))) == 1
+
+
+class _Event:
+    """What numba hands to listeners."""
+
+    def __init__(self, module: str) -> None:
+        def function() -> None:
+            """Stand for a kernel."""
+
+        function.__module__ = module
+        self.data = {"dispatcher": type("Dispatcher", (), {"py_func": staticmethod(function)})}
+
+
+def test_long_compilation_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    told = threading.Event()
+    printed: list[Any] = []
+    monkeypatch.setattr(jit_cache, "print_error", lambda line: (printed.append(line), told.set()))
+    caplog.set_level(logging.INFO, "vkssp")
+    notice, own = Notice(lambda: True), _Event("vkssp.cpu.kernels.path")
+    for event in (own, _Event("others")):
+        notice.on_start(event)
+        notice.on_start(event)  # a kernel that the kernel calls
+        notice.on_end(event)
+        notice.on_end(event)
+    assert not printed
+    monkeypatch.setattr(jit_cache, "NOTICE_S", 0.0)
+    notice.on_start(_Event("others"))
+    notice.on_end(_Event("others"))
+    assert not told.wait(0.2) and not caplog.records
+    for _ in range(2):
+        notice.on_start(own)
+        assert told.wait(30)
+        notice.on_end(own)
+    assert len(printed) == len(caplog.records) == 1 and "compiling code for this CPU" in printed[0]
+    quiet = Notice(lambda: False)
+    told.clear()
+    quiet.on_start(own)
+    assert not told.wait(0.2)
+    quiet.on_end(own)
+    assert len(printed) == 1 and len(caplog.records) == 2

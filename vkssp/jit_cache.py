@@ -1,0 +1,109 @@
+"""Cache of compiled kernels on disk, and a notice while a kernel is compiled; importing this imports numba.
+
+numba keeps compiled code beside the source file or, where that folder cannot be written, in the cache folder of the
+user. It replaces files as a whole, so that several processes may share them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core import event
+from numba.core.caching import FunctionCache
+
+from vkssp.terminal import print_error
+
+#: Seconds of compilation after which the notice appears.
+NOTICE_S = 1.0
+_NOTICE = "compiling code for this CPU, which is needed once on a machine"
+_log = logging.getLogger("vkssp")
+
+
+class Cache(FunctionCache):
+    """Cache of a function; what cannot be read or written is compiled again, and strangers' files are not read.
+
+    Raises
+    ------
+    RuntimeError
+        If no folder can be written, or another user may write to the folder.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        folder = Path(self.cache_path)
+        if not is_trusted(folder, Path(function.__code__.co_filename)):
+            raise RuntimeError(f"{folder} belongs to another user, or everybody may write to it")
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """Return the compiled code for some types, or None."""
+        with suppress(Exception):  # a damaged file raises whatever pickle raises
+            return super().load_overload(*arguments)  # type: ignore[no-untyped-call]
+        return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Save compiled code, if there is space; replace a damaged index."""
+        for _ in range(2):
+            with suppress(Exception):
+                super().save_overload(*arguments)  # type: ignore[no-untyped-call]
+                return
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+
+
+def is_trusted(folder: Path, source: Path) -> bool:
+    """Return whether only this user, root, or the owner of a source file may write to a folder of compiled code."""
+    if not hasattr(os, "getuid"):
+        return True
+    owners = {os.getuid(), 0}
+    with suppress(OSError):
+        owners.add(source.stat().st_uid)
+    with suppress(OSError):
+        found = folder.stat()
+        return found.st_uid in owners and not (found.st_mode & stat.S_IWOTH)
+    return False
+
+
+class Notice(event.Listener):
+    """Listener that tells once that kernels are compiled, if this takes longer than `NOTICE_S` in all.
+
+    The notice goes to the logger ``vkssp``, and to standard error if that is a terminal.
+    """
+
+    def __init__(self, is_terminal: Callable[[], bool]) -> None:
+        self._is_terminal = is_terminal
+        self._depth, self._began, self._seconds = 0, 0.0, 0.0
+        self._timer: threading.Timer | None = None
+        self._is_told = False
+
+    def on_start(self, event: Any) -> None:
+        """Start the clock."""
+        self._depth += 1
+        if self._depth > 1 or self._is_told or not event.data["dispatcher"].py_func.__module__.startswith("vkssp."):
+            return
+        self._began = time.perf_counter()
+        self._timer = threading.Timer(max(0.0, NOTICE_S - self._seconds), self._tell)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """Stop the clock."""
+        self._depth -= 1
+        timer = self._timer
+        if self._depth == 0 and timer is not None:
+            timer.cancel()
+            self._timer = None
+            self._seconds += time.perf_counter() - self._began
+
+    def _tell(self) -> None:
+        self._is_told = True
+        _log.info(_NOTICE)
+        if self._is_terminal():
+            print_error(f"vkssp: {_NOTICE} ...")

@@ -1,0 +1,112 @@
+"""Kernels that find the pieces of streets near a place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
+from vkssp.jit import jit
+
+Floats = npt.NDArray[np.float64]
+# Streets of these latitudes may be near a place beyond `POLAR_LATITUDE`.
+_CAP = POLAR_LATITUDE - 1.0
+# Boxes and pieces are left out if they are farther than the nearest piece by more than errors of rounding.
+_SLACK = 1.0 + 1e-9
+
+
+@jit
+def plane_at(lat: float, lon: float, place_lat: float, place_lon: float, width: float) -> tuple[float, float]:
+    """Return a point on the plane at a place, metres to the north and to the east; see `vkssp.graph.geo.plane_at`.
+
+    `width` is the cosine of the place's latitude.
+    """
+    if abs(place_lat) <= POLAR_LATITUDE:
+        return (lat - place_lat) * METRES_PER_DEGREE, (lon - place_lon) * METRES_PER_DEGREE * width
+    pole = 1.0 if place_lat > 0.0 else -1.0
+    away, place_away = (90.0 - pole * lat) * METRES_PER_DEGREE, (90.0 - pole * place_lat) * METRES_PER_DEGREE
+    angle, place_angle = math.radians(lon), math.radians(place_lon)
+    cos, sin = math.cos(place_angle), math.sin(place_angle)
+    x, y = away * math.cos(angle) - place_away * cos, away * math.sin(angle) - place_away * sin
+    return -pole * (x * cos + y * sin) + 0.0, y * cos - x * sin
+
+
+@jit
+def find_pieces(
+    lat: float, lon: float, limit: float, boxes: Floats, nodes: Any, points: Floats, allowed: Any, found: Floats
+) -> int:
+    """Find the pieces of streets within some metres of a place, and return their number.
+
+    `boxes` and `nodes` are a `StreetTree`, `allowed` says which streets may be found. A row of `found` is the distance,
+    the street, the piece and the part of the piece before its nearest point. If `found` has one row, it is the nearest
+    piece, of several the first one of the first street. Otherwise it has all pieces, in any order; if they are more
+    than rows, the rest is only counted.
+    """
+    width = math.cos(math.radians(lat))
+    polar, northern = abs(lat) > POLAR_LATITUDE, lat > 0.0
+    single, count = len(found) == 1, 0
+    node: Any = 0
+    bound = limit * _SLACK
+    while node < len(boxes):
+        beyond = np.int64(nodes[node, 0])
+        if polar:
+            # Streets of all longitudes may be near, since they may lead over the pole.
+            is_far = boxes[node, 2] < _CAP if northern else boxes[node, 0] > -_CAP
+        else:
+            up = aside = 0.0
+            if lat < boxes[node, 0]:
+                up = boxes[node, 0] - lat
+            elif lat > boxes[node, 2]:
+                up = lat - boxes[node, 2]
+            if lon < boxes[node, 1]:
+                aside = boxes[node, 1] - lon
+            elif lon > boxes[node, 3]:
+                aside = lon - boxes[node, 3]
+            aside *= width
+            is_far = math.sqrt(up * up + aside * aside) * METRES_PER_DEGREE > bound
+        line = nodes[node, 3]
+        if is_far or (beyond == node + 1 and not allowed[line]):
+            node = beyond
+            continue
+        node += 1
+        if beyond > node:
+            continue
+        begin, end, start = np.int64(nodes[node - 1, 1]), np.int64(nodes[node - 1, 2]), np.int64(nodes[node - 1, 4])
+        up1 = aside1 = 0.0
+        for i in range(begin, end + 1):
+            up0, aside0 = up1, aside1
+            up1, aside1 = plane_at(points[i, 0], points[i, 1], lat, lon, width)
+            if i == begin:
+                continue
+            up, aside = up1 - up0, aside1 - aside0
+            along, squared = -(up0 * up + aside0 * aside), up * up + aside * aside
+            if squared > 0.0:
+                along /= squared
+            if along < 0.0:
+                along = 0.0
+            elif along > 1.0:
+                along = 1.0
+            metres = math.hypot(up0 + along * up, aside0 + along * aside)
+            if metres > limit:
+                continue
+            at, piece = count, i - 1 - start
+            if single:
+                at = 0
+                bound = metres * _SLACK
+                if (
+                    metres == limit
+                    and count > 0
+                    and not (line < found[0, 1] or (line == found[0, 1] and piece < found[0, 2]))
+                ):
+                    continue
+                limit = metres
+            count += 1
+            if at < len(found):
+                found[at, 0] = metres
+                found[at, 1] = line
+                found[at, 2] = piece
+                found[at, 3] = along
+    return count
