@@ -103,7 +103,6 @@ class Comparison:
         self.all_cores = str(num_cores())
         self.random = np.random.default_rng(args.seed)
         self._scipy: Peer | None = None
-        # The thread that works on one core would leave the layout uncut for all.
         self.layout = layout_of(graph.hierarchy) if graph.hierarchy is not None else None
 
     @property
@@ -116,7 +115,7 @@ class Comparison:
 
     def numbers_of_cores(self) -> list[tuple[str, AbstractContextManager[None]]]:
         """Return numbers of cores, and contexts in which work is done by as many: first by all, then by one."""
-        # In this order: threads that begin on one core would stay there.
+        # In this order: threads that begin on one core stay there, and a hierarchy that is new there is not cut.
         every = [] if num_cores() == 1 else [(self.all_cores, nullcontext())]
         return [*every, ("1", one_core())]
 
@@ -404,7 +403,6 @@ class Comparison:
             true, what = found[pair], f"route from {pair[0]} to {pair[1]}"
             check(route.weight == true.weight and np.array_equal(route.arcs, true.arcs), what)
             check(np.isclose(route.distance_m, true.distance_m) and np.isclose(route.duration_s, true.duration_s), what)
-            # Points are to some digits.
             length = float(haversine(*points[:-1].T, *points[1:].T).sum())
             check(abs(length - route.distance_m) <= 5 + ROUNDING * route.distance_m, f"points of the {what}")
             if steps:
