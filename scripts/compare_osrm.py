@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -34,18 +32,16 @@ import osmium
 from tqdm import tqdm
 
 from vkssp import Graph, NoRouteError, QueryError, Router, VksspError
+from vkssp.bench.osrm import PROFILES, Osrm
+from vkssp.bench.places import sample
 from vkssp.files import atomic_write, check_writable
-from vkssp.graph.geo import METRES_PER_DEGREE, haversine
+from vkssp.graph.geo import haversine
 from vkssp.osm import import_extract
 from vkssp.signals import run, undoing
 from vkssp.terminal import print_error, print_lines
 
-#: OSRM's names for our profiles.
-PROFILES = {"car": "car", "bike": "bicycle", "foot": "foot"}
 #: Modes of OSRM's travellers, except on ferries and when pushing.
 USUAL = {"driving", "cycling", "walking"}
-#: Standard deviation of a place from a junction, in metres.
-SPREAD_M = 30.0
 #: Distance in metres between snapped points above which trips count as different.
 SAME_PLACE_M = 5.0
 #: Shares of pairs that are reported.
@@ -54,10 +50,6 @@ WITHIN = (0.03, 0.05, 0.10, 0.15)
 SLOW_SERVICE = {"alley", "parking", "parking_aisle", "driveway", "drive-through", "drive-thru"}
 
 Place = tuple[float, float]
-
-
-class MissingError(Exception):
-    """OSRM is missing or does not work."""
 
 
 @dataclass(frozen=True)
@@ -99,70 +91,26 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def sample(graph: Graph, count: int, seed: int) -> list[tuple[Place, Place]]:
-    """Return pairs of random places near junctions, to a hundred-thousandth of a degree."""
-    assert graph.lat is not None and graph.lon is not None
-    random = np.random.default_rng(seed)
-    nodes = random.integers(0, graph.num_nodes, (count, 2))
-    metres = random.normal(0.0, SPREAD_M, (2, count, 2))
-    lat = graph.lat[nodes] + metres[0] / METRES_PER_DEGREE
-    lon = graph.lon[nodes] + metres[1] / METRES_PER_DEGREE / np.cos(np.radians(graph.lat[nodes]))
-    places = np.round(np.stack([lat, lon], axis=2), 5).tolist()
-    return [((a[0], a[1]), (b[0], b[1])) for a, b in places]
-
-
-class Osrm:
-    """OSRM's programs and profiles."""
-
-    def __init__(self, folder: str | None) -> None:
-        roots = [Path(folder)] if folder else []
-        spec = importlib.util.find_spec("osrm")
-        if not folder and spec is not None:
-            roots += [Path(place) for place in spec.submodule_search_locations or ()]
-        found = shutil.which("osrm-routed")
-        if not folder and found:
-            roots.append(Path(found).resolve().parent.parent)
-        for root in roots:
-            for base in (root, root / "osrm", root / "build", root.parent):
-                for programs in (base / "bin", base):
-                    for profiles in (base / "share/profiles", base / "share/osrm/profiles", root / "profiles"):
-                        if (programs / "osrm-routed").exists() and (profiles / "car.lua").exists():
-                            self.programs, self.profiles = programs, profiles
-                            self.version = self._run("osrm-routed", "--version").strip()
-                            return
-        where = f"no osrm-routed and profiles/car.lua under {folder}" if folder else "OSRM is not installed"
-        raise MissingError(
-            f"{where}; run 'pip install osrm-bindings', or give the folder of an unpacked one with --osrm"
-        )
-
-    def _run(self, program: str, *arguments: str) -> str:
-        done = subprocess.run([str(self.programs / program), *arguments], capture_output=True, text=True, check=False)
-        if done.returncode:
-            last = (done.stdout + done.stderr).strip().splitlines()[-1:] or ["no message"]
-            raise MissingError(f"{program} failed with {done.returncode}: {last[0]}")
-        return done.stdout
+class OsrmServer(Osrm):
+    """OSRM's programs and profiles, and a server of an extract."""
 
     @contextmanager
     def serving(self, extract: Path, profile: str) -> Iterator[str]:
         """Prepare an extract, serve it, and yield the address."""
         with tempfile.TemporaryDirectory() as folder:
-            link, base = Path(folder) / f"map{''.join(extract.suffixes[-2:])}", f"{folder}/map.osrm"
-            link.symlink_to(extract.resolve())
-            self._run("osrm-extract", "-p", str(self.profiles / f"{PROFILES[profile]}.lua"), str(link))
-            self._run("osrm-partition", base)
-            self._run("osrm-customize", base)
+            base = self.extract(extract, profile, Path(folder), "osrm-partition", "osrm-customize")
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
             options = ("--algorithm", "mld", "--ip", "127.0.0.1", "--port", str(port), "--verbosity", "ERROR")
-            command = [str(self.programs / "osrm-routed"), base, *options]
+            command = [str(self.programs / "osrm-routed"), str(base), *options]
             with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server, undoing(server.terminate):
                 for _ in range(300):
                     with socket.socket() as line:
                         if line.connect_ex(("127.0.0.1", port)) == 0:
                             break
                     if server.poll() is not None:
-                        raise MissingError(f"osrm-routed ended with {server.returncode}")
+                        raise QueryError(f"osrm-routed ended with {server.returncode}")
                     time.sleep(0.2)
                 yield f"http://127.0.0.1:{port}"
 
@@ -343,7 +291,7 @@ def answers_of(args: argparse.Namespace) -> tuple[dict[str, Any], list[Pair]]:
     """Return OSRM's answers for a new sample, and save them if requested."""
     if args.answers:
         check_writable(args.answers, args.extract, content="JSON")
-    osrm = Osrm(args.osrm)
+    osrm = OsrmServer(args.osrm)
     places, _ = import_extract(args.extract, profile=args.profile, turns="none")
     pairs = []
     with osrm.serving(args.extract, args.profile) as address:
@@ -361,7 +309,7 @@ def compare(args: argparse.Namespace) -> None:
     if args.from_answers:
         head, pairs = load_answers(args.from_answers)
         if head["sha256"] != sha256(args.extract):
-            raise MissingError(f"{args.from_answers} is about another {head['extract']} than {args.extract}")
+            raise QueryError(f"{args.from_answers} is about another {head['extract']} than {args.extract}")
     else:
         head, pairs = answers_of(args)
     profile = args.our_profile or head["profile"]
@@ -395,7 +343,7 @@ def main() -> int:
     def work() -> int:
         try:
             compare(args)
-        except (VksspError, MissingError, OSError, URLError, RuntimeError) as error:
+        except (VksspError, OSError, URLError, RuntimeError) as error:
             print_error(f"compare_osrm: {error}")
             return 2
         return 0

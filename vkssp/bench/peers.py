@@ -236,22 +236,33 @@ class RoutingkitCch(Peer):
         QueryError
             If the hierarchy would take longer than the limit.
         """
+        order, checked_s = cls.order(module, graph, limit_s)
+        weights = cls.weights(graph)
+        return module.CCHMetric(module.CCH(order, graph.tail.tolist(), graph.head.tolist(), False), weights), checked_s
+
+    @classmethod
+    def weights(cls, graph: Graph) -> list[int]:
+        """Return the weights of a graph as the library takes them."""
         # Sums of heavier arcs would overflow. No distance that the library can hold needs these arcs.
-        weight = np.minimum(graph.weight, cls.LARGEST + 1).tolist()
-        tail, head = graph.tail.tolist(), graph.head.tolist()
+        weights: list[int] = np.minimum(graph.weight, cls.LARGEST + 1).tolist()
+        return weights
+
+    @classmethod
+    def order(cls, module: Any, graph: Graph, limit_s: float) -> tuple[list[int], float]:
+        """Return the library's own order of contraction, and the seconds of the checks; raise `QueryError` as above."""
         began = time.perf_counter()
         at, order_s = places(graph), _ORDER_S * graph.num_arcs
         if at is not None and order_s > limit_s:
             raise QueryError(f"its order would take {order_s:.2g} s or so, and the limit is {limit_s:g} s")
         checked_s = time.perf_counter() - began
+        order: list[int]
         if at is None:
-            order = module.compute_order_degree(graph.num_nodes, tail, head)
+            order = module.compute_order_degree(graph.num_nodes, graph.tail.tolist(), graph.head.tolist())
         else:
             order = inertial_order(graph.num_nodes, graph.tail, graph.head, *at).tolist()
         began = time.perf_counter()
         cls._check(graph, order, limit_s)
-        checked_s += time.perf_counter() - began
-        return module.CCHMetric(module.CCH(order, tail, head, False), weight), checked_s
+        return order, checked_s + time.perf_counter() - began
 
     @staticmethod
     def _check(graph: Graph, order: Sequence[int], limit_s: float) -> None:
