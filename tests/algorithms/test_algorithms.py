@@ -26,7 +26,7 @@ from tests.support.graphs import (
     random_graphs,
 )
 from tests.support.paths import ROOT
-from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver, SolverPool, VksspError
+from vkssp import UNREACHABLE, DeviceError, Graph, QueryError, Solver, VksspError
 from vkssp.algorithm import COUNTING, CPU, TOTALS, VULKAN
 from vkssp.algorithms import choice
 from vkssp.algorithms.near_far import NearFar
@@ -143,21 +143,6 @@ def test_a_cpu_that_has_been_closed(device: Device) -> None:
         Solver(TINY, "dijkstra", cpu)
     with pytest.raises(VksspError, match="has been closed"):
         solver.distances(0)
-
-
-def test_pools_have_vulkan_devices(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    for devices in ("cpu", ["cpu"], ["cpu", 0], [device, "cpu"]):
-        for algorithm in ("auto", "bellman_ford"):
-            with pytest.raises(QueryError, match=r"devices is .*, and a pool has Vulkan devices only; give Vulkan"):
-                SolverPool(TINY, algorithm, devices)  # type: ignore[arg-type]
-    with pytest.raises(QueryError, match="dijkstra runs on the CPU, and a pool has Vulkan devices; choose another"):
-        SolverPool(TINY, "dijkstra")
-    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
-    with pytest.raises(QueryError, match="VKSSP_DEVICE is 'cpu', and a pool has Vulkan devices only"):
-        SolverPool(TINY)
-    for devices in ([device], device):
-        with SolverPool(TINY, devices=devices) as pool:
-            assert pool.devices == [device]
 
 
 def test_shader_device_file_cpu_twin_and_test_share_a_stem() -> None:

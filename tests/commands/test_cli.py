@@ -47,12 +47,17 @@ def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
     return result
 
 
-def test_devices(capsys: pytest.CaptureFixture[str], device: Device) -> None:
-    assert main(["devices"]) == 0
-    assert f"* {device.info.index}  {device.info.name}" in capsys.readouterr().out
-    result = as_json(capsys, "devices")
-    assert result["default"] == device.info.index
-    assert result["devices"][device.info.index]["name"] == device.info.name
+def test_devices(capsys: pytest.CaptureFixture[str], device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    software = f"{device.info.index}  {device.info.name}"
+    for selected, marked, other in (("", "cpu  ", software), ("CPU", "cpu  ", software), ("llvm", software, "cpu  ")):
+        monkeypatch.setenv("VKSSP_DEVICE", selected)
+        assert main(["devices"]) == 0
+        text = capsys.readouterr().out
+        assert f"* {marked}" in text and f"  {other}" in text and "numba " in text
+        result = as_json(capsys, "devices")
+        assert result["default"] == (device.info.index if marked == software else "cpu")
+        assert result["devices"][device.info.index]["name"] == device.info.name
+        assert result["cpu"]["name"] and result["cpu"]["cores"] >= 1
 
 
 def test_import_reports_and_info_describes(
@@ -302,11 +307,13 @@ def test_the_variable_that_hides_all_drivers_is_named(
 def test_without_the_loader(tmp_path: Path, plain_graph: str) -> None:
     (tmp_path / "vulkan.py").write_text("raise OSError('cannot load library libvulkan.so.1')")
     root = ROOT
-    done = in_a_process("distances", plain_graph, "--source", "0", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
+    distances = ["distances", plain_graph, "--source", "0"]
+    done = in_a_process(*distances, "--device", "0", PYTHONPATH=f"{tmp_path}{os.pathsep}{root}")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "the Vulkan loader is not installed; install it and a driver" in done.stderr
-    assert in_a_process("info", plain_graph, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}").returncode == 0
+    for command in (["info", plain_graph], distances, ["devices"], ["algorithms"]):
+        assert in_a_process(*command, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}").returncode == 0
 
 
 def test_a_wrong_device_in_the_environment_still_lists_them(
@@ -451,7 +458,5 @@ def test_former_names_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_variable_that_selects_the_cpu(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", "cpu")
-    assert main(["devices"]) == 0
-    assert "None of these is used by default: VKSSP_DEVICE selects the CPU" in capsys.readouterr().out
     assert main(["distances", "road:4", "--source", "0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["algorithm"] == "dijkstra"

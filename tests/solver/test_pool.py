@@ -14,6 +14,7 @@ import pytest
 from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE, all_rows
 from vkssp import (
     UNREACHABLE,
+    CpuDevice,
     DeviceError,
     DistanceOverflowError,
     Graph,
@@ -21,17 +22,17 @@ from vkssp import (
     Router,
     Solver,
     SolverPool,
+    prepare,
     read_graph,
 )
 from vkssp.cli import main
 from vkssp.engine import reduced
-from vkssp.gpu import several
 from vkssp.gpu.device import Device
 from vkssp.gpu.ffi import VulkanError
 from vkssp.gpu.instance import DeviceInfo
-from vkssp.gpu.several import chosen
 from vkssp.prepared.reduction import reduce_graph
-from vkssp.solver import row_maker
+from vkssp.solver import row_maker, several
+from vkssp.solver.several import chosen
 from vkssp.solver.shared_graph import SharedGraph
 from vkssp.solver.tables import rows as rows_of_source
 
@@ -208,26 +209,59 @@ def test_devices_are_chosen_by_what_is_there(device: Device, monkeypatch: pytest
         ]
 
     monkeypatch.delenv("VKSSP_DEVICE", raising=False)
-    for listed, expected in (
-        (infos("discrete", "cpu", "integrated", "old"), [0, 2]),
-        (infos("cpu", "old", "cpu"), [0, 2]),
+    for listed, algorithm, expected in (
+        (infos("discrete", "cpu", "integrated", "old"), "auto", [0, 2]),
+        (infos("discrete", "cpu", "integrated", "old"), "dijkstra", ["cpu"]),
+        (infos("cpu", "old", "cpu"), "auto", ["cpu"]),
+        (infos("cpu", "old", "cpu"), "near_far", [0, 2]),
     ):
+        usable = [info for info in listed if info.kind not in ("cpu", "old")]
         monkeypatch.setattr(several, "list_devices", lambda listed=listed: listed)
-        assert chosen("all") == chosen(None) == (expected, False)
+        monkeypatch.setattr(several, "hardware_devices", lambda usable=usable: usable)
+        assert chosen("all", algorithm) == chosen(None, algorithm) == (expected, False)
     monkeypatch.setenv("VKSSP_DEVICE", "1, 0")
-    assert chosen(None) == (["1", "0"], True) and chosen("llvm") == (["llvm"], True) and chosen(3) == ([3], True)
-    assert chosen([0, "llvm"]) == ([0, "llvm"], True)
+    for devices, expected in ((None, ["1", "0"]), ("llvm", ["llvm"]), (3, [3]), ("cpu, 0", ["cpu", "0"])):
+        assert chosen(devices, "auto") == (expected, True)
+    assert chosen([0, "llvm"], "auto") == ([0, "llvm"], True)
 
 
 def test_devices_that_cannot_be_used_are_left_out_where_all_are_meant(
     device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = device.info.index
-    monkeypatch.setattr("vkssp.solver.pool.chosen", lambda devices: ([index, 77], devices == "all"))
+    monkeypatch.setattr("vkssp.solver.pool.chosen", lambda devices, _: ([index, 77], devices == "all"))
     with pytest.raises(DeviceError, match="there is no device 77"):
         SolverPool(GRAPH, "near_far", "all")
     with SolverPool(GRAPH, "near_far", [0]) as pool:
         assert len(pool.devices) == 1 and "device 77 is left out: there is no device 77" in caplog.text
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "phast", "crauser"])
+def test_the_cpu_beside_a_device(device: Device, algorithm: str) -> None:
+    graph = prepare(GRAPH) if algorithm == "phast" else GRAPH
+    with SolverPool(graph, algorithm, ["cpu", device]) as pool:
+        assert [isinstance(one, CpuDevice) for one in pool.devices] == [True, False]
+        for factor in (1, 3):
+            assert np.array_equal(pool.table(np.tile(SOURCES, 5), TARGETS), factor * np.tile(WHOLE[:, TARGETS], (5, 1)))
+            for solver in pool.solvers:
+                assert np.array_equal(solver.distances(SOURCES), factor * WHOLE)
+            assert pool.distance(int(SOURCES[0]), 1) == factor * WHOLE[0, 1]
+            pool.set_weights(GRAPH.weight * np.uint32(3))
+    for names in ("cpu", ["cpu"], f"cpu,{device.info.index}"):
+        with SolverPool(graph, algorithm, names) as pool:
+            assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
+
+
+def test_devices_that_a_pool_cannot_have() -> None:
+    for twice in ("cpu,0,CPU", ["cpu", CpuDevice()]):
+        with pytest.raises(QueryError, match="named twice"):
+            chosen(twice, "auto")
+    for algorithm, devices, message in (
+        ("near_far", ["cpu", 0], "near_far runs on Vulkan devices only"),
+        ("dijkstra", ["cpu", 0], "dijkstra runs on the CPU"),
+    ):
+        with pytest.raises(QueryError, match=message):
+            SolverPool(GRAPH, algorithm, devices)
 
 
 def test_what_is_no_pool(device: Device) -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from vkssp.commands.common import Result, add_json
 from vkssp.errors import DeviceError
 
-SUMMARY = "list the Vulkan devices of this machine"
+if TYPE_CHECKING:
+    from vkssp.gpu.instance import DeviceInfo
+
+SUMMARY = "list the devices of this machine: the CPU, and Vulkan devices"
 EXAMPLE = "vkssp devices"
 
 
@@ -18,18 +23,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """List the Vulkan devices."""
-    from vkssp.algorithms.choice import is_cpu
-    from vkssp.gpu.device import Device
+    """List the devices."""
+    from vkssp.algorithm import CPU
+    from vkssp.cpu.cores import num_cores
+    from vkssp.cpu.device import cpu_model
     from vkssp.gpu.instance import list_devices
 
-    found, default, trouble = list_devices(), -1, ""
+    found: list[DeviceInfo] = []
+    default: int | str | None = None
+    trouble, missing = "", ""
     try:
-        if not is_cpu(Device.selected()):
-            default = Device.default(found).index
-        else:
-            trouble = "VKSSP_DEVICE selects the CPU, with compiled code"
-    except DeviceError as error:  # such as a wrong VKSSP_DEVICE, which this list helps to correct
+        found = list_devices()
+    except DeviceError as error:  # no loader, or no driver
+        missing = str(error)
+    try:
+        default = _default(found)
+    except DeviceError as error:  # a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
     lines = []
     for device in found:
@@ -38,9 +47,33 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
         if device.unusable:
             lines.append(f"     cannot be used: {device.unusable}")
-    if default >= 0:
-        lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
+    cores = num_cores()
+    lines.append(f"{'*' if default == CPU else ' '} cpu  {cpu_model()}  ({cores} core{'s' * (cores > 1)})")
+    lines.append(f"       compiled by numba {version('numba')}, without Vulkan")
     if trouble:
         lines.append(f"None of these is used by default: {trouble}")
+    else:
+        lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
+    if missing:
+        lines.append(f"There are no Vulkan devices: {missing}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
-    return {"devices": described, "default": default}, lines
+    cpu = {"name": cpu_model(), "cores": cores, "compiler": f"numba {version('numba')}"}
+    return {"devices": described, "cpu": cpu, "default": default}, lines
+
+
+def _default(found: list[DeviceInfo]) -> int | str:
+    """Return the selector of the default device: the index of a Vulkan device, or "cpu".
+
+    Raises
+    ------
+    DeviceError
+        If VKSSP_DEVICE selects no device.
+    """
+    from vkssp.algorithm import CPU
+    from vkssp.algorithms.choice import is_cpu
+    from vkssp.gpu.device import Device
+
+    selected = Device.selected()
+    if is_cpu(selected) or (not selected and not any(d.kind != "cpu" and not d.unusable for d in found)):
+        return CPU
+    return Device.default(found).index

@@ -14,7 +14,6 @@ from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.checks import flag, listed
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
-from vkssp.gpu.several import Devices
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.metric import measured_by, unit_of
 from vkssp.graph.traffic import Change, changed_weights, speed_weights
@@ -29,6 +28,7 @@ from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver.pool import solver_on
+from vkssp.solver.several import Devices
 from vkssp.solver.table import Table, checked_metrics
 
 

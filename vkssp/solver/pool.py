@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 
 from vkssp import memory
-from vkssp.algorithm import AUTO, VULKAN, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, is_cpu, places_of
-from vkssp.checks import flag, is_many, number_of, shown
+from vkssp.algorithm import AUTO, Terminal
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
+from vkssp.checks import flag, number_of, shown
+from vkssp.cpu.device import CpuDevice, CpuInfo
 from vkssp.errors import DeviceError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
-from vkssp.gpu.several import Devices, are_several, chosen
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
@@ -31,6 +31,7 @@ from vkssp.resource import Resource
 from vkssp.route import Route
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
+from vkssp.solver.several import Devices, are_several, chosen
 from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.table_maker import write_weights
@@ -50,7 +51,7 @@ _Answer = TypeVar("_Answer")
 @dataclass(eq=False)
 class _Member:
     solver: Solver
-    device: Device
+    device: Device | CpuDevice
     users: set[object] = field(default_factory=set)
 
     @contextmanager
@@ -64,11 +65,12 @@ class _Member:
             self.users.discard(user)
 
     def __str__(self) -> str:
-        return f"{self.device.info.name} (device {self.device.info.index})"
+        info = self.device.info
+        return f"{info.name} ({'CPU' if isinstance(info, CpuInfo) else f'device {info.index}'})"
 
 
 class SolverPool(Resource):
-    """Shortest paths on one graph and several devices of one machine.
+    """Shortest paths on one graph and several devices of one machine, the CPU among them.
 
     The graph is prepared once, and uploaded to each device. The devices share the rows of a table according to their
     speeds. They start when the caller asks for the first rows, and work a bounded number of rows ahead of the caller
@@ -84,9 +86,10 @@ class SolverPool(Resource):
         The graph; see `Solver`. A prepared graph that does not keep its derived data takes longer.
     algorithm : str
         Name of an algorithm, see `Solver`; with ``"auto"`` each device has the algorithm that should be fastest on it.
-    devices : Device, int, str, or sequence of them, optional
-        Open devices, indices or parts of names; ``"all"``, or ``"0,2"``. The default is the environment variable
-        VKSSP_DEVICE, or else all: every device except software devices, or software devices if there are no others.
+    devices : Device, CpuDevice, int, str, or sequence of them, optional
+        Open devices, indices or parts of names, or ``"cpu"``; ``"all"``, or ``"0,2,cpu"``. The default is the
+        environment variable VKSSP_DEVICE, or else all: every Vulkan device except software devices, or the CPU if there
+        is none.
     order, reduction : str, optional
         See `Solver`.
     waiting_bytes : int, optional
@@ -97,7 +100,8 @@ class SolverPool(Resource):
     Raises
     ------
     QueryError
-        If the algorithm, a parameter or the order is not known or out of range, or the algorithm runs on the CPU.
+        If the algorithm, a parameter or the order is not known or out of range, or a device does not run the
+        algorithm.
     DeviceError
         If there is no such device, or the graph does not fit on it. With all devices, the pool leaves out unusable
         devices with a warning.
@@ -123,20 +127,14 @@ class SolverPool(Resource):
         **parameters: Any,
     ) -> None:
         algorithm, devices = current(algorithm, devices)
-        cure = "give Vulkan devices, or make a Solver for the CPU"
-        if VULKAN not in places_of(algorithm):
-            raise QueryError(f"{algorithm} runs on the CPU, and a pool has Vulkan devices; choose another algorithm")
-        if any(map(is_cpu, devices if is_many(devices) else [devices])):  # type: ignore[arg-type]
-            raise QueryError(f"devices is {shown(devices)}, and a pool has Vulkan devices only; {cure}")
-        if devices is None and is_cpu(Device.selected()):
-            raise QueryError(f"VKSSP_DEVICE is {shown(Device.selected())}, and a pool has Vulkan devices only; {cure}")
-        checked(algorithm, parameters, VULKAN)
         if waiting_bytes is not None:
             most = number_of(waiting_bytes)
             if most is None or not 1 <= most < math.inf:
                 raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
             waiting_bytes = int(most)
-        selected, are_meant = chosen(devices)
+        selected, are_meant = chosen(devices, algorithm)
+        for place in {place_of(algorithm, device) for device in selected}:
+            checked(algorithm, parameters, place)
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
         self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
@@ -158,7 +156,6 @@ class SolverPool(Resource):
                     _log.warning("device %s is left out: %s", printable(device), printable(error))
                     continue
                 solver.session.share_weights(self._weights)
-                assert isinstance(solver.device, Device)
                 self._members.append(_Member(solver, solver.device))
             if trouble is not None and not self._members:
                 raise trouble
@@ -172,12 +169,12 @@ class SolverPool(Resource):
         return self._weights.renumbered.graph
 
     @property
-    def devices(self) -> list[Device]:
+    def devices(self) -> list[Device | CpuDevice]:
         """Devices that are not lost."""
         return [member.device for member in self._left()]
 
     @property
-    def device(self) -> Device:
+    def device(self) -> Device | CpuDevice:
         """First device that is not lost."""
         return self._left()[0].device
 
