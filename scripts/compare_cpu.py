@@ -561,6 +561,11 @@ def measure(text: str, args: argparse.Namespace, versions: dict[str, str]) -> di
     return {"graph": text, "nodes": graph.num_nodes, "arcs": graph.num_arcs, "rows": rows}
 
 
+def load() -> float:
+    """Return the mean number of busy processes in the last minute, which other work adds to; NaN if unknown."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+
+
 def run(args: argparse.Namespace) -> None:
     """Measure all graphs; print and write the result."""
     if min(args.repetitions, args.routes, *args.table) < 1 or args.seed < 0 or args.warm_up < 0:
@@ -578,15 +583,17 @@ def run(args: argparse.Namespace) -> None:
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")}
     with CpuDevice() as device:
         result: dict[str, Any] = {**where_and_when(device), "cores": num_cores(), "versions": versions, "graphs": []}
-    began, load = time.time(), os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    began, result["load"] = time.time(), [load()]
     for text in args.graphs:
         result["graphs"].append(measure(text, args, versions))
+        result["load"].append(load())
         if args.json_file:
             save_result(args.json_file, result)  # after each graph, so that an interrupt loses little
     host = result["host"]
     print_lines(
         [
-            f"{host['cpu']}, {result['cores']} of {host['cores']} cores, load {load:.1f} before; vkssp "
+            f"{host['cpu']}, {result['cores']} of {host['cores']} cores, "
+            f"load {' '.join(f'{one:.1f}' for one in result['load'])}; vkssp "
             f"{result['commit'] or result['vkssp']}, {', '.join(' '.join(one) for one in versions.items())}, "
             f"Python {host['python']}",
             f"medians and quartiles of at least {args.repetitions} times, {time.time() - began:.0f} s in all",
