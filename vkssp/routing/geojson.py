@@ -184,9 +184,9 @@ def route_geojson(route: Route) -> dict[str, Any]:
 
 
 def route_json(route: Route) -> bytes:
-    """Return what `route_geojson` returns as a text, in a fraction of the time that `json` takes for it.
+    """Return what `route_geojson` returns as a text, in a fraction of the time that ``json.dumps`` takes for it.
 
-    The first call compiles a kernel; see `vkssp.jit`.
+    The first call on a machine compiles a kernel.
 
     Raises
     ------

@@ -134,7 +134,7 @@ class StreetLines:
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
-        own(self.points), own(self.first)
+        self.first, self.points = own(self.first), own(self.points)  # as kernels expect them
         self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward)
         self.south, self.west = self.points.min(axis=0).tolist()
         self.north, self.east = self.points.max(axis=0).tolist()
