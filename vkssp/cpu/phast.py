@@ -98,7 +98,8 @@ class PhastCpu(Resource):
         self._layout = self._customized.layout
         self._rank = read_only(ranks_of(graph.renumbered))
         self.numbered, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
-        self._seeds = self._targets = np.empty((0, 2), np.uint32)
+        self._seeds: Sequence[Terminal] = ()
+        self._targets: Sequence[Terminal] = ()
         self._most, self._is_swept = 0, False
 
     def _own_bytes(self) -> int:
@@ -111,22 +112,21 @@ class PhastCpu(Resource):
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
-        self._seeds, self._targets = (np.array(ends, np.uint32).reshape(-1, 2) for ends in (seeds, targets))
         began = time.perf_counter()
+        self._seeds, self._targets, self._is_swept = seeds, targets, False
         self.numbered.begin()
-        self._most, self._is_swept = 0, False
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
+        most, best, ranks = 0, UNREACHABLE, self._rank
         for node, offset in seeds:
-            rank = np.uint64(self._rank[node] if len(self._rank) else node)
-            found = self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset))
-            self._most = max(self._most, found)
-        best, is_beyond = UNREACHABLE, False
+            rank = np.uint64(ranks[node] if len(ranks) else node)
+            most = max(most, self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset)))
         for node, offset in targets:
-            rank = np.uint64(self._rank[node] if len(self._rank) else node)
-            self._most = max(self._most, self._kernels.reach(tree, customized.down, labels, mark, rank))
-            distance = int(labels.dist[rank])
-            is_beyond |= distance < UNREACHABLE <= distance + offset
-            best = min(best, distance + offset)
+            rank = np.uint64(ranks[node] if len(ranks) else node)
+            found, most = self._kernels.meet(
+                tree, customized.down, labels, mark, rank, np.uint32(offset), np.uint32(most)
+            )
+            best = min(best, found)
+        self._most = most
         if not targets or self._counting:
             self._sweep()
         milliseconds = 1e3 * (time.perf_counter() - began)
@@ -134,8 +134,8 @@ class PhastCpu(Resource):
         if self._counting:
             rows = self._counted()
             counters |= {name: int(rows[name].sum(dtype=np.int64)) for name in TOTALS}
-        may_saturate = customized.saturated or self._most + customized.heaviest >= UNREACHABLE
-        return Outcome(best, is_beyond or may_saturate, milliseconds, counters)
+        overflow = customized.saturated or self._most + max(customized.heaviest, self._most) >= UNREACHABLE
+        return Outcome(best, overflow, milliseconds, counters)
 
     def _sweep(self) -> None:
         """Compute the distances of all nodes from the last upward search, unless they are known."""
@@ -200,7 +200,7 @@ class PhastCpu(Resource):
         rows["first_node"], rows["last_node"] = ranks[:-1], ranks[1:] - 1
         rows["visited"], rows["relaxed"] = np.diff(ranks), np.diff(arcs)
         is_seed = np.zeros(layout.num_nodes, np.bool_)
-        for node, offset in self._seeds.tolist():
+        for node, offset in self._seeds:
             rank = int(self._rank[node]) if len(self._rank) else node
             is_seed[rank] |= dist[rank] == offset
             group = int(tree.supernode[rank])
@@ -235,7 +235,7 @@ class PhastCpu(Resource):
     def walk_back(self, incoming: Sequence[Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
         """Write the path of the last search; see `vkssp.cpu.kernels.path.walk`."""
         labels, mark = self.numbered.labels, self.numbered.mark
-        ends = self._seeds[:seeds], self._targets[:targets]
+        ends = (np.array(given, np.uint32).reshape(-1, 2) for given in (self._seeds[:seeds], self._targets[:targets]))
         down = self._customized.down
         return self._kernels.walk(self._layout.tree, down, labels, mark, self._rank, *incoming, *ends, path)
 

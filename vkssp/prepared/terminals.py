@@ -55,6 +55,14 @@ def terminals(
     return result
 
 
+def terminal(renumbered: RenumberedGraph, node: Any, name: str) -> Terminal:
+    """Return a node by its id in the renumbered graph, as a seed or target; raise `QueryError` if it does not exist."""
+    index, num_nodes = index_of(node), renumbered.graph.num_nodes
+    if index is None or not 0 <= index < num_nodes:
+        raise _no_node(node, name, num_nodes)
+    return int(renumbered.node[index]), 0
+
+
 def pairs_of(places: Sequence[Terminal], name: str) -> list[Terminal]:
     """Return seeds (`name` is ``"source"``) or targets as a list; raise `QueryError` if they are no sequence."""
     return listed(places, "seeds" if name == "source" else "targets", "pairs of a node id and a weight")

@@ -23,7 +23,7 @@ from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, pairs_of, terminals
+from vkssp.prepared.terminals import checked_limit, pairs_of, terminal, terminals
 from vkssp.resource import Resource
 from vkssp.route import Route, along
 from vkssp.solver.nearest import NearestSources, nearest_sources
@@ -404,7 +404,9 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         with self._session.holding():
-            return self._session.best(*self._session.ends([(source, 0)], [(target, 0)]))
+            renumbered = self._session.renumbered
+            ends = terminal(renumbered, source, "source"), terminal(renumbered, target, "target")
+            return self._session.best([ends[0]], [ends[1]])
 
     def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.

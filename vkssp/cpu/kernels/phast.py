@@ -211,15 +211,15 @@ def walk(
 
 @jit
 def meet(
-    tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, most: np.uint32
+    tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, offset: np.uint32, most: np.uint32
 ) -> tuple[np.uint32, np.uint32]:
     """Search upward from a target to the nodes that an upward search has reached.
 
-    Return the distance, and the largest distance of either side.
+    Return the distance, including the target's offset, and the largest distance of either side.
     """
     fronts, group = labels.fronts, np.int64(tree.supernode[rank])
     half, side, best = np.uint64(len(fronts)) // TWO, ZERO, UNREACHABLE
-    size = begin_climb(tree, group, fronts, rank, np.uint32(0))
+    size = begin_climb(tree, group, fronts, rank, offset)
     while True:
         first, arc = np.uint64(tree.first_node[group]), np.uint64(tree.first_arc[group])
         count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
@@ -265,7 +265,7 @@ def pairs(
         if number == 0 or sources[number] != sources[number - 1]:
             mark = np.uint32(mark + 1)
             highest = climb(tree, up, labels, mark, np.uint64(sources[number]), np.uint32(0))
-        best, most = meet(tree, down, labels, mark, np.uint64(targets[number]), highest)
+        best, most = meet(tree, down, labels, mark, np.uint64(targets[number]), np.uint32(0), highest)
         found[number] = best
         beyond = np.uint64(most) + np.uint64(max(heaviest, most)) >= np.uint64(UNREACHABLE)
         overflow[number] = best == UNREACHABLE and beyond
