@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.paths import DATA, SHARED
+from vkssp.algorithms.choice import is_cpu
 from vkssp.gpu.device import Device
 
 #: What hypothesis tries; tests whose examples are dear take a part of it.
@@ -43,16 +44,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
 
 
+def open_device() -> Device:
+    """Open the Vulkan device that VKSSP_DEVICE selects, or the default one if that selects the CPU."""
+    return Device("" if is_cpu(Device.selected()) else None)
+
+
 @pytest.fixture(scope="session")
 def device() -> Iterator[Device]:
-    with Device() as opened:
+    with open_device() as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def second() -> Iterator[Device]:
     """Open the same device once more: two logical devices stand for two real ones."""
-    with Device() as opened:
+    with open_device() as opened:
         yield opened
 
 
