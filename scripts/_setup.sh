@@ -311,7 +311,7 @@ set_up() {
     [[ ! -e $path || -w $path ]] ||
       die "$path is not writable; run $PROGRAM as its owner, or remove what another user left"
   done
-  ensure_packages python3-venv libvulkan1 glslang-tools "$@"
+  ensure_packages python3-venv glslang-tools "$@"
   mkdir -p "$ROOT/.cache"
   if command -v flock >/dev/null; then
     # Each of two runs at once would take the other's unfinished .venv for a broken one.
@@ -321,22 +321,4 @@ set_up() {
   fi
   # A pull may bring new shaders without a need for a new install.
   "$VENV_PYTHON" -I "$ROOT/scripts/build_shaders.py" >/dev/null
-}
-
-# Check that no installed driver has a device that vkssp can use; call it after set_up.
-lacks_vulkan_device() {
-  local code=0
-  "$VENV_PYTHON" -I - 2>/dev/null <<'PYTHON' || code=$?
-import sys
-
-from vkssp import DeviceError
-from vkssp.gpu.instance import list_devices
-
-try:
-    usable = any(not device.unusable for device in list_devices())
-except DeviceError:
-    usable = False
-sys.exit(0 if usable else 3)  # 1 is the code of an unexpected error, which says nothing about devices
-PYTHON
-  ((code == 3))
 }

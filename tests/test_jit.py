@@ -58,6 +58,21 @@ def test_kernels_are_compiled_once_on_a_machine(tmp_path: Path) -> None:
             assert end(begin(folder)) == (1, 0), "and is replaced"
 
 
+def test_a_change_in_a_file_that_a_kernel_calls_is_noticed(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
+    }
+    (tmp_path / "outer.py").write_text("import inner\nfrom vkssp.jit import jit\n@jit\ndef f(x): return inner.g(x)\n")
+    program = [sys.executable, "-c", "import outer; print(outer.f(1), sum(outer.f.stats.cache_hits.values()))"]
+    for number, hits in ((1, 0), (1, 1), (2, 0), (2, 1)):
+        inner = f"from vkssp.jit import inlined\n@inlined\ndef g(x): return x + {number}\n"
+        (tmp_path / "inner.py").write_text(inner)
+        done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout.split() == [str(1 + number), str(hits)], done.stderr
+
+
 def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     assert end(begin(folder)) == (0, 1)

@@ -53,8 +53,7 @@ def jit(function: Function) -> Function:
     # Imported only here, because it imports numba.
     from vkssp.jit_cache import Cache
 
-    # A cached function does not notice changes of functions that it calls in other files. So kernels only call
-    # functions of their own file, and the vector operations of `vkssp.cpu.kernels.vectors`.
+    # A cached function does not notice changes of functions that it calls in other folders, so kernels call none.
     with suppress(RuntimeError):  # no folder for a cache: compiled anew in each process
         compiled._cache = Cache(function)
     made: Function = compiled

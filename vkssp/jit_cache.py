@@ -6,6 +6,7 @@ user. It replaces files as a whole, so that several processes may share them.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import stat
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,11 @@ class Cache(FunctionCache):
         folder = Path(self.cache_path)
         if not is_trusted(folder, Path(function.__code__.co_filename)):
             raise RuntimeError(f"{folder} belongs to another user, or everybody may write to it")
+        self._sources = _digest(Path(function.__code__.co_filename).parent)
+
+    def _index_key(self, *arguments: Any) -> Any:
+        # numba compares only the file of the function, which may call functions of other files in the same folder.
+        return *super()._index_key(*arguments), self._sources  # type: ignore[no-untyped-call]
 
     def load_overload(self, *arguments: Any) -> Any:
         """Return the compiled code for some types, or None."""
@@ -56,6 +63,16 @@ class Cache(FunctionCache):
                 return
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
+
+
+@cache
+def _digest(folder: Path) -> bytes:
+    """Return a digest of the source files of a folder."""
+    sha = hashlib.sha256()
+    with suppress(OSError):
+        for path in sorted(folder.glob("*.py")):
+            sha.update(hashlib.sha256(path.read_bytes()).digest())
+    return sha.digest()
 
 
 def is_trusted(folder: Path, source: Path) -> bool:

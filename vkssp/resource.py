@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import threading
@@ -120,5 +119,7 @@ class Resource:
     def __del__(self) -> None:
         """Close the object when it is garbage collected."""
         # An object whose constructor failed may be incomplete, and at interpreter exit modules may be gone already.
-        with contextlib.suppress(Exception):
+        try:  # and not contextlib.suppress, which may be gone as well
             self.close()
+        except Exception:
+            pass

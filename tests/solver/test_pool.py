@@ -219,6 +219,8 @@ def test_devices_are_chosen_by_what_is_there(device: Device, monkeypatch: pytest
         monkeypatch.setattr(several, "list_devices", lambda listed=listed: listed)
         monkeypatch.setattr(several, "hardware_devices", lambda usable=usable: usable)
         assert chosen("all", algorithm) == chosen(None, algorithm) == (expected, False)
+        if algorithm == "auto":
+            assert chosen("all", algorithm, reduces=True) == chosen("all", "near_far")
     monkeypatch.setenv("VKSSP_DEVICE", "1, 0")
     for devices, expected in ((None, ["1", "0"]), ("llvm", ["llvm"]), (3, [3]), ("cpu, 0", ["cpu", "0"])):
         assert chosen(devices, "auto") == (expected, True)
@@ -229,7 +231,7 @@ def test_devices_that_cannot_be_used_are_left_out_where_all_are_meant(
     device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = device.info.index
-    monkeypatch.setattr("vkssp.solver.pool.chosen", lambda devices, _: ([index, 77], devices == "all"))
+    monkeypatch.setattr("vkssp.solver.pool.chosen", lambda devices, *_: ([index, 77], devices == "all"))
     with pytest.raises(DeviceError, match="there is no device 77"):
         SolverPool(GRAPH, "near_far", "all")
     with SolverPool(GRAPH, "near_far", [0]) as pool:
@@ -237,22 +239,35 @@ def test_devices_that_cannot_be_used_are_left_out_where_all_are_meant(
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "phast", "crauser"])
-def test_the_cpu_beside_a_device(device: Device, algorithm: str) -> None:
+def test_the_cpu_beside_a_device(device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = prepare(GRAPH) if algorithm == "phast" else GRAPH
+    sources, rows, both = np.tile(SOURCES, 20), row_maker.RowMaker.rows, threading.Barrier(2)
+    begun: set[object] = set()
+
+    def meeting(self: Any, seeds: Any) -> Generator[Any, None, None]:
+        if self.session.device not in begun:
+            begun.add(self.session.device)
+            both.wait(60)  # until the other device has begun as well, so that each makes a part of the rows
+        yield from rows(self, seeds)
+
     with SolverPool(graph, algorithm, ["cpu", device]) as pool:
         assert [isinstance(one, CpuDevice) for one in pool.devices] == [True, False]
         for factor in (1, 3):
-            assert np.array_equal(pool.table(np.tile(SOURCES, 5), TARGETS), factor * np.tile(WHOLE[:, TARGETS], (5, 1)))
+            pool.set_weights(GRAPH.weight * np.uint32(factor))
+            begun.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(row_maker.RowMaker, "rows", meeting)
+                assert np.array_equal(pool.table(sources, TARGETS), factor * np.tile(WHOLE[:, TARGETS], (20, 1)))
+            assert begun == set(pool.devices)
             for solver in pool.solvers:
                 assert np.array_equal(solver.distances(SOURCES), factor * WHOLE)
             assert pool.distance(int(SOURCES[0]), 1) == factor * WHOLE[0, 1]
-            pool.set_weights(GRAPH.weight * np.uint32(3))
     for names in ("cpu", ["cpu"], f"cpu,{device.info.index}"):
         with SolverPool(graph, algorithm, names) as pool:
             assert np.array_equal(pool.table(SOURCES, TARGETS), WHOLE[:, TARGETS])
 
 
-def test_devices_that_a_pool_cannot_have() -> None:
+def test_devices_that_a_pool_cannot_have(monkeypatch: pytest.MonkeyPatch) -> None:
     for twice in ("cpu,0,CPU", ["cpu", CpuDevice()]):
         with pytest.raises(QueryError, match="named twice"):
             chosen(twice, "auto")
@@ -262,6 +277,11 @@ def test_devices_that_a_pool_cannot_have() -> None:
     ):
         with pytest.raises(QueryError, match=message):
             SolverPool(GRAPH, algorithm, devices)
+    with pytest.raises(QueryError, match="reduction is 'full', but algorithms for the CPU"):
+        SolverPool(GRAPH, devices="cpu,0", reduction="full")
+    monkeypatch.setenv("VKSSP_DEVICE", "0,cpu")
+    with pytest.raises(QueryError, match="VKSSP_DEVICE is '0,cpu': near_far runs on Vulkan devices only"):
+        SolverPool(GRAPH, "near_far")
 
 
 def test_what_is_no_pool(device: Device) -> None:

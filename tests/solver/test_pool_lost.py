@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.pools import GRAPH, KINDS, SOURCES, TARGETS, WHOLE
-from vkssp import DeviceError, SolverPool
+from vkssp import CpuDevice, DeviceError, SolverPool
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu import recording
 from vkssp.gpu.buffer import Buffer
@@ -101,6 +101,28 @@ def test_what_a_lost_device_leaves_the_other_makes(
         assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0] * 2)
         pool.close()
     assert not any(isinstance(part, DeviceGraph) for copies in second.owned for part in copies.owned)
+
+
+def test_the_cpu_goes_on_alone(
+    device: Device, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    happened, rows = threading.Event(), row_maker.RowMaker.rows
+
+    def waiting(self: Any, seeds: Any) -> Iterator[np.ndarray]:
+        for block in rows(self, seeds):
+            assert self.session.device is device or happened.wait(60)
+            yield block
+
+    with SolverPool(GRAPH, "auto", ["cpu", device]) as pool, monkeypatch.context() as patch:
+        patch.setattr(row_maker.RowMaker, "rows", waiting)
+        lose(device, patch, "wait", 1, happened)
+        many = np.tile(SOURCES, 20)  # more than the CPU takes at a time
+        assert np.array_equal(pool.table(many, TARGETS), np.tile(WHOLE, (20, 1))[:, TARGETS])
+        assert [isinstance(left, CpuDevice) for left in pool.devices] == [True]
+        assert int(pool.distance(int(SOURCES[0]), 5)) == WHOLE[0, 5] and "is lost" in caplog.text
+        pool.set_weights(GRAPH.weight * np.uint32(2))
+        assert np.array_equal(pool.distances(int(SOURCES[0])), WHOLE[0] * 2)
+        pool.close()
 
 
 @KINDS

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from vkssp.checks import shown
 from vkssp.commands.common import Result, add_json
 from vkssp.errors import DeviceError
 
@@ -49,7 +50,10 @@ def run(args: argparse.Namespace) -> Result:
             lines.append(f"     cannot be used: {device.unusable}")
     cores = num_cores()
     lines.append(f"{'*' if default == CPU else ' '} cpu  {cpu_model()}  ({cores} core{'s' * (cores > 1)})")
-    lines.append(f"       compiled by numba {version('numba')}, without Vulkan")
+    compiler = _compiler()
+    lines.append(
+        f"       compiled by {compiler}, without Vulkan" if compiler else "       cannot be used: it needs numba"
+    )
     if trouble:
         lines.append(f"None of these is used by default: {trouble}")
     else:
@@ -57,8 +61,16 @@ def run(args: argparse.Namespace) -> Result:
     if missing:
         lines.append(f"There are no Vulkan devices: {missing}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
-    cpu = {"name": cpu_model(), "cores": cores, "compiler": f"numba {version('numba')}"}
-    return {"devices": described, "cpu": cpu, "default": default}, lines
+    cpu = {"name": cpu_model(), "cores": cores, "compiler": compiler}
+    return {"devices": described, "cpu": cpu, "default": default, "no_vulkan": missing}, lines
+
+
+def _compiler() -> str:
+    """Return the name and version of the compiler, without an import of it, which is slow; empty if there is none."""
+    try:
+        return f"numba {version('numba')}"
+    except PackageNotFoundError:
+        return ""
 
 
 def _default(found: list[DeviceInfo]) -> int | str:
@@ -71,9 +83,11 @@ def _default(found: list[DeviceInfo]) -> int | str:
     """
     from vkssp.algorithm import CPU
     from vkssp.algorithms.choice import is_cpu
-    from vkssp.gpu.device import Device
+    from vkssp.gpu.device import DEVICE_VARIABLE, Device
 
     selected = Device.selected()
     if is_cpu(selected) or (not selected and not any(d.kind != "cpu" and not d.unusable for d in found)):
         return CPU
+    if not found:
+        raise DeviceError(f"{DEVICE_VARIABLE} is {shown(selected)}, and there are no Vulkan devices; unset it")
     return Device.default(found).index

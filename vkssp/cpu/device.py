@@ -83,6 +83,10 @@ class CpuDevice(Resource):
         if self.closed:
             raise DeviceError("this device has been closed; open another")
 
+    def __repr__(self) -> str:
+        """Return the CPU's name and the compiler."""
+        return f"CpuDevice({self.info.name!r}, {self.info.driver!r})"
+
     def free_bytes(self) -> int:
         """Return the bytes of memory that are free; 2**63 if unknown."""
         free = memory.free_bytes()

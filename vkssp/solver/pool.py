@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 
 from vkssp import memory
-from vkssp.algorithm import AUTO, Terminal
+from vkssp.algorithm import AUTO, CPU, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import flag, number_of, shown
 from vkssp.cpu.device import CpuDevice, CpuInfo
 from vkssp.errors import DeviceError, QueryError
 from vkssp.former import FormerName
-from vkssp.gpu.device import Device
+from vkssp.gpu.device import DEVICE_VARIABLE, Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
@@ -132,8 +132,16 @@ class SolverPool(Resource):
             if most is None or not 1 <= most < math.inf:
                 raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
             waiting_bytes = int(most)
-        selected, are_meant = chosen(devices, algorithm)
-        for place in {place_of(algorithm, device) for device in selected}:
+        selected, are_meant = chosen(devices, algorithm, reduction == "full")
+        try:
+            places = {place_of(algorithm, device) for device in selected}
+        except QueryError as error:
+            if devices is not None or not Device.selected():
+                raise
+            raise QueryError(f"{DEVICE_VARIABLE} is {shown(Device.selected())}: {error}") from None
+        if reduction == "full" and CPU in places:
+            raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
+        for place in places:
             checked(algorithm, parameters, place)
         self._waiting_bytes = waiting_bytes
         self._members: list[_Member] = []
@@ -190,8 +198,8 @@ class SolverPool(Resource):
 
     @property
     def core_nodes(self) -> int | None:
-        """Number of nodes of the core if the graph is reduced, else None."""
-        return self._left()[0].solver.core_nodes
+        """Number of nodes of the core if a device has a reduced graph, else None; the CPU searches the whole graph."""
+        return next((nodes for member in self._left() if (nodes := member.solver.core_nodes) is not None), None)
 
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""

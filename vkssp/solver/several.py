@@ -27,7 +27,9 @@ def are_several(devices: Devices | None) -> bool:
     return is_many(devices)
 
 
-def chosen(devices: Devices | None, algorithm: str) -> tuple[list[Device | CpuDevice | int | str], bool]:
+def chosen(
+    devices: Devices | None, algorithm: str, reduces: bool = False
+) -> tuple[list[Device | CpuDevice | int | str], bool]:
     """Return the selected devices, and whether the caller named each of them.
 
     Parameters
@@ -36,6 +38,8 @@ def chosen(devices: Devices | None, algorithm: str) -> tuple[list[Device | CpuDe
         See `vkssp.SolverPool`.
     algorithm : str
         Name of the algorithm that will run there.
+    reduces : bool
+        Whether the graph is to be reduced, which only Vulkan devices search.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def chosen(devices: Devices | None, algorithm: str) -> tuple[list[Device | CpuDe
     if devices is None:
         devices = Device.selected() or ALL
     if isinstance(devices, str) and devices == ALL:
-        return _all(algorithm), False
+        return _all(algorithm, reduces), False
     if isinstance(devices, str) and are_several(devices):
         devices = [part.strip() for part in devices.split(",")]
     several: Any = devices
@@ -62,9 +66,9 @@ def chosen(devices: Devices | None, algorithm: str) -> tuple[list[Device | CpuDe
     return named, True
 
 
-def _all(algorithm: str) -> list[Device | CpuDevice | int | str]:
+def _all(algorithm: str, reduces: bool) -> list[Device | CpuDevice | int | str]:
     """Return all devices that are no software, or else the CPU, or software devices if the CPU lacks the algorithm."""
-    places = places_of(algorithm)
+    places = [place for place in places_of(algorithm) if place == VULKAN or not reduces]
     hardware = [info.index for info in hardware_devices()] if VULKAN in places else []
     if hardware or CPU in places:
         return [*hardware] or [CPU]
