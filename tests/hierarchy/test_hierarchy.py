@@ -232,5 +232,5 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("missing", ["numba", "routingkit_cch"])
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(QueryError, match=rf"{missing}.*install them: pip install 'vkssp\[hierarchy\]'"):
+    with pytest.raises(QueryError, match=rf"{missing}.*install them: pip install numba routingkit-cch"):
         prepare(grid(3))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from vkssp import memory
 from vkssp.algorithm import AUTO, CPU, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import flag, number_of, shown
+from vkssp.checks import choice, flag, number_of, shown
 from vkssp.cpu.device import CpuDevice, CpuInfo
 from vkssp.errors import DeviceError, QueryError
 from vkssp.former import FormerName
@@ -24,6 +24,7 @@ from vkssp.gpu.device import DEVICE_VARIABLE, Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
+from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
@@ -132,6 +133,8 @@ class SolverPool(Resource):
             if most is None or not 1 <= most < math.inf:
                 raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
             waiting_bytes = int(most)
+        if reduction is not None:
+            choice(reduction, "reduction", REDUCTIONS)
         selected, are_meant = chosen(devices, algorithm, reduction == "full")
         try:
             places = {place_of(algorithm, device) for device in selected}

@@ -21,6 +21,7 @@ from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
+from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, pairs_of, terminal, terminals
@@ -114,6 +115,8 @@ class Solver(Resource):
         **parameters: Any,
     ) -> None:
         algorithm, device = current(algorithm, device)
+        if reduction is not None:
+            choice(reduction, "reduction", REDUCTIONS)
         place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, reduction == "full")
         values = checked(algorithm, parameters, place)
         choice(counters, "counters", COUNTING)
