@@ -10,12 +10,13 @@ Johnson, "Priority queues with update and finding minimum spanning trees", Infor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import ROW, Description, Parameter
+from vkssp.algorithm import ROW, Description, Outcome, Parameter, Terminal
 from vkssp.checks import whole_number
 from vkssp.cpu.device import CpuGraph, read_only
 from vkssp.cpu.search import CpuSearch, Work
@@ -24,6 +25,8 @@ from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
+#: Number of nodes after which no search pauses.
+ALL_NODES = np.uint64(2**64 - 1)
 
 
 class Dijkstra(CpuSearch):
@@ -55,6 +58,43 @@ class Dijkstra(CpuSearch):
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
+        self._state = np.zeros(8, np.uint64)
+        self._most, self._stop, self._resumes = ALL_NODES, np.zeros(1, np.uint8), False
+
+    def search_some(
+        self,
+        seeds: Sequence[Terminal],
+        targets: Sequence[Terminal],
+        most: np.uint64,
+        stop: npt.NDArray[np.uint8] | None = None,
+        resumes: bool = False,
+    ) -> Outcome | None:
+        """Search for targets, but pause after some nodes.
+
+        Parameters
+        ----------
+        seeds, targets : sequence of (int, int)
+            As for `search`.
+        most : numpy.uint64
+            Number of settled nodes after which the search pauses.
+        stop : numpy.ndarray, optional
+            A flag, shape (1,), uint8, that another thread sets to pause the search.
+        resumes : bool
+            Whether to continue the last search, which has paused.
+
+        Returns
+        -------
+        Outcome or None
+            The outcome; None if the search has paused.
+        """
+        before = self._most, self._stop, self._resumes
+        self._most, self._resumes = most, resumes
+        self._stop = self._stop if stop is None else stop
+        try:
+            outcome = self.search(seeds, targets)
+        finally:
+            self._most, self._stop, self._resumes = before
+        return None if self._state[0] else outcome
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         return Work(
@@ -68,6 +108,10 @@ class Dijkstra(CpuSearch):
                 targets,
                 self._graph.lightest == 0,
                 np.uint64(self.limit),
+                self._most,
+                self._stop,
+                self._resumes,
+                self._state,
                 self._order,
                 self._rows,
                 self._reached,
@@ -112,6 +156,10 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         np.uint64(2**32 - 1),
+        ALL_NODES,
+        np.zeros(1, np.uint8),
+        False,
+        np.zeros(8, np.uint64),
         order,
         np.empty(0, ROW),
         np.empty_like(order),

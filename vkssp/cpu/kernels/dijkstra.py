@@ -82,6 +82,10 @@ def search(
     targets: Uint32s,
     zeros: Flag,
     limit: np.uint64,
+    most: np.uint64,
+    stop: Uint8s,
+    resumes: Flag,
+    state: Uint64s,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
@@ -94,10 +98,19 @@ def search(
     nodes to `order`, unless it is empty. `reached` and `num_reached` are the nodes with a distance after the last
     search, so that a short search does not reset all nodes; if `num_reached` is at least the number of nodes, these are
     unknown.
+
+    The search pauses when it has settled `most` nodes, or when another thread sets `stop`. Then the first word of
+    `state` is 1, and a call with `resumes` continues.
     """
-    reset(dist, heap, reached, num_reached)
-    size = count = ZERO
-    for i in range(len(seeds)):
+    size, count, settled, improved, relaxed = state[1], state[2], state[3], state[4], state[5]
+    overflow, best = state[6] > ZERO, state[7]
+    if not resumes:
+        heap[:size] = EMPTY
+        reset(dist, heap, reached, num_reached)
+        size = count = settled = improved = relaxed = ZERO
+        overflow, best = False, UNREACHABLE
+    state[0] = state[1] = ZERO
+    for i in range(0 if resumes else len(seeds)):
         node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
         before = np.uint64(dist[node])
         if distance < before:
@@ -112,10 +125,7 @@ def search(
     marks = ZERO
     for i in range(len(targets)):
         marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
-    best, beyond = UNREACHABLE, np.uint64(zeros)
-    settled = improved = 0
-    relaxed = ZERO
-    overflow = False
+    beyond, num_order, num_rows = np.uint64(zeros), np.uint64(len(order)), np.uint64(len(rows))
     while size > ZERO:
         root = heap[0]
         node, distance = root & UNREACHABLE, root >> HALF
@@ -127,9 +137,14 @@ def search(
                     best = min(best, distance + np.uint64(targets[i, 1]))
         if distance >= best + beyond or distance > limit:
             break
+        if settled >= most or stop[0]:
+            state[0], state[1], state[2], state[3] = ONE, size, count, settled
+            state[4], state[5], state[6], state[7] = improved, relaxed, np.uint64(overflow), best
+            num_reached[0] = count
+            return settled, settled, settled, relaxed, improved, overflow
         size -= ONE
         remove_least(heap, place, size)
-        if settled < len(order):
+        if settled < num_order:
             order[settled] = node
         degree, improved_before = end - arc, improved
         while arc < end:
@@ -138,7 +153,7 @@ def search(
             before = np.uint64(dist[head])
             if through < before:
                 dist[head] = through
-                improved += 1
+                improved += ONE
                 at = np.uint64(place[head])
                 if before == UNREACHABLE:
                     at = size
@@ -148,14 +163,14 @@ def search(
                 rise(heap, place, at, (through << HALF) | head)
             elif through >= UNREACHABLE:
                 overflow = True
-        if settled < len(rows):
+        if settled < num_rows:
             row = rows[settled]
             row.iteration, row.phase = settled, 0
             row.low, row.high = distance, distance + ONE
             row.first_node = row.last_node = node
             row.visited = row.worked = 1
             row.relaxed, row.improved = degree, improved - improved_before
-        settled += 1
+        settled += ONE
         relaxed += degree
     heap[:size] = EMPTY
     num_reached[0] = count
