@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +31,23 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
 _DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
 # Number of attempts to remove a folder.
 _ATTEMPTS = 10
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be computed or measured again; it may not exist yet.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no home folder.
+    """
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "vkssp"
 
 
 class _Written(io.RawIOBase):

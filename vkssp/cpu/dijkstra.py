@@ -61,39 +61,46 @@ class Dijkstra(CpuSearch):
         self._state = np.zeros(8, np.uint64)
         self._most, self._stop, self._resumes = ALL_NODES, np.zeros(1, np.uint8), False
 
-    def search_some(
-        self,
-        seeds: Sequence[Terminal],
-        targets: Sequence[Terminal],
-        most: np.uint64,
-        stop: npt.NDArray[np.uint8] | None = None,
-        resumes: bool = False,
-    ) -> Outcome | None:
-        """Search for targets, but pause after some nodes.
+    def begin(self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, most: int) -> Outcome | None:
+        """Search as `search` does, but pause when some nodes are settled.
 
         Parameters
         ----------
-        seeds, targets : sequence of (int, int)
+        seeds, targets, limit
             As for `search`.
-        most : numpy.uint64
+        most : int
             Number of settled nodes after which the search pauses.
-        stop : numpy.ndarray, optional
-            A flag, shape (1,), uint8, that another thread sets to pause the search.
-        resumes : bool
-            Whether to continue the last search, which has paused.
 
         Returns
         -------
         Outcome or None
             The outcome; None if the search has paused.
         """
-        before = self._most, self._stop, self._resumes
-        self._most, self._resumes = most, resumes
-        self._stop = self._stop if stop is None else stop
+        self._most = np.uint64(most)
         try:
-            outcome = self.search(seeds, targets)
+            outcome = self.search(seeds, targets, limit)
         finally:
-            self._most, self._stop, self._resumes = before
+            self._most = ALL_NODES
+        return None if self._state[0] else outcome
+
+    def resume(self, stop: npt.NDArray[np.uint8]) -> Outcome | None:
+        """Continue the search that `begin` has paused, until it ends or another thread sets a flag.
+
+        Parameters
+        ----------
+        stop : numpy.ndarray
+            The flag, shape (1,), uint8.
+
+        Returns
+        -------
+        Outcome or None
+            The outcome; None if the flag ended the search.
+        """
+        never, self._stop, self._resumes = self._stop, stop, True
+        try:
+            outcome = self._searched()
+        finally:
+            self._stop, self._resumes = never, False
         return None if self._state[0] else outcome
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:

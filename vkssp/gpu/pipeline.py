@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import os
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vkssp.files import atomic_write
+from vkssp.files import atomic_write, cache_folder
 from vkssp.gpu import spirv
 from vkssp.gpu.ffi import VulkanError, array, call, constant, create, ffi, lib, struct
 from vkssp.memory import require_addresses
@@ -250,16 +248,6 @@ class Pipelines(Resource):
             del self._made_for[pipeline.program]
 
 
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "vkssp"
-
-
 class PipelineCache(Resource):
     """The driver's cache of compiled pipelines, kept on disk between runs, one file per device and driver build."""
 
@@ -267,7 +255,7 @@ class PipelineCache(Resource):
         self.device, self.lock = device, threading.Lock()
         self.path: Path | None = None
         with contextlib.suppress(RuntimeError):  # there may be no home folder
-            self.path = _cache_folder() / f"pipelines-{device.info.uuid}.bin"
+            self.path = cache_folder() / f"pipelines-{device.info.uuid}.bin"
         self.stored = self._load()
         data = ffi.from_buffer(self.stored) if self.stored else ffi.NULL
         info = struct("VkPipelineCacheCreateInfo", initialDataSize=len(self.stored), pInitialData=data)

@@ -55,6 +55,15 @@ def terminals(
     return result
 
 
+def ends_of(
+    renumbered: RenumberedGraph, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+) -> tuple[list[Terminal], list[Terminal]]:
+    """Return checked seeds and targets by the ids of the renumbered graph; see `terminals`."""
+    # A search without targets may have any number of seeds.
+    ends = terminals(renumbered, targets, "target")
+    return terminals(renumbered, seeds, "source", MAX_TERMINALS if ends else None), ends
+
+
 def terminal(renumbered: RenumberedGraph, node: Any, name: str) -> Terminal:
     """Return a node by its id in the renumbered graph, as a seed or target; raise `QueryError` if it does not exist."""
     index, num_nodes = index_of(node), renumbered.graph.num_nodes

@@ -61,6 +61,7 @@ def _points(legs: Sequence[Leg]) -> npt.NDArray[np.float64]:
 
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
     """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
+    device, algorithm = solver.answered_by
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
     return Route.deferring(
         {"points": partial(_points, legs)},
@@ -71,8 +72,8 @@ def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Ro
         duration_s=sum(durations) if len(durations) == len(legs) else None,
         origin=legs[0].origin,
         destination=legs[-1].destination,
-        device=solver.device.info.name,
-        algorithm=solver.algorithm,
+        device=device,
+        algorithm=algorithm,
         query_ms=1e3 * (time.perf_counter() - began),
         parts=np.concatenate([leg.parts for leg in legs]),
         legs=tuple(legs),

@@ -101,7 +101,6 @@ class Router(Resource):
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
         self.solver.warm_up()
-        self.solver.search_path([(0, 0)], [(0, 0)])
 
     @property
     def graph(self) -> Graph:

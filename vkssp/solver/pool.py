@@ -204,6 +204,11 @@ class SolverPool(Resource):
         """Number of nodes of the core if a device has a reduced graph, else None; the CPU searches the whole graph."""
         return next((nodes for member in self._left() if (nodes := member.solver.core_nodes) is not None), None)
 
+    @property
+    def answered_by(self) -> tuple[str, str]:
+        """Names of the first device that is not lost, and of the algorithms."""
+        return self.device.info.name, self.algorithm
+
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""
         self._check_open()  # of what a fork has inherited, locks may be held for ever

@@ -6,13 +6,13 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, CPU, MAX_TERMINALS, Algorithm, Outcome, Terminal, Voronoi, Walker
+from vkssp.algorithm import AUTO, CPU, Algorithm, Outcome, Terminal, Voronoi, Walker
 from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
@@ -30,13 +30,15 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
-from vkssp.prepared.terminals import checked_columns, terminals
+from vkssp.prepared.terminals import checked_columns
 from vkssp.resource import Resource
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 
 #: Makers of many rows on the CPU, by algorithm.
 CPU_ROWS: dict[str, type[Rows]] = {Dijkstra.NAME: SearchRows, PhastCpu.NAME: SweepRows}
+#: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
+Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
 
@@ -221,6 +223,30 @@ class Session(Resource):
         self.download_s = time.perf_counter() - began
         return found
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the algorithm is made for the present weights, so that the next query need not make another."""
+        work, graph = self._workspace, self.shared.graph
+        is_made = work is not None and work.graph is graph and work.algorithm.is_current
+        return is_made and graph.has_weights_of is self.renumbered
+
+    def warm_up(self) -> None:
+        """Find a path, and so make what the first path needs."""
+        with self.holding():
+            self.walker()  # also if the graph has no nodes
+            if self.renumbered.num_nodes:
+                self.shortest([(0, 0)], [(0, 0)])
+                self.last = None
+
+    def for_all(self) -> Session:
+        """Return this session, which finds the distances of all nodes."""
+        return self
+
+    @property
+    def answering(self) -> Session:
+        """Session that has answered the last query: this one."""
+        return self
+
     def walker(self) -> Walker:
         """Return the walker that reads paths off the distances of the algorithm; make it on first use."""
         work = self.work()
@@ -332,7 +358,10 @@ class Session(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        outcome = self.run(seeds, targets)
+        return self.best_of(self.run(seeds, targets), targets)
+
+    def best_of(self, outcome: Outcome, targets: list[Terminal]) -> int:
+        """Return the distance to the best target of the last search; see `best`."""
         if outcome.best == UNREACHABLE and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
@@ -340,21 +369,68 @@ class Session(Resource):
                 raise DistanceOverflowError(OVERFLOW)
         return outcome.best
 
+    def shortest(self, seeds: list[Terminal], targets: list[Terminal]) -> Shortest | None:
+        """Search for targets, and return the shortest path, None if no path leads to any; errors as in `best`."""
+        return self.shortest_of(self.run(seeds, targets), seeds, targets)
+
+    def shortest_of(self, outcome: Outcome, seeds: list[Terminal], targets: list[Terminal]) -> Shortest | None:
+        """Return the shortest path to the targets of the last search; see `shortest`."""
+        best = self.best_of(outcome, targets)
+        if best == UNREACHABLE:
+            return None
+        walker = self.walker()
+        try:
+            return best, *walker.walk(len(seeds), len(targets))
+        except BaseException:
+            self.discard()
+            raise
+
+    def all_distances(self, seeds: list[Terminal], limit: int) -> Uint32s:
+        """Search, and return the distance from the best seed to every node, by the caller's ids.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a distance does not fit into 32 bits, and there is no limit.
+        """
+        return self.all_distances_of(self.run(seeds, [], limit), limit)
+
+    def all_distances_of(self, outcome: Outcome, limit: int) -> Uint32s:
+        """Return the distances of the last search; see `all_distances`."""
+        found, renumbered = self.read(), self.renumbered
+        if limit != UNREACHABLE:
+            found[found > limit] = UNREACHABLE
+        elif outcome.overflow and renumbered.overflowed(found).any():
+            raise DistanceOverflowError(OVERFLOW)
+        return found if renumbered.is_identity else found[renumbered.node]
+
+    def begin(self, seeds: list[Terminal], targets: list[Terminal], limit: int, most: int) -> Outcome | None:
+        """Search as `run` does, but pause after some nodes; see `Dijkstra.begin`, which must be the algorithm."""
+        return self._some(lambda: self._dijkstra().begin(seeds, targets, limit, most))
+
+    def resume(self, stop: npt.NDArray[np.uint8]) -> Outcome | None:
+        """Continue the search that `begin` has paused; see `Dijkstra.resume`."""
+        return self._some(lambda: self._dijkstra().resume(stop))
+
+    def _dijkstra(self) -> Dijkstra:
+        algorithm = self.algorithm()
+        assert isinstance(algorithm, Dijkstra)
+        return algorithm
+
     def run(self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`."""
+        found = self._some(lambda: self.algorithm().search(seeds, targets, limit))
+        assert found is not None
+        return found
+
+    def _some(self, search: Callable[[], Outcome | None]) -> Outcome | None:
         self.last = None  # a failed search has no outcome
         try:
-            self.last = self.algorithm().search(seeds, targets, limit)
+            self.last = search()
         except BaseException:
             self.discard()
             raise
         return self.last
-
-    def ends(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[list[Terminal], list[Terminal]]:
-        """Return checked seeds and targets, by the node numbers of the prepared graph."""
-        # A search without targets may have any number of seeds.
-        ends = terminals(self.renumbered, targets, "target")
-        return terminals(self.renumbered, seeds, "source", MAX_TERMINALS if ends else None), ends
 
     def check_open(self) -> None:
         """Raise an error if the session or its device has been closed, or belongs to another process."""

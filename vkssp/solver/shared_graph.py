@@ -90,11 +90,15 @@ class SharedGraph:
         Returns a prepared graph on the device, perhaps reduced, owned by a resource.
     sweeps : bool
         Whether the graph is meant for sweeps over its hierarchy.
+    has_companion : bool
+        Whether the CPU may answer queries, too.
 
     Attributes
     ----------
     graph : DeviceGraph or CpuGraph
         The graph; replaced if a change of weights cannot be made in place.
+    sweeps, has_companion : bool
+        The parameters.
     weights : SharedWeights
         The current weights. Copies that change together share one object, assigned before their first use.
     """
@@ -106,8 +110,10 @@ class SharedGraph:
         is_owner: bool,
         make: Callable[[RenumberedGraph, Resource], DeviceGraph | CpuGraph],
         sweeps: bool = False,
+        has_companion: bool = False,
     ) -> None:
-        self.sweeps = sweeps
+        self.sweeps, self.has_companion = sweeps, has_companion
+        self._companion: SharedGraph | None = None
         self.weights, self.device, self._is_owner, self._make = SharedWeights(renumbered), device, is_owner, make
         # Owns the graph; during a change, or after an interrupted one, also the graph before or after the change.
         self._copies = Resource(device)
@@ -144,6 +150,8 @@ class SharedGraph:
             self.put(renumbered, changed)
             self.weights.renumbered = renumbered
             self.close_others()
+            if self._companion is not None:
+                self._companion.rebuild()  # otherwise it would keep the old graph until its next search
 
     def put(self, renumbered: RenumberedGraph, changed: npt.NDArray[np.int64] | None) -> None:
         """Update this copy to other weights, in place if possible; they are current once `weights` has them."""
@@ -173,6 +181,16 @@ class SharedGraph:
         for other in self._copies.owned:
             if other is not self.graph:
                 other.close()
+
+    def companion(self) -> SharedGraph:
+        """Return the same graph on the CPU, with the same weights."""
+        with self._lock.held():
+            if self._companion is None:
+                cpu = CpuDevice()
+                self._companion = on_cpu(self.renumbered, cpu, True, self.sweeps)
+                self._companion.weights = self.weights
+                self._companion.hold(self)
+            return self._companion
 
     @property
     def core_nodes(self) -> int | None:
@@ -205,10 +223,17 @@ class SharedGraph:
         self._holders.discard(holder)
         if not self._holders:
             try:
+                if self._companion is not None:
+                    self._companion.release(self)
                 self._copies.close()
             finally:
                 if self._is_owner:
                     self.device.close()
+
+
+def on_cpu(renumbered: RenumberedGraph, cpu: CpuDevice, is_owner: bool, sweeps: bool) -> SharedGraph:
+    """Return a graph on the CPU."""
+    return SharedGraph(renumbered, cpu, is_owner, lambda graph, owner: CpuGraph(graph, cpu, owner), sweeps)
 
 
 def share(
@@ -219,8 +244,12 @@ def share(
     device: Device | CpuDevice | int | str | None,
     reduction: str,
     is_traced: bool,
+    has_companion: bool = False,
 ) -> SharedGraph:
-    """Return a graph, renumbered and perhaps reduced, on the device where the algorithm runs."""
+    """Return a graph, renumbered and perhaps reduced, on the device where the algorithm runs.
+
+    `has_companion` says whether the CPU may answer queries, too, if the place is a device.
+    """
     choice(reduction, "reduction", REDUCTIONS)
     if place == VULKAN and not isinstance(device, Device):
         require_no_fork()  # before time is spent on the graph
@@ -230,7 +259,7 @@ def share(
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         cpu = device if isinstance(device, CpuDevice) else CpuDevice()
         _ = cpu.handle  # an error if it has been closed
-        return SharedGraph(renumbered, cpu, cpu is not device, lambda graph, owner: CpuGraph(graph, cpu, owner), sweeps)
+        return on_cpu(renumbered, cpu, cpu is not device, sweeps)
     assert not isinstance(device, CpuDevice)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
@@ -250,7 +279,7 @@ def share(
         return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
 
     try:
-        return SharedGraph(renumbered, opened, opened is not device, make, sweeps)
+        return SharedGraph(renumbered, opened, opened is not device, make, sweeps, has_companion)
     except BaseException:
         if opened is not device:
             opened.close()

@@ -15,7 +15,7 @@ from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
 from vkssp.checks import choice, is_many
 from vkssp.cpu.device import CpuDevice
-from vkssp.errors import DistanceOverflowError, NoRouteError, QueryError
+from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -24,11 +24,12 @@ from vkssp.graph.traffic import changed_weights
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, pairs_of, terminal, terminals
+from vkssp.prepared.terminals import checked_limit, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
 from vkssp.route import Route, along
+from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.nearest import NearestSources, nearest_sources
-from vkssp.solver.row_maker import OVERFLOW, RowBlock
+from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
 from vkssp.solver.table_maker import write_weights
@@ -126,9 +127,12 @@ class Solver(Resource):
         else:
             if reduction is None:
                 reduction = "auto" if algorithm == AUTO else "none"
-            shared = share(graph, algorithm, order, place, device, reduction, counters == "trace")
+            is_free = algorithm == AUTO and device is None and not Device.selected() and reduction != "full"
+            has_companion = is_free and counters == "iterations"
+            shared = share(graph, algorithm, order, place, device, reduction, counters == "trace", has_companion)
         super().__init__()
         self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
+        self._queries = HybridSession(self._session, self) if shared.has_companion else self._session
         self.device = shared.device
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
@@ -163,11 +167,17 @@ class Solver(Resource):
     @property
     def last(self) -> Outcome | None:
         """Outcome of the last search: time on the device and counters; None before the first search."""
-        return self._session.last
+        return self._queries.answering.last
+
+    @property
+    def answered_by(self) -> tuple[str, str]:
+        """Names of the device and of the algorithm that answered this thread's last query."""
+        session = self._queries.answering
+        return session.device.info.name, session.name
 
     def holding(self) -> AbstractContextManager[object]:
         """Keep the weights unchanged and other threads from using this solver, for several queries; may be nested."""
-        return self._session.holding()
+        return self._queries.holding()
 
     @overload
     def distances(
@@ -373,11 +383,11 @@ class Solver(Resource):
         limit: int = UNREACHABLE,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
-        return self._session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
+        return self._queries.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
-        return self._session.fast_pairs(sources, targets)
+        return self._queries.fast_pairs(sources, targets)
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
@@ -386,15 +396,8 @@ class Solver(Resource):
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `distances`."""
         most = checked_limit(limit)
-        with self._session.holding():
-            renumbered = self._session.renumbered
-            outcome = self._session.run(terminals(renumbered, seeds, "source", None), [], most)
-            found = self._session.read()
-        if limit is not None:
-            found[found > most] = UNREACHABLE
-        elif outcome.overflow and renumbered.overflowed(found).any():
-            raise DistanceOverflowError(OVERFLOW)
-        return found if renumbered.is_identity else found[renumbered.node]
+        with self._queries.holding():
+            return self._queries.all_distances(terminals(self._queries.renumbered, seeds, "source", None), most)
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
@@ -406,10 +409,10 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        with self._session.holding():
-            renumbered = self._session.renumbered
+        with self._queries.holding():
+            renumbered = self._queries.renumbered
             ends = terminal(renumbered, source, "source"), terminal(renumbered, target, "target")
-            return self._session.best([ends[0]], [ends[1]])
+            return self._queries.best([ends[0]], [ends[1]])
 
     def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.
@@ -444,6 +447,7 @@ class Solver(Resource):
             ends = [f"node {some[0][0]}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
             raise NoRouteError(f"no path leads from {ends[0]} to {ends[1].replace('seed', 'target')}")
         weight, seed, _, arcs = found
+        device, algorithm = self.answered_by
         nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
         streets = graph.streets
         return Route(
@@ -455,8 +459,8 @@ class Solver(Resource):
             duration_s=duration(graph, weight),
             origin=None,
             destination=None,
-            device=self.device.info.name,
-            algorithm=self.algorithm,
+            device=device,
+            algorithm=algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
         )
 
@@ -475,7 +479,7 @@ class Solver(Resource):
             If there is no such node, no seed, or too many of either.
         """
         with self._session.holding():
-            return self._session.run(*self._session.ends(seeds, targets))
+            return self._session.run(*ends_of(self._session.renumbered, seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the trace of the last search.
@@ -571,7 +575,7 @@ class Solver(Resource):
         >>> found.distance.tolist(), found.source.tolist()
         ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
         """
-        return nearest_sources(self._session, sources, offsets, limit)
+        return nearest_sources(self._queries.for_all(), sources, offsets, limit)
 
     distances_from = FormerName("distances", seeds="source")
     distances_between = FormerName("pairs")
@@ -582,11 +586,12 @@ class Solver(Resource):
     @property
     def timings(self) -> Timings:
         """Times that the solver has spent, from its construction to the last download."""
+        download_s = self._queries.answering.download_s
         return Timings(
             setup_ms=1e3 * self._setup_s,
             upload_ms=1e3 * self._upload_s,
             device_ms=None if self.last is None else self.last.device_ms,
-            download_ms=None if self._session.download_s is None else 1e3 * self._session.download_s,
+            download_ms=None if download_s is None else 1e3 * download_s,
         )
 
     @property
@@ -596,9 +601,8 @@ class Solver(Resource):
         return self._session.shared.graph.memory_bytes
 
     def warm_up(self) -> None:
-        """Upload the arcs sorted by head, which paths need; otherwise the first path does it."""
-        with self._session.holding():
-            self._session.walker()
+        """Upload the arcs sorted by head, which paths need, and find a path; otherwise the first path does it."""
+        self._queries.warm_up()
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> tuple[int, int, int, Any] | None:
         """Find the shortest path from any seed to any target.
@@ -622,20 +626,15 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        with self._session.holding():
-            here_seeds, here_targets = self._session.ends(seeds, targets)
+        with self._queries.holding():
+            here_seeds, here_targets = ends_of(self._queries.renumbered, seeds, targets)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
-            best = self._session.best(here_seeds, here_targets)
-            if best == UNREACHABLE:
+            found = self._queries.shortest(here_seeds, here_targets)
+            if found is None:
                 return None
-            walker = self._session.walker()
-            try:
-                seed, target, arcs = walker.walk(len(seeds), len(targets))
-            except BaseException:
-                self._session.discard()
-                raise
-            return best, seed, target, self._session.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+            best, seed, target, arcs = found
+            return best, seed, target, self._queries.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
 
 
 def _ends(end: Any, name: str) -> list[Terminal]:

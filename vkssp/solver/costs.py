@@ -1,0 +1,168 @@
+"""Costs of queries on a Vulkan device and on the CPU of the same machine, kept on disk beside compiled pipelines.
+
+Whether a query is faster on the device or on the CPU depends on both, so nothing here is a constant of one machine. The
+costs are those of a generated road grid. A query in another graph is predicted by its work: nodes and arcs that a
+search visits, or arcs of a hierarchy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from vkssp.cpu.cores import num_cores
+from vkssp.cpu.device import cpu_model
+from vkssp.files import atomic_write, cache_folder
+from vkssp.gpu.instance import DeviceInfo
+from vkssp.graph.hierarchy import Hierarchy
+
+# Format of the files, and microseconds that no query takes.
+_VERSION, _MOST_US = 1, 1e12
+# Nodes whose ancestors are looked at to tell the work of an upward search.
+_SAMPLE = 64
+
+_Costs = TypeVar("_Costs", "SearchCosts", "HierarchyCosts")
+_known: dict[str, SearchCosts | HierarchyCosts] = {}
+
+
+class Line(NamedTuple):
+    """Time of a query: a fixed part, and a part for each unit of work, in microseconds."""
+
+    fixed_us: float
+    each_us: float
+
+    def of(self, work: float) -> float:
+        """Return the time of some work in microseconds."""
+        return self.fixed_us + self.each_us * work
+
+    def crossing(self, other: Line) -> float:
+        """Return the least work from which on another line is lower; infinite if there is none."""
+        if other.fixed_us <= self.fixed_us:
+            return 0.0 if other.each_us <= self.each_us else math.inf
+        return (
+            math.inf
+            if other.each_us >= self.each_us
+            else (other.fixed_us - self.fixed_us) / (self.each_us - other.each_us)
+        )
+
+
+@dataclass(frozen=True)
+class SearchCosts:
+    """Costs of searches without a hierarchy; work is the number of nodes and arcs.
+
+    Attributes
+    ----------
+    cpu, device : Line
+        A search for all distances.
+    cpu_node_us : float
+        Microseconds for each node that a search on the CPU settles.
+    start_us : float
+        Microseconds that a search on the CPU loses when another thread begins the same search on the device.
+    """
+
+    cpu: Line
+    device: Line
+    cpu_node_us: float
+    start_us: float
+
+
+@dataclass(frozen=True)
+class HierarchyCosts:
+    """Costs of queries over a hierarchy; work is counted in arcs of the hierarchy.
+
+    Attributes
+    ----------
+    cpu_tree, device_tree : Line
+        All distances from one node; work is the number of all arcs.
+    cpu_pairs, device_pairs : Line
+        Distances of pairs; work is the number of arcs of both upward searches.
+    cpu_table, device_table : Line
+        Rows of distances to some nodes; work is that of `table_work`.
+    customize_us : float
+        Microseconds for each arc that the CPU takes to customize the hierarchy for new weights.
+    """
+
+    cpu_tree: Line
+    device_tree: Line
+    cpu_pairs: Line
+    device_pairs: Line
+    cpu_table: Line
+    device_table: Line
+    customize_us: float
+
+
+def upward_work(hierarchy: Hierarchy) -> float:
+    """Return the mean number of arcs that an upward search visits, by a sample of nodes."""
+    if not hierarchy.num_nodes:
+        return 0.0
+    sample = np.random.default_rng(0).integers(0, hierarchy.num_nodes, _SAMPLE)
+    rank, arcs = sample.astype(np.int64), 0.0
+    first_node = hierarchy.first_node.astype(np.int64)
+    while len(rank):
+        group = hierarchy.supernode[rank].astype(np.int64)
+        inside = first_node[group + 1] - rank
+        arcs += float((inside * hierarchy.num_ancestors[group] + inside * (inside - 1) // 2).sum())
+        above = hierarchy.parent[group].astype(np.int64)
+        rank = above[above >= 0]
+    return arcs / _SAMPLE
+
+
+def table_work(rows: int, columns: int, upward: float, num_arcs: int) -> float:
+    """Return the work of a table: the arcs that lead to the columns for each row, and the searches from both sides."""
+    return rows * min(float(num_arcs), columns * upward) + (rows + columns) * upward
+
+
+def known_costs(info: DeviceInfo, kind: type[_Costs]) -> _Costs | None:
+    """Return the costs on a device that `keep_costs` has kept, perhaps in another process; None if there are none."""
+    name = _name(info, kind)
+    if name not in _known:
+        found = _load(name, info, kind)
+        if found is None:
+            return None
+        _known[name] = found
+    costs = _known[name]
+    assert isinstance(costs, kind)
+    return costs
+
+
+def keep_costs(info: DeviceInfo, costs: SearchCosts | HierarchyCosts) -> None:
+    """Keep the costs on a device for this process, and for others if a file can be written."""
+    name = _name(info, type(costs))
+    _known[name] = costs
+    with contextlib.suppress(Exception):  # no home folder, or a full disk
+        path = cache_folder() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as stream:
+            stream.write(json.dumps({"of": _machine(info), "microseconds": asdict(costs)}, indent=1).encode())
+
+
+def _machine(info: DeviceInfo) -> dict[str, Any]:
+    """Return what costs depend on."""
+    parts = {"device": info.name, "uuid": info.uuid, "driver": info.driver, "cpu": cpu_model(), "cores": num_cores()}
+    return {"version": _VERSION, **parts}
+
+
+def _name(info: DeviceInfo, kind: type[Any]) -> str:
+    digest = hashlib.sha256(json.dumps(_machine(info)).encode()).hexdigest()[:16]
+    return f"{kind.__name__.removesuffix('Costs').lower()}-costs-{digest}.json"
+
+
+def _load(name: str, info: DeviceInfo, kind: type[_Costs]) -> _Costs | None:
+    """Return the costs in a file, or None if there are none of this machine."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RuntimeError, RecursionError):
+        content = json.loads((cache_folder() / name).read_text(encoding="utf-8"))
+        if content["of"] == _machine(info):
+            for field in fields(kind):
+                value = content["microseconds"][field.name]
+                numbers = value if isinstance(value, list) else [value]
+                is_sound = all(type(number) in (int, float) and 0 <= number < _MOST_US for number in numbers)
+                if is_sound and len(numbers) == (2 if field.type == "Line" else 1):
+                    found[field.name] = Line(*numbers) if field.type == "Line" else value
+    return kind(**found) if len(found) == len(fields(kind)) else None
