@@ -28,12 +28,12 @@ from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, kn
 FREE, DEAR = Line(0.0, 0.0), Line(1e6, 1.0)
 
 
-def searches(cpu: Line, device: Line, start_us: float = 1e9) -> SearchCosts:
-    return SearchCosts(cpu, device, 1.0, start_us)
+def searches(cpu: Line, device: Line, node_us: float = 1e-9) -> SearchCosts:
+    return SearchCosts(cpu, device, node_us)
 
 
 def queries(cpu: Line, device: Line, customize_us: float = 0.0) -> HierarchyCosts:
-    return HierarchyCosts(cpu, device, cpu, device, cpu, device, customize_us)
+    return HierarchyCosts(*[cpu, device] * 4, cpu.each_us, device.each_us, customize_us)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_answers_are_the_same_from_both_places(
     machine: Callable[[Any], None], device: Device, is_prepared: bool, faster: str
 ) -> None:
     lines = (DEAR, FREE) if faster == "device" else (FREE, DEAR)
-    machine(queries(*lines) if is_prepared else searches(*lines, start_us=0.0 if faster == "both" else 1e9))
+    machine(queries(*lines) if is_prepared else searches(*lines, node_us=1e9 if faster == "both" else 1e-9))
     expected = device.info.name if faster == "device" and is_prepared else None
     for seed in range(3):
         graph = random_graph(seed) if seed < 2 else grid(7)

@@ -66,7 +66,7 @@ class Layout:
         level = np.repeat(np.arange(hierarchy.num_levels), np.diff(self.first_of_level))
         self.level: Uint32s = read_only(level.astype(np.uint32))
         above = hierarchy.parent
-        parent = np.where(above >= 0, hierarchy.supernode[above], -1).astype(np.int32)
+        parent = np.where(above >= 0, hierarchy.supernode[above].astype(np.int32), np.int32(-1))
         place: Uint32s = np.zeros(len(hierarchy.ancestor), np.uint32)
         first_node, first_ancestor, ancestor = hierarchy.first_node, hierarchy.first_ancestor, hierarchy.ancestor
         self._customize = kernels("vkssp.cpu.kernels.customize")

@@ -25,8 +25,39 @@ from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
-#: Number of nodes after which no search pauses.
-ALL_NODES = np.uint64(2**64 - 1)
+# Coordinates that are not known.
+_NOWHERE = read_only(np.empty((0, 2), np.float32))
+
+
+class Patience:
+    """Numbers of settled nodes after which a search looks how far it has come, and gives up.
+
+    Attributes
+    ----------
+    words : numpy.ndarray
+        Argument of the kernel, shape (5,), uint64.
+    """
+
+    def __init__(self) -> None:
+        self.words = np.full(5, _EMPTY_ENTRY, np.uint64)
+        self.words[3:] = 0
+
+    def set(self, look: float, far: float, most: float) -> None:
+        """Set the number of nodes after which a search predicts its size, and gives up if that is at least `far`.
+
+        It gives up in any case after `most` nodes.
+        """
+        self.words[:3] = [min(max(number, 1.0), 1e18) for number in (look, far, most)]
+
+    @property
+    def predicted(self) -> int:
+        """Size that the last search has predicted; 0 if it ended before, and 1 if it did not know."""
+        return int(self.words[3])
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the last search has given up."""
+        return bool(self.words[4])
 
 
 class Dijkstra(CpuSearch):
@@ -58,50 +89,24 @@ class Dijkstra(CpuSearch):
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
-        self._state = np.zeros(8, np.uint64)
-        self._most, self._stop, self._resumes = ALL_NODES, np.zeros(1, np.uint8), False
+        self._patience, self._coordinates = Patience(), _NOWHERE
 
-    def begin(self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, most: int) -> Outcome | None:
-        """Search as `search` does, but pause when some nodes are settled.
-
-        Parameters
-        ----------
-        seeds, targets, limit
-            As for `search`.
-        most : int
-            Number of settled nodes after which the search pauses.
+    def try_search(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, patience: Patience
+    ) -> Outcome | None:
+        """Search as `search` does, unless that would take too long.
 
         Returns
         -------
         Outcome or None
-            The outcome; None if the search has paused.
+            The outcome; None if the search has given up.
         """
-        self._most = np.uint64(most)
+        patient, self._patience, self._coordinates = self._patience, patience, self._graph.coordinates()
         try:
             outcome = self.search(seeds, targets, limit)
         finally:
-            self._most = ALL_NODES
-        return None if self._state[0] else outcome
-
-    def resume(self, stop: npt.NDArray[np.uint8]) -> Outcome | None:
-        """Continue the search that `begin` has paused, until it ends or another thread sets a flag.
-
-        Parameters
-        ----------
-        stop : numpy.ndarray
-            The flag, shape (1,), uint8.
-
-        Returns
-        -------
-        Outcome or None
-            The outcome; None if the flag ended the search.
-        """
-        never, self._stop, self._resumes = self._stop, stop, True
-        try:
-            outcome = self._searched()
-        finally:
-            self._stop, self._resumes = never, False
-        return None if self._state[0] else outcome
+            self._patience, self._coordinates = patient, _NOWHERE
+        return None if patience.is_at_end else outcome
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         return Work(
@@ -115,10 +120,8 @@ class Dijkstra(CpuSearch):
                 targets,
                 self._graph.lightest == 0,
                 np.uint64(self.limit),
-                self._most,
-                self._stop,
-                self._resumes,
-                self._state,
+                self._patience.words,
+                self._coordinates,
                 self._order,
                 self._rows,
                 self._reached,
@@ -163,10 +166,8 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         np.uint64(2**32 - 1),
-        ALL_NODES,
-        np.zeros(1, np.uint8),
-        False,
-        np.zeros(8, np.uint64),
+        Patience().words,
+        _NOWHERE,
         order,
         np.empty(0, ROW),
         np.empty_like(order),

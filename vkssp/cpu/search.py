@@ -80,8 +80,7 @@ class CpuSearch(Resource):
         tracing = COUNTING[counting] == "trace"
         # A search never fills this array, but pages that are never written take no memory.
         self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, ROW)
-        self._num_rows = self._num_seeds = 0
-        self._began = 0.0
+        self._num_rows = 0
         self.limit = UNREACHABLE
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
@@ -92,14 +91,10 @@ class CpuSearch(Resource):
         """Find distances; see `Algorithm`."""
         places = [*seeds, *targets]
         self.terminals = np.array(places, np.uint32).reshape(len(places), 2)
-        self._num_seeds, self._began, self.limit = len(seeds), time.perf_counter(), limit
-        return self._searched()
-
-    def _searched(self) -> Outcome:
-        """Run the search from the present terminals, and return its outcome."""
-        there = self.terminals[self._num_seeds :]
-        work = self._run(self.terminals[: self._num_seeds], there)
-        milliseconds = 1e3 * (time.perf_counter() - self._began)
+        here, there = self.terminals[: len(seeds)], self.terminals[len(seeds) :]
+        began, self.limit = time.perf_counter(), limit
+        work = self._run(here, there)
+        milliseconds = 1e3 * (time.perf_counter() - began)
         self._num_rows = min(work.iterations, len(self._rows))
         counters = {"iterations": work.iterations}
         if self._counting:

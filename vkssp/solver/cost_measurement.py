@@ -8,32 +8,29 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vkssp.algorithm import AUTO, CPU, VULKAN
 from vkssp.gpu.device import Device
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.graph.hierarchy import Hierarchy
+from vkssp.graph import Graph, Uint32s
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.order import halving, places
 from vkssp.hierarchy.supernodes import build
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, known_costs, table_work, upward_work
-from vkssp.solver.helper import Attempt, Helper
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import share
 
 # Sides of the grids of searches and of those with a hierarchy.
 _SEARCHED, _PREPARED = (32, 128), (16, 64)
 # Pairs that are asked at once, and sources and targets of tables.
-_PAIRS, _TABLES = (1, 512), (16, 128)
-# Repetitions of a measurement, of which the median counts, after some that warm up.
-_REPETITIONS, _WARM_UP = 9, 3
-# Searches, half of them paused, that tell what a pause costs.
-_STARTS = 100
+_PAIRS, _TABLES = (1, 512), (32, 256)
+# Repetitions of a measurement, of which the median counts, after some that warm up; and seconds of searches before,
+# since an idle device is slow.
+_REPETITIONS, _WARM_UP, _WARM_UP_S = 15, 3, 0.1
 
 _Costs = TypeVar("_Costs", SearchCosts, HierarchyCosts)
 _measuring = threading.Lock()
@@ -98,63 +95,64 @@ def _line(works: Sequence[float], times: Sequence[float]) -> Line:
     return Line(max(0.0, times[0] - each * works[0]), each)
 
 
-def _search_us(session: Session) -> float:
-    """Return the time of a search for all distances."""
+def _search_us(session: Session, is_first: bool) -> float:
+    """Return the time of a search for all distances; the first session on a device is warmed up."""
     nodes = np.random.default_rng(0).integers(0, session.renumbered.num_nodes, _WARM_UP + _REPETITIONS).tolist()
-    return _median_us(lambda number: session.all_distances([(nodes[number], 0)], UNREACHABLE))
+    until = time.perf_counter() + _WARM_UP_S * is_first
+    while time.perf_counter() < until:
+        session.from_seeds([(nodes[0], 0)], None)
+    return _median_us(lambda number: session.from_seeds([(nodes[number], 0)], None))
 
 
 def _measure_searches(device: Device) -> SearchCosts:
     graphs = list(map(_grid, _SEARCHED))
     lines = []
     for place in (device, None):
-        times = []
+        times: list[float] = []
         for graph in graphs:
             with _session(graph, place) as session:
-                times.append(_search_us(session))
-                start_us = 0.0 if place is device else _start_us(session)
+                times.append(_search_us(session, not times))
         lines.append(_line([graph.num_nodes + graph.num_arcs for graph in graphs], times))
-    return SearchCosts(lines[1], lines[0], times[1] / graphs[1].num_nodes, start_us)
-
-
-def _start_us(session: Session) -> float:
-    """Return the time that a search loses by a pause in which another thread is given something to do."""
-    end, target, times = session.renumbered.num_nodes - 1, [(0, 0)], dict[bool, list[float]]()
-    with Helper() as helper:
-        for number in range(_STARTS):
-            is_paused, seeds = bool(number % 2), [(end - number // 2, 0)]
-            attempt = Attempt(lambda: None)
-            began = time.perf_counter()
-            if not is_paused:
-                session.run(seeds, target)
-            elif session.begin(seeds, target, UNREACHABLE, 1) is None:
-                helper.put(attempt)
-                session.resume(np.zeros(1, np.uint8))
-            times.setdefault(is_paused, []).append(1e6 * (time.perf_counter() - began))
-    return max(1.0, statistics.median(times[True]) - statistics.median(times[False]))
+    return SearchCosts(lines[1], lines[0], times[1] / graphs[1].num_nodes)
 
 
 def _measure_hierarchies(device: Device) -> HierarchyCosts:
     graphs = list(map(_prepared_grid, _PREPARED))
-    arcs = [_of(graph).num_arcs for graph in graphs]
-    upward, rng = upward_work(_of(graphs[1])), np.random.default_rng(0)
-    ends = {count: rng.integers(0, graphs[1].num_nodes, (2, count)).astype(np.uint32) for count in (*_PAIRS, *_TABLES)}
-    pairs, tables = ([ends[count] for count in counts] for counts in (_PAIRS, _TABLES))
-    pair_works = [2 * upward * count for count in _PAIRS]
-    table_works = [table_work(count, count, upward, arcs[1]) for count in _TABLES]
-    lines = []
-    for place in (device, None):
-        trees = []
-        for graph in graphs:
-            with _session(graph, place) as session:
-                trees.append(_search_us(session))
-                if graph is graphs[1]:
-                    pair_times = [_pairs_us(session, *both) for both in pairs]
-                    table_times = [_table_us(session, *both) for both in tables]
-                    customize_us = 0.0 if place is device else _customize_us(session) / arcs[1]
-        lines.append((_line(arcs, trees), _line(pair_works, pair_times), _line(table_works, table_times)))
-    (device_tree, device_pairs, device_table), (cpu_tree, cpu_pairs, cpu_table) = lines
-    return HierarchyCosts(cpu_tree, device_tree, cpu_pairs, device_pairs, cpu_table, device_table, customize_us)
+    (device_costs, _), (cpu_costs, customize_us) = (_hierarchy_costs(graphs, place) for place in (device, None))
+    costs = {f"device_{name}": cost for name, cost in device_costs.items()}
+    costs |= {f"cpu_{name}": cost for name, cost in cpu_costs.items()}
+    return HierarchyCosts(customize_us=customize_us, **costs)
+
+
+def _hierarchy_costs(graphs: Sequence[Graph], place: Device | None) -> tuple[dict[str, Any], float]:
+    """Return the costs in a place, and the microseconds for each arc that customization takes."""
+    trees: list[float] = []
+    pair, select = [], []
+    hierarchies = [graph.hierarchy for graph in graphs if graph.hierarchy is not None]
+    upward = list(map(upward_work, hierarchies))
+    for graph in graphs:
+        with _session(graph, place) as session:
+            nodes = np.random.default_rng(0).integers(0, graph.num_nodes, (2, max(*_PAIRS, *_TABLES))).astype(np.uint32)
+            trees.append(_search_us(session, not trees))
+            pair.append(_pair_us(session, *nodes.tolist()))
+            pairs = [_pairs_us(session, *nodes[:, :count]) for count in _PAIRS]
+            tables = [_table_us(session, *nodes[:, :count]) for count in _TABLES]
+            select.append(tables[0])
+            customize_us = 0.0 if place is not None else _customize_us(session)
+    size = [hierarchy.num_arcs if place is None else hierarchy.num_levels for hierarchy in hierarchies]
+    works = [table_work(count, count, upward[1], hierarchies[1].num_arcs) for count in _TABLES]
+    costs = {
+        "tree": _line(size, trees),
+        "pair": _line([2 * work for work in upward], pair),
+        "pairs": _line([2 * upward[1] * count for count in _PAIRS], pairs),
+        "select": _line([hierarchy.num_nodes for hierarchy in hierarchies], select),
+        "row_us": max(0.0, tables[1] - tables[0]) / (works[1] - works[0]),
+    }
+    return costs, customize_us / hierarchies[1].num_arcs
+
+
+def _pair_us(session: Session, sources: list[int], targets: list[int]) -> float:
+    return _median_us(lambda number: session.distance(sources[number], targets[number]))
 
 
 def _pairs_us(session: Session, sources: Uint32s, targets: Uint32s) -> float:
@@ -175,8 +173,3 @@ def _customize_us(session: Session) -> float:
             session.algorithm()
 
     return _median_us(customize)
-
-
-def _of(graph: Graph) -> Hierarchy:
-    assert graph.hierarchy is not None
-    return graph.hierarchy

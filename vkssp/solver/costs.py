@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -41,16 +40,6 @@ class Line(NamedTuple):
         """Return the time of some work in microseconds."""
         return self.fixed_us + self.each_us * work
 
-    def crossing(self, other: Line) -> float:
-        """Return the least work from which on another line is lower; infinite if there is none."""
-        if other.fixed_us <= self.fixed_us:
-            return 0.0 if other.each_us <= self.each_us else math.inf
-        return (
-            math.inf
-            if other.each_us >= self.each_us
-            else (other.fixed_us - self.fixed_us) / (self.each_us - other.each_us)
-        )
-
 
 @dataclass(frozen=True)
 class SearchCosts:
@@ -62,38 +51,44 @@ class SearchCosts:
         A search for all distances.
     cpu_node_us : float
         Microseconds for each node that a search on the CPU settles.
-    start_us : float
-        Microseconds that a search on the CPU loses when another thread begins the same search on the device.
     """
 
     cpu: Line
     device: Line
     cpu_node_us: float
-    start_us: float
 
 
 @dataclass(frozen=True)
 class HierarchyCosts:
-    """Costs of queries over a hierarchy; work is counted in arcs of the hierarchy.
+    """Costs of queries over a hierarchy.
 
     Attributes
     ----------
     cpu_tree, device_tree : Line
-        All distances from one node; work is the number of all arcs.
+        All distances from one node. On the CPU, work is the number of all arcs. On a device it is the number of levels,
+        since a level takes as long as a dispatch unless it is very large.
+    cpu_pair, device_pair : Line
+        A single pair; work is the number of arcs of both upward searches.
     cpu_pairs, device_pairs : Line
-        Distances of pairs; work is the number of arcs of both upward searches.
-    cpu_table, device_table : Line
-        Rows of distances to some nodes; work is that of `table_work`.
+        Many pairs at once; work is the number of arcs of all upward searches.
+    cpu_select, device_select : Line
+        A small table, most of which is the search for the nodes that lead to its columns; work is the number of nodes.
+    cpu_row_us, device_row_us : float
+        Microseconds for each unit of `table_work` in a larger table.
     customize_us : float
         Microseconds for each arc that the CPU takes to customize the hierarchy for new weights.
     """
 
     cpu_tree: Line
     device_tree: Line
+    cpu_pair: Line
+    device_pair: Line
     cpu_pairs: Line
     device_pairs: Line
-    cpu_table: Line
-    device_table: Line
+    cpu_select: Line
+    device_select: Line
+    cpu_row_us: float
+    device_row_us: float
     customize_us: float
 
 

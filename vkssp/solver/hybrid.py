@@ -1,40 +1,107 @@
-"""Session of a Vulkan device with the CPU as its companion: each query goes to the place that answers it first.
+"""Session of a Vulkan device with the CPU as its companion: each query goes to the place that should answer it sooner.
 
-Queries over a hierarchy, and searches for all distances, have a known amount of work. They go to the place that does it
-in less time, see `vkssp.solver.costs`. How far a search without a hierarchy goes until it reaches its target is not
-known before. It begins on the CPU; if it has not ended after a head start, the device begins the same search, and the
-first answer counts. The answers are the same, bit for bit.
+How long a query takes is predicted from the costs that were measured for the device and the CPU, see
+`vkssp.solver.costs`, and corrected by the queries before it. How far a search without a hierarchy goes until it reaches
+its target is not known before. Such a search begins on the CPU, predicts after some nodes how many it will settle, and
+gives up if the device would be faster. The answers are the same, bit for bit.
 """
 
 from __future__ import annotations
 
-import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from vkssp.algorithm import AUTO, Outcome, Terminal
+from vkssp.algorithm import AUTO, Terminal
 from vkssp.cpu.cores import num_cores
-from vkssp.errors import DeviceError
+from vkssp.cpu.dijkstra import Patience
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim
-from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 from vkssp.solver.cost_measurement import measured_costs
-from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, table_work, upward_work
-from vkssp.solver.helper import Attempt, Helper
+from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.session import Session, Shortest
+from vkssp.solver.session import GivenUpError, Session, Shortest
 from vkssp.solver.shared_graph import WeightsChange
 
-# A head start is so many times what starting the device costs a search on the CPU, at most and at least.
-_MOST_HEAD_START, _LEAST_HEAD_START = 10.0, 0.25
+# Fewest nodes that a search on the CPU settles before it gives up, and the same as a part of the nodes that it settles
+# in the time of a search on the device.
+_FEWEST_NODES, _LOOK = 32, 1 / 16
+# After so many times the nodes that it settles in the time of a search on the device a search gives up in any case, if
+# it can predict its size. If it cannot, this is at most the second number, the less the more searches have given up.
+_PREDICTING, _BLIND = 2.0, 1.0
+# Weight of a new value in a mean, and most by which one value may be wrong.
+_NEW, _WRONG = 0.25, 2.0
 
-_log = logging.getLogger("vkssp")
 _Answer = TypeVar("_Answer")
+
+
+def _mean(old: float, new: float) -> float:
+    """Return a geometric mean that forgets old values, and does not trust an extreme one."""
+    return old * math.pow(min(max(new / old, 1 / _WRONG), _WRONG), _NEW)
+
+
+class _Balance:
+    """Corrections of the predicted times of a kind of query, learned from the queries before."""
+
+    def __init__(self) -> None:
+        self.cpu = self.device = 1.0
+
+    def learn(self, is_near: bool, predicted_us: float, us: float) -> None:
+        """Learn from a query, which has taken another time than was predicted without corrections."""
+        if predicted_us > 0:
+            if is_near:
+                self.cpu = _mean(self.cpu, us / predicted_us)
+            else:
+                self.device = _mean(self.device, us / predicted_us)
+
+
+class _Searching:
+    """Decision between the CPU and the device while a search of some kind runs on the CPU.
+
+    Parameters
+    ----------
+    costs : SearchCosts
+        Costs of searches.
+    can_predict : bool
+        Whether searches of this kind can predict their size.
+    """
+
+    def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
+        self.patience = Patience()
+        self._can_predict, self._node_us, self._device_us = can_predict, costs.cpu_node_us, max(1.0, costs.device.fixed_us)
+        # Nodes that searches have settled for each node that they predicted, and the share of those that have ended.
+        self._bias, self._ended = 1.0, 1.0
+        self._set()
+
+    def _set(self) -> None:
+        nodes = self._device_us / self._node_us
+        most = _PREDICTING if self._can_predict else max(_LOOK, _BLIND * self._ended)
+        self.patience.set(max(_FEWEST_NODES, nodes * _LOOK), nodes / self._bias, nodes * most)
+
+    def end(self, session: Session) -> None:
+        """Learn from a search that the CPU has ended."""
+        outcome = session.last
+        if not self.patience.predicted or outcome is None:
+            return  # it was short
+        settled = max(1, outcome.counters["iterations"])
+        if self.patience.predicted > 1:
+            self._bias = _mean(self._bias, settled / self.patience.predicted)
+        self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
+        self._ended += _NEW * (1.0 - self._ended)
+        self._set()
+
+    def give_up(self, us: float) -> None:
+        """Learn from a search that the device has done."""
+        self._device_us = _mean(self._device_us, us)
+        self._ended -= _NEW * self._ended
+        self._set()
 
 
 class _Own(threading.local):
@@ -45,7 +112,7 @@ class _Own(threading.local):
 
 
 class HybridSession(Resource):
-    """Session of a device and, if that answers sooner, one of the CPU; has the methods for queries of `Session`.
+    """Session of a device and one of the CPU; has the methods for queries of `Session`.
 
     Parameters
     ----------
@@ -53,91 +120,107 @@ class HybridSession(Resource):
         The session of the device; its graph has a companion.
     owner : Resource, optional
         Closes this object, but not the session of the device.
-
-    Attributes
-    ----------
-    main : Session
-        The session of the device.
     """
 
     def __init__(self, main: Session, owner: Resource | None = None) -> None:
         super().__init__(owner)
-        self.main = main
-        device, sweeps = main.device, main.shared.sweeps
-        assert isinstance(device, Device)
-        self._searches = None if sweeps else measured_costs(device, SearchCosts)
-        self._queries = measured_costs(device, HierarchyCosts) if sweeps else None
-        self._own = _Own()
-        self._making = threading.Lock()
+        self._main, self._own, self._making = main, _Own(), threading.Lock()
         self._near: Session | None = None
-        self._helper: Helper | None = None
+        device = main.device
+        assert isinstance(device, Device)
+        self._hierarchy = main.renumbered.hierarchy if main.shared.sweeps else None
+        self._balances = {query: _Balance() for query in ("all", "pair", "pairs", "table")}
         # Microseconds that queries have lost on the device while the CPU had no hierarchy for the present weights.
         self._lost_us = 0.0
-        self._head_start = _MOST_HEAD_START
+        if self._hierarchy is None:
+            costs = self._searches = measured_costs(device, SearchCosts)
+            has_places = main.graph.lat is not None
+            self._to_node, self._to_path = _Searching(costs, has_places), _Searching(costs, has_places)
+            self._to_limit = _Searching(costs, can_predict=True)
+        else:
+            self._queries = measured_costs(device, HierarchyCosts)
 
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self.main.graph
-
-    @property
-    def renumbered(self) -> RenumberedGraph:
-        """The prepared graph, with the current weights."""
-        return self.main.renumbered
+        return self._main.graph
 
     @property
     def answering(self) -> Session:
         """Session that has answered this thread's last query."""
-        return self._own.answering or self.main
-
-    def check_open(self) -> None:
-        """Raise an error if the session or its device has been closed, or belongs to another process."""
-        self.main.check_open()
+        return self._own.answering or self._main
 
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""
-        self.main.check_open()
-        return self.main.weights.lock.reading()
+        self._main.check_open()
+        return self._main.weights.lock.reading()
 
     def change_weights(self, change: WeightsChange) -> None:
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
-        self.main.change_weights(change)
+        self._main.change_weights(change)
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
-        """Search for targets, and return the distance to the best of them; see `Session.best`."""
-        return self._to_targets(seeds, targets, lambda session, outcome: session.best_of(outcome, targets))
+    def warm_up(self) -> None:
+        """Make what the first path needs in both places; otherwise the first queries do it."""
+        self._main.warm_up()
+        self.near().warm_up()
 
-    def shortest(self, seeds: list[Terminal], targets: list[Terminal]) -> Shortest | None:
-        """Search for targets, and return the shortest path; see `Session.shortest`."""
-        return self._to_targets(seeds, targets, lambda session, outcome: session.shortest_of(outcome, seeds, targets))
+    def near(self) -> Session:
+        """Return the session of the CPU; make it on first use."""
+        near = self._near
+        if near is None or near.closed:
+            with self._making:
+                near = self._near
+                if near is None or near.closed:
+                    self._main.check_open()
+                    near = self._near = Session(self._main.shared.companion(), AUTO, {}, 0, self)
+        return near
 
-    def _to_targets(
-        self, seeds: list[Terminal], targets: list[Terminal], read: Callable[[Session, Outcome], _Answer]
-    ) -> _Answer:
-        """Search for targets where the answer comes first, and return what a function reads from the search."""
-        if self._searches is not None and targets:
-            return self._race(self._searches, seeds, targets, UNREACHABLE, read)
-        pairs = len(seeds) * len(targets)
-        session = self._over_hierarchy("pairs", 2 * pairs * self._upward) if pairs else self.for_all()
-        with session.holding():
-            return read(session, session.run(seeds, targets))
+    def distance(self, source: int, target: int) -> int:
+        """Return the distance from one node to another; see `Session.distance`."""
+        if self._hierarchy is not None:
+            return self._pair().distance(source, target)
+        near, searching = self.near(), self._to_node
+        try:
+            found = near.distance(source, target, searching.patience)
+        except GivenUpError:
+            return self._given_up(searching, lambda: self._main.distance(source, target))
+        self._ended(near, searching)
+        return found
 
-    def all_distances(self, seeds: list[Terminal], limit: int) -> Uint32s:
-        """Search, and return the distance from the best seed to every node; see `Session.all_distances`."""
-        session = self.for_all()
-        if self._searches is not None and session is self.main and limit != UNREACHABLE:
-            return self._race(
-                self._searches, seeds, [], limit, lambda session, outcome: session.all_distances_of(outcome, limit)
-            )
-        with session.holding():
-            return session.all_distances(seeds, limit)
+    def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Shortest | None:
+        """Find the shortest path from any seed to any target; see `Session.search_path`."""
+        if self._hierarchy is not None:
+            return self._pair().search_path(seeds, targets)
+        near, searching = self.near(), self._to_path
+        try:
+            found = near.search_path(seeds, targets, searching.patience)
+        except GivenUpError:
+            return self._given_up(searching, lambda: self._main.search_path(seeds, targets))
+        self._ended(near, searching)
+        return found
+
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Uint32s:
+        """Return the distance from the best of some seeds to every node; see `Session.from_seeds`."""
+        cpu_us, device_us = self._all_us
+        if self._hierarchy is None and limit is not None and cpu_us > device_us:
+            near, searching = self.near(), self._to_limit
+            try:
+                found = near.from_seeds(seeds, limit, searching.patience)
+            except GivenUpError:
+                return self._given_up(searching, lambda: self._main.from_seeds(seeds, limit))
+            self._ended(near, searching)
+            return found
+        return self._ask("all", cpu_us, device_us, lambda session: session.from_seeds(seeds, limit))
 
     def for_all(self) -> Session:
         """Return the session that is faster for the distances of all nodes."""
-        if self._searches is None:
-            return self._over_hierarchy("tree", self._num_arcs)
-        is_near = self._searches.cpu.of(self._work) < self._searches.device.of(self._work)
-        return self._answered_by(self.near() if is_near else self.main)
+        return self._faster("all", *self._all_us)
+
+    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
+        """Return the distances of pairs of nodes, or None if rows are as fast; see `Session.fast_pairs`."""
+        if self._hierarchy is None:
+            return None
+        return self._ask("pairs", *self._pairs_us(len(sources)), lambda session: session.fast_pairs(sources, targets))
 
     def row_blocks(
         self,
@@ -150,108 +233,100 @@ class HybridSession(Resource):
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, some rows at a time; see `RowSource.row_blocks`."""
         rows, columns = len(seeds), graph.num_nodes if whole else len(nodes)
-        if self._searches is None:
-            work = table_work(rows, columns, self._upward, self._num_arcs)
-            session = self._over_hierarchy("table", work)
+        query = "table"
+        if self._hierarchy is None:
+            # Of a table on the device only the least time is known: that of one search.
+            cpu_us, device_us = self._all_us
+            cpu_us *= max(1.0, rows / num_cores())
         else:
-            # Of a table on the device only its least time is known: that of one search.
-            cpu_us = self._searches.cpu.of(self._work) * max(1.0, rows / num_cores())
-            session = self._answered_by(self.near() if cpu_us < self._searches.device.of(self._work) else self.main)
-        return session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
+            queries, size = self._queries, self._hierarchy.num_nodes
+            work = table_work(rows, columns, self._upward, self._hierarchy.num_arcs)
+            # A small table is made of pairs.
+            pairs_us = self._pairs_us(rows * columns)
+            cpu_us = min(queries.cpu_select.of(size) + queries.cpu_row_us * work, pairs_us[0])
+            device_us = min(queries.device_select.of(size) + queries.device_row_us * work, pairs_us[1])
+        session = self._faster(query, cpu_us, device_us)
+        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
+        return self._timed(query, session, cpu_us, device_us, blocks)
 
-    def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
-        """Return the distances of pairs of nodes, or None if rows are as fast; see `Session.fast_pairs`."""
-        if self._searches is not None:
-            return None
-        return self._over_hierarchy("pairs", 2 * len(sources) * self._upward).fast_pairs(sources, targets)
+    def _timed(
+        self, query: str, session: Session, cpu_us: float, device_us: float, blocks: Generator[RowBlock, None, None]
+    ) -> Generator[RowBlock, None, None]:
+        """Yield blocks of rows, and learn from the time that all of them have taken."""
+        spent = 0.0
+        with closing(blocks):
+            while True:
+                began = time.perf_counter()
+                block = next(blocks, None)
+                spent += time.perf_counter() - began
+                if block is None:
+                    break
+                yield block
+        self._learn(query, session, cpu_us, device_us, spent)
 
-    def warm_up(self) -> None:
-        """Make what the first path needs in both places; otherwise the first queries do it."""
-        self.main.warm_up()
-        self.near().warm_up()
+    def _ended(self, near: Session, searching: _Searching) -> None:
+        self._own.answering = near
+        if searching.patience.predicted:
+            searching.end(near)
 
-    def near(self) -> Session:
-        """Return the session of the CPU; make it on first use."""
-        with self._making:
-            if self._near is None or self._near.closed:
-                self._near = Session(self.main.shared.companion(), AUTO, {}, 0, self)
-            return self._near
+    def _given_up(self, searching: _Searching, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer of the device after the CPU has given up."""
+        self._own.answering = self._main
+        began = time.perf_counter()
+        answer = ask()
+        searching.give_up(1e6 * (time.perf_counter() - began))
+        return answer
 
-    @cached_property
-    def _work(self) -> int:
-        return self.renumbered.num_nodes + self.renumbered.num_arcs
+    def _pair(self) -> Session:
+        """Return the session that should answer a single pair sooner."""
+        return self._faster("pair", *self._pair_us)
 
-    @cached_property
-    def _num_arcs(self) -> int:
-        assert self.renumbered.hierarchy is not None
-        return self.renumbered.hierarchy.num_arcs
+    def _ask(self, query: str, cpu_us: float, device_us: float, question: Callable[[Session], _Answer]) -> _Answer:
+        """Return the answer of the session that should be faster, and learn from its time."""
+        session = self._faster(query, cpu_us, device_us)
+        began = time.perf_counter()
+        answer = question(session)
+        self._learn(query, session, cpu_us, device_us, time.perf_counter() - began)
+        return answer
 
-    @cached_property
-    def _upward(self) -> float:
-        assert self.renumbered.hierarchy is not None
-        return upward_work(self.renumbered.hierarchy)
+    def _learn(self, query: str, session: Session, cpu_us: float, device_us: float, seconds: float) -> None:
+        is_near = session is not self._main
+        self._balances[query].learn(is_near, cpu_us if is_near else device_us, 1e6 * seconds)
 
-    def _answered_by(self, session: Session) -> Session:
+    def _faster(self, query: str, cpu_us: float, device_us: float) -> Session:
+        """Return the session that should answer a query sooner, given the times that costs predict."""
+        balance = self._balances[query]
+        gain_us = device_us * balance.device - cpu_us * balance.cpu
+        is_near = gain_us > 0
+        if is_near and self._hierarchy is not None and (self._near is None or not self._near.is_current):
+            # Customization for new weights pays once queries have lost as much without it.
+            self._lost_us += gain_us
+            is_near = self._lost_us >= self._queries.customize_us * self._hierarchy.num_arcs
+            if is_near:
+                self._lost_us = 0.0
+        session = self.near() if is_near else self._main
         self._own.answering = session
         return session
 
-    def _over_hierarchy(self, query: str, work: float) -> Session:
-        """Return the session that answers a kind of query over the hierarchy sooner, given its work."""
-        costs = self._queries
-        assert costs is not None
-        cpu: Line = getattr(costs, f"cpu_{query}")
-        device: Line = getattr(costs, f"device_{query}")
-        gain_us = device.of(work) - cpu.of(work)
-        if gain_us <= 0:
-            return self._answered_by(self.main)
-        if self._near is None or not self._near.is_current:
-            # Customization for new weights pays once that many queries would have lost as much without it.
-            self._lost_us += gain_us
-            if self._lost_us < costs.customize_us * self._num_arcs:
-                return self._answered_by(self.main)
-            self._lost_us = 0.0
-        return self._answered_by(self.near())
+    @cached_property
+    def _all_us(self) -> tuple[float, float]:
+        """Predicted time of all distances from a node, on the CPU and on the device."""
+        if self._hierarchy is None:
+            work = self._main.renumbered.num_nodes + self._main.renumbered.num_arcs
+            return self._searches.cpu.of(work), self._searches.device.of(work)
+        hierarchy = self._hierarchy
+        return self._queries.cpu_tree.of(hierarchy.num_arcs), self._queries.device_tree.of(hierarchy.num_levels)
 
-    def _race(
-        self,
-        costs: SearchCosts,
-        seeds: list[Terminal],
-        targets: list[Terminal],
-        limit: int,
-        read: Callable[[Session, Outcome], _Answer],
-    ) -> _Answer:
-        """Search on the CPU and, after its head start, also on the device; return what is read from the first."""
-        near, main = self.near(), self.main
-        with near.holding():
-            most = self._head_start * costs.start_us / costs.cpu_node_us
-            outcome = near.begin(seeds, targets, limit, int(most))
-            if outcome is None:
+    @cached_property
+    def _upward(self) -> float:
+        assert self._hierarchy is not None
+        return upward_work(self._hierarchy)
 
-                def on_device() -> _Answer:
-                    with main.holding():
-                        return read(main, main.run(seeds, targets, limit))
+    @cached_property
+    def _pair_us(self) -> tuple[float, float]:
+        work = 2 * self._upward
+        return self._queries.cpu_pair.of(work), self._queries.device_pair.of(work)
 
-                attempt = Attempt(on_device, (DeviceError,))
-                # A change of weights that waits for this search must not keep the helper from reading them.
-                with main.weights.lock.helped():
-                    try:
-                        self._helping().put(attempt)
-                        outcome = near.resume(attempt.is_answered)
-                    finally:
-                        attempt.is_dropped = True
-                if outcome is None:
-                    self._head_start = max(self._head_start / 2, _LEAST_HEAD_START)
-                    self._answered_by(main)
-                    found: _Answer = attempt.answer()
-                    return found
-                if attempt.error is not None:
-                    _log.warning("the CPU answered alone: %s", attempt.error)
-            self._head_start = min(self._head_start * 2, _MOST_HEAD_START)
-            self._answered_by(near)
-            return read(near, outcome)
-
-    def _helping(self) -> Helper:
-        with self._making:
-            if self._helper is None or self._helper.closed:
-                self._helper = Helper(self)
-            return self._helper
+    def _pairs_us(self, count: int) -> tuple[float, float]:
+        work = 2 * self._upward * count
+        return self._queries.cpu_pairs.of(work), self._queries.device_pairs.of(work)

@@ -6,13 +6,13 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import AUTO, CPU, Algorithm, Outcome, Terminal, Voronoi, Walker
+from vkssp.algorithm import AUTO, CPU, VULKAN, Algorithm, Outcome, Terminal, Voronoi, Walker
 from vkssp.algorithms.block_resident import BlockResident
 from vkssp.algorithms.choice import checked, choose
 from vkssp.algorithms.phast import Phast
@@ -21,7 +21,7 @@ from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
-from vkssp.cpu.dijkstra import Dijkstra
+from vkssp.cpu.dijkstra import Dijkstra, Patience
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once
 from vkssp.engine.device_graph import DeviceGraph
@@ -30,17 +30,23 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
-from vkssp.prepared.terminals import checked_columns
+from vkssp.prepared.terminals import checked_columns, checked_limit, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 
 #: Makers of many rows on the CPU, by algorithm.
 CPU_ROWS: dict[str, type[Rows]] = {Dijkstra.NAME: SearchRows, PhastCpu.NAME: SweepRows}
+# Nodes of a graph that the preparation of a table over a hierarchy, by the host, looks at in the time of a pair.
+_NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
+
+
+class GivenUpError(Exception):
+    """A search would take too long."""
 
 
 @dataclass(eq=False)
@@ -234,8 +240,8 @@ class Session(Resource):
         """Find a path, and so make what the first path needs."""
         with self.holding():
             self.walker()  # also if the graph has no nodes
-            if self.renumbered.num_nodes:
-                self.shortest([(0, 0)], [(0, 0)])
+            if self.graph.num_nodes:
+                self.search_path([(0, 0)], [(0, 0)])
                 self.last = None
 
     def for_all(self) -> Session:
@@ -288,7 +294,35 @@ class Session(Resource):
         whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self.renumbered, seeds)
+            block = None if whole or self.graph is not graph else self._by_pairs(groups, nodes, limit)
+        if block is not None:
+            return (one for one in (block,))
         return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
+
+    def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
+        """Return a small table, each entry found as a pair; None if the table is large, or a distance overflows."""
+        algorithm, pairs = self.algorithm(), len(groups.node) * len(nodes)
+        if not isinstance(algorithm, Phast | PhastCpu) or not pairs or not np.diff(groups.first).all():
+            return None
+        if pairs * _NODES_A_PAIR[algorithm.RUNS_ON] > self.renumbered.num_nodes:
+            return None
+        sources, row = np.unique(self.renumbered.node[groups.node], return_inverse=True)
+        try:
+            found, overflow = algorithm.between(
+                np.repeat(sources, len(nodes)), np.tile(self.renumbered.node[nodes], len(sources))
+            )
+        except BaseException:
+            self.discard()
+            raise
+        between = found.reshape(len(sources), len(nodes)).astype(np.uint64)[row]
+        sums = between + groups.offset[:, None]
+        is_reached = between != UNREACHABLE
+        if overflow.any() or (sums[is_reached] >= UNREACHABLE).any():
+            return None
+        sums[~is_reached] = UNREACHABLE
+        best = np.minimum.reduceat(sums, groups.first[:-1].astype(np.int64), axis=0).astype(np.uint32)
+        best[best > limit] = UNREACHABLE
+        return RowBlock(best)
 
     def row_maker(
         self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
@@ -350,7 +384,46 @@ class Session(Resource):
                 self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
             return found
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal]) -> int:
+    def distance(self, source: int, target: int, patience: Patience | None = None) -> int:
+        """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
+        with self.holding():
+            ends = terminal(self.renumbered, source, "source"), terminal(self.renumbered, target, "target")
+            return self.best([ends[0]], [ends[1]], patience)
+
+    def search_path(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], patience: Patience | None = None
+    ) -> Shortest | None:
+        """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
+        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
+        with self.holding():
+            here_seeds, here_targets = ends_of(self.renumbered, seeds, targets)
+            if len(targets) == 0:
+                raise QueryError("there is no target; give at least one")
+            best = self.best(here_seeds, here_targets, patience)
+            if best == UNREACHABLE:
+                return None
+            walker = self.walker()
+            try:
+                seed, target, arcs = walker.walk(len(seeds), len(targets))
+            except BaseException:
+                self.discard()
+                raise
+            return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Uint32s:
+        """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
+        most = checked_limit(limit)
+        with self.holding():
+            renumbered = self.renumbered
+            outcome = self.run(terminals(renumbered, seeds, "source", None), [], most, patience)
+            found = self.read()
+        if limit is not None:
+            found[found > most] = UNREACHABLE
+        elif outcome.overflow and renumbered.overflowed(found).any():
+            raise DistanceOverflowError(OVERFLOW)
+        return found if renumbered.is_identity else found[renumbered.node]
+
+    def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
         """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
 
         Raises
@@ -358,10 +431,7 @@ class Session(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        return self.best_of(self.run(seeds, targets), targets)
-
-    def best_of(self, outcome: Outcome, targets: list[Terminal]) -> int:
-        """Return the distance to the best target of the last search; see `best`."""
+        outcome = self.run(seeds, targets, UNREACHABLE, patience)
         if outcome.best == UNREACHABLE and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
@@ -369,67 +439,28 @@ class Session(Resource):
                 raise DistanceOverflowError(OVERFLOW)
         return outcome.best
 
-    def shortest(self, seeds: list[Terminal], targets: list[Terminal]) -> Shortest | None:
-        """Search for targets, and return the shortest path, None if no path leads to any; errors as in `best`."""
-        return self.shortest_of(self.run(seeds, targets), seeds, targets)
-
-    def shortest_of(self, outcome: Outcome, seeds: list[Terminal], targets: list[Terminal]) -> Shortest | None:
-        """Return the shortest path to the targets of the last search; see `shortest`."""
-        best = self.best_of(outcome, targets)
-        if best == UNREACHABLE:
-            return None
-        walker = self.walker()
-        try:
-            return best, *walker.walk(len(seeds), len(targets))
-        except BaseException:
-            self.discard()
-            raise
-
-    def all_distances(self, seeds: list[Terminal], limit: int) -> Uint32s:
-        """Search, and return the distance from the best seed to every node, by the caller's ids.
+    def run(
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, patience: Patience | None = None
+    ) -> Outcome:
+        """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
 
         Raises
         ------
-        DistanceOverflowError
-            If a distance does not fit into 32 bits, and there is no limit.
+        GivenUpError
+            If the search would take too long; only `Dijkstra` has patience.
         """
-        return self.all_distances_of(self.run(seeds, [], limit), limit)
-
-    def all_distances_of(self, outcome: Outcome, limit: int) -> Uint32s:
-        """Return the distances of the last search; see `all_distances`."""
-        found, renumbered = self.read(), self.renumbered
-        if limit != UNREACHABLE:
-            found[found > limit] = UNREACHABLE
-        elif outcome.overflow and renumbered.overflowed(found).any():
-            raise DistanceOverflowError(OVERFLOW)
-        return found if renumbered.is_identity else found[renumbered.node]
-
-    def begin(self, seeds: list[Terminal], targets: list[Terminal], limit: int, most: int) -> Outcome | None:
-        """Search as `run` does, but pause after some nodes; see `Dijkstra.begin`, which must be the algorithm."""
-        return self._some(lambda: self._dijkstra().begin(seeds, targets, limit, most))
-
-    def resume(self, stop: npt.NDArray[np.uint8]) -> Outcome | None:
-        """Continue the search that `begin` has paused; see `Dijkstra.resume`."""
-        return self._some(lambda: self._dijkstra().resume(stop))
-
-    def _dijkstra(self) -> Dijkstra:
-        algorithm = self.algorithm()
-        assert isinstance(algorithm, Dijkstra)
-        return algorithm
-
-    def run(self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE) -> Outcome:
-        """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`."""
-        found = self._some(lambda: self.algorithm().search(seeds, targets, limit))
-        assert found is not None
-        return found
-
-    def _some(self, search: Callable[[], Outcome | None]) -> Outcome | None:
         self.last = None  # a failed search has no outcome
+        algorithm = self.algorithm()
         try:
-            self.last = search()
+            if patience is not None and isinstance(algorithm, Dijkstra):
+                self.last = algorithm.try_search(seeds, targets, limit, patience)
+            else:
+                self.last = algorithm.search(seeds, targets, limit)
         except BaseException:
             self.discard()
             raise
+        if self.last is None:
+            raise GivenUpError
         return self.last
 
     def check_open(self) -> None:

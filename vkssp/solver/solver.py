@@ -24,7 +24,7 @@ from vkssp.graph.traffic import changed_weights
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, ends_of, pairs_of, terminal, terminals
+from vkssp.prepared.terminals import ends_of, pairs_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along
 from vkssp.solver.hybrid import HybridSession
@@ -395,9 +395,7 @@ class Solver(Resource):
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `distances`."""
-        most = checked_limit(limit)
-        with self._queries.holding():
-            return self._queries.all_distances(terminals(self._queries.renumbered, seeds, "source", None), most)
+        return self._queries.from_seeds(seeds, limit)
 
     def distance(self, source: int, target: int) -> int:
         """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
@@ -409,10 +407,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        with self._queries.holding():
-            renumbered = self._queries.renumbered
-            ends = terminal(renumbered, source, "source"), terminal(renumbered, target, "target")
-            return self._queries.best([ends[0]], [ends[1]])
+        return self._queries.distance(source, target)
 
     def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.
@@ -625,16 +620,7 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        with self._queries.holding():
-            here_seeds, here_targets = ends_of(self._queries.renumbered, seeds, targets)
-            if len(targets) == 0:
-                raise QueryError("there is no target; give at least one")
-            found = self._queries.shortest(here_seeds, here_targets)
-            if found is None:
-                return None
-            best, seed, target, arcs = found
-            return best, seed, target, self._queries.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
+        return self._queries.search_path(seeds, targets)
 
 
 def _ends(end: Any, name: str) -> list[Terminal]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Flag, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
+from vkssp.cpu.kernels.types import Flag, Float32s, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
 from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
@@ -72,6 +72,38 @@ def reset(dist: Uint32s, heap: Uint64s, reached: Uint32s, num_reached: Uint32s) 
 
 
 @jit
+def predict(
+    at: Float32s,
+    heap: Uint64s,
+    size: np.uint64,
+    seeds: Uint32s,
+    targets: Uint32s,
+    limit: np.uint64,
+    settled: np.uint64,
+    distance: np.uint64,
+) -> np.uint64:
+    """Return how many nodes a search will settle, supposing that they grow as the area, or 1 if this is unknown.
+
+    The nodes in the heap surround those that are settled, and tell how far the search has come towards its targets.
+    """
+    near, far = np.float64(distance), np.float64(limit)
+    near, far = near * near, far * far
+    if len(targets):
+        if len(at) == 0:
+            return ONE
+        source = np.uint64(seeds[0, 0])
+        near, far = np.float64(0.0), np.float64(np.inf)
+        for i in range(min(size, SIXTY_THREE)):
+            node = heap[i] & UNREACHABLE
+            near += (at[node, 0] - at[source, 0]) ** 2 + (at[node, 1] - at[source, 1]) ** 2
+        near /= min(size, SIXTY_THREE)
+        for i in range(len(targets)):
+            node = np.uint64(targets[i, 0])
+            far = min(far, (at[node, 0] - at[source, 0]) ** 2 + (at[node, 1] - at[source, 1]) ** 2)
+    return np.uint64(max(1.0, min(1e18, np.float64(settled) * far / max(near, 1e-30))))
+
+
+@jit
 def search(
     first_out: Uint32s,
     arcs: Uint32s,
@@ -82,10 +114,8 @@ def search(
     targets: Uint32s,
     zeros: Flag,
     limit: np.uint64,
-    most: np.uint64,
-    stop: Uint8s,
-    resumes: Flag,
-    state: Uint64s,
+    patience: Uint64s,
+    coordinates: Float32s,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
@@ -99,18 +129,15 @@ def search(
     search, so that a short search does not reset all nodes; if `num_reached` is at least the number of nodes, these are
     unknown.
 
-    The search pauses when it has settled `most` nodes, or when another thread sets `stop`. Then the first word of
-    `state` is 1, and a call with `resumes` continues.
+    `patience` has the number of settled nodes after which the search predicts how many it will settle, the prediction
+    from which it gives up, and the number of settled nodes after which it gives up in any case. The kernel writes the
+    prediction and whether it has given up to the next two words. `coordinates` are those of the nodes, or empty.
     """
-    size, count, settled, improved, relaxed = state[1], state[2], state[3], state[4], state[5]
-    overflow, best = state[6] > ZERO, state[7]
-    if not resumes:
-        heap[:size] = EMPTY
-        reset(dist, heap, reached, num_reached)
-        size = count = settled = improved = relaxed = ZERO
-        overflow, best = False, UNREACHABLE
-    state[0] = state[1] = ZERO
-    for i in range(0 if resumes else len(seeds)):
+    look, far, most = patience[0], patience[1], patience[2]
+    patience[3] = patience[4] = ZERO
+    reset(dist, heap, reached, num_reached)
+    size = count = ZERO
+    for i in range(len(seeds)):
         node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
         before = np.uint64(dist[node])
         if distance < before:
@@ -125,7 +152,10 @@ def search(
     marks = ZERO
     for i in range(len(targets)):
         marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
-    beyond, num_order, num_rows = np.uint64(zeros), np.uint64(len(order)), np.uint64(len(rows))
+    best, beyond = UNREACHABLE, np.uint64(zeros)
+    settled = improved = 0
+    relaxed = ZERO
+    overflow = False
     while size > ZERO:
         root = heap[0]
         node, distance = root & UNREACHABLE, root >> HALF
@@ -137,14 +167,16 @@ def search(
                     best = min(best, distance + np.uint64(targets[i, 1]))
         if distance >= best + beyond or distance > limit:
             break
-        if settled >= most or stop[0]:
-            state[0], state[1], state[2], state[3] = ONE, size, count, settled
-            state[4], state[5], state[6], state[7] = improved, relaxed, np.uint64(overflow), best
-            num_reached[0] = count
-            return settled, settled, settled, relaxed, improved, overflow
+        if np.uint64(settled) >= look:
+            if patience[3] == ZERO:
+                patience[3] = predict(coordinates, heap, size, seeds, targets, limit, np.uint64(settled), distance)
+                look = most
+            if patience[3] >= far or np.uint64(settled) >= most:
+                patience[4] = ONE
+                break
         size -= ONE
         remove_least(heap, place, size)
-        if settled < num_order:
+        if settled < len(order):
             order[settled] = node
         degree, improved_before = end - arc, improved
         while arc < end:
@@ -153,7 +185,7 @@ def search(
             before = np.uint64(dist[head])
             if through < before:
                 dist[head] = through
-                improved += ONE
+                improved += 1
                 at = np.uint64(place[head])
                 if before == UNREACHABLE:
                     at = size
@@ -163,14 +195,14 @@ def search(
                 rise(heap, place, at, (through << HALF) | head)
             elif through >= UNREACHABLE:
                 overflow = True
-        if settled < num_rows:
+        if settled < len(rows):
             row = rows[settled]
             row.iteration, row.phase = settled, 0
             row.low, row.high = distance, distance + ONE
             row.first_node = row.last_node = node
             row.visited = row.worked = 1
             row.relaxed, row.improved = degree, improved - improved_before
-        settled += ONE
+        settled += 1
         relaxed += degree
     heap[:size] = EMPTY
     num_reached[0] = count
