@@ -16,7 +16,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from vkssp.algorithm import AUTO, Terminal
+from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
 from vkssp.cpu.cores import num_cores
 from vkssp.cpu.dijkstra import Patience
 from vkssp.gpu.device import Device
@@ -27,17 +27,19 @@ from vkssp.resource import Resource
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.session import GivenUpError, Session, Shortest
+from vkssp.solver.session import GivenUpError, Session, Shortest, makes_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
-# Fewest nodes that a search on the CPU settles before it gives up, and the same as a part of the nodes that it settles
-# in the time of a search on the device.
-_FEWEST_NODES, _LOOK = 32, 1 / 16
+# Nodes after which a search on the CPU predicts its size for the first time. On road networks this prediction is hardly
+# worse than those after more nodes: half of them are within a factor of 1.7.
+_LOOK = 64
 # After so many times the nodes that it settles in the time of a search on the device a search gives up in any case, if
 # it can predict its size. If it cannot, this is at most the second number, the less the more searches have given up.
 _PREDICTING, _BLIND = 2.0, 1.0
 # Weight of a new value in a mean, and most by which one value may be wrong.
 _NEW, _WRONG = 0.25, 2.0
+# Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
+_TRIALS, _CURIOUS = 3, 4.0
 
 _Answer = TypeVar("_Answer")
 
@@ -48,18 +50,30 @@ def _mean(old: float, new: float) -> float:
 
 
 class _Balance:
-    """Corrections of the predicted times of a kind of query, learned from the queries before."""
+    """Times of a kind of query in both places, predicted from costs and corrected by the queries before."""
 
     def __init__(self) -> None:
-        self.cpu = self.device = 1.0
+        self._factor = {False: 1.0, True: 1.0}
+        self._trials: dict[bool, list[float]] = {False: [], True: []}
 
     def learn(self, is_near: bool, predicted_us: float, us: float) -> None:
-        """Learn from a query, which has taken another time than was predicted without corrections."""
-        if predicted_us > 0:
-            if is_near:
-                self.cpu = _mean(self.cpu, us / predicted_us)
-            else:
-                self.device = _mean(self.device, us / predicted_us)
+        """Learn from a query, for whose time there was a prediction without corrections."""
+        factor, trials = us / max(predicted_us, 1e-3), self._trials[is_near]
+        if len(trials) < _TRIALS:
+            # Buffers may be made in the first one, so that only the fastest counts.
+            trials.append(factor)
+            self._factor[is_near] = min(trials)
+        else:
+            self._factor[is_near] = _mean(self._factor[is_near], factor)
+
+    def gain_us(self, cpu_us: float, device_us: float) -> float:
+        """Return the time that the CPU should save, given predictions; a place that seems not much slower is tried."""
+        times = {True: cpu_us * self._factor[True], False: device_us * self._factor[False]}
+        gain = times[False] - times[True]
+        other = gain <= 0
+        if len(self._trials[other]) < _TRIALS and times[other] < _CURIOUS * times[not other]:
+            return abs(gain) if other else -abs(gain)
+        return gain
 
 
 class _Searching:
@@ -75,15 +89,19 @@ class _Searching:
 
     def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
         self.patience = Patience()
-        self._can_predict, self._node_us, self._device_us = can_predict, costs.cpu_node_us, max(1.0, costs.device.fixed_us)
+        self._can_predict, self._node_us, self._device_us = (
+            can_predict,
+            costs.cpu_node_us,
+            max(1.0, costs.device.fixed_us),
+        )
         # Nodes that searches have settled for each node that they predicted, and the share of those that have ended.
         self._bias, self._ended = 1.0, 1.0
         self._set()
 
     def _set(self) -> None:
         nodes = self._device_us / self._node_us
-        most = _PREDICTING if self._can_predict else max(_LOOK, _BLIND * self._ended)
-        self.patience.set(max(_FEWEST_NODES, nodes * _LOOK), nodes / self._bias, nodes * most)
+        most = _PREDICTING if self._can_predict else _BLIND * self._ended
+        self.patience.set(_LOOK, nodes / self._bias, nodes * most)
 
     def end(self, session: Session) -> None:
         """Learn from a search that the CPU has ended."""
@@ -129,7 +147,7 @@ class HybridSession(Resource):
         device = main.device
         assert isinstance(device, Device)
         self._hierarchy = main.renumbered.hierarchy if main.shared.sweeps else None
-        self._balances = {query: _Balance() for query in ("all", "pair", "pairs", "table")}
+        self._balances = {query: _Balance() for query in ("all", "pair", "pairs", "small table", "table")}
         # Microseconds that queries have lost on the device while the CPU had no hierarchy for the present weights.
         self._lost_us = 0.0
         if self._hierarchy is None:
@@ -241,10 +259,12 @@ class HybridSession(Resource):
         else:
             queries, size = self._queries, self._hierarchy.num_nodes
             work = table_work(rows, columns, self._upward, self._hierarchy.num_arcs)
-            # A small table is made of pairs.
-            pairs_us = self._pairs_us(rows * columns)
-            cpu_us = min(queries.cpu_select.of(size) + queries.cpu_row_us * work, pairs_us[0])
-            device_us = min(queries.device_select.of(size) + queries.device_row_us * work, pairs_us[1])
+            cpu_us = queries.cpu_select.of(size) + queries.cpu_row_us * work
+            device_us = queries.device_select.of(size) + queries.device_row_us * work
+            if makes_pairs(VULKAN, rows * columns, size):
+                query, cpu_pairs_us = "small table", self._pairs_us(rows * columns)[0]
+                device_us = self._pairs_us(rows * columns)[1]
+                cpu_us = cpu_pairs_us if makes_pairs(CPU, rows * columns, size) else cpu_us
         session = self._faster(query, cpu_us, device_us)
         blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
         return self._timed(query, session, cpu_us, device_us, blocks)
@@ -295,8 +315,7 @@ class HybridSession(Resource):
 
     def _faster(self, query: str, cpu_us: float, device_us: float) -> Session:
         """Return the session that should answer a query sooner, given the times that costs predict."""
-        balance = self._balances[query]
-        gain_us = device_us * balance.device - cpu_us * balance.cpu
+        gain_us = self._balances[query].gain_us(cpu_us, device_us)
         is_near = gain_us > 0
         if is_near and self._hierarchy is not None and (self._near is None or not self._near.is_current):
             # Customization for new weights pays once queries have lost as much without it.

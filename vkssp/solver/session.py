@@ -45,6 +45,11 @@ Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
 _MOST_KEPT = 0.125
 
 
+def makes_pairs(place: str, pairs: int, num_nodes: int) -> bool:
+    """Return whether a table over a hierarchy is so small that its entries are found as pairs."""
+    return pairs * _NODES_A_PAIR[place] <= num_nodes
+
+
 class GivenUpError(Exception):
     """A search would take too long."""
 
@@ -304,7 +309,7 @@ class Session(Resource):
         algorithm, pairs = self.algorithm(), len(groups.node) * len(nodes)
         if not isinstance(algorithm, Phast | PhastCpu) or not pairs or not np.diff(groups.first).all():
             return None
-        if pairs * _NODES_A_PAIR[algorithm.RUNS_ON] > self.renumbered.num_nodes:
+        if not makes_pairs(algorithm.RUNS_ON, pairs, self.renumbered.num_nodes):
             return None
         sources, row = np.unique(self.renumbered.node[groups.node], return_inverse=True)
         try:

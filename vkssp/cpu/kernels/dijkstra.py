@@ -130,10 +130,11 @@ def search(
     unknown.
 
     `patience` has the number of settled nodes after which the search predicts how many it will settle, the prediction
-    from which it gives up, and the number of settled nodes after which it gives up in any case. The kernel writes the
+    from which it gives up, and the number of settled nodes after which it gives up in any case. The first prediction
+    must be four times too high, and the second, after four times the nodes, twice. The kernel writes the last
     prediction and whether it has given up to the next two words. `coordinates` are those of the nodes, or empty.
     """
-    look, far, most = patience[0], patience[1], patience[2]
+    look, far, most, margin = patience[0], patience[1], patience[2], TWO
     patience[3] = patience[4] = ZERO
     reset(dist, heap, reached, num_reached)
     size = count = ZERO
@@ -168,12 +169,12 @@ def search(
         if distance >= best + beyond or distance > limit:
             break
         if np.uint64(settled) >= look:
-            if patience[3] == ZERO:
-                patience[3] = predict(coordinates, heap, size, seeds, targets, limit, np.uint64(settled), distance)
-                look = most
-            if patience[3] >= far or np.uint64(settled) >= most:
+            patience[3] = predict(coordinates, heap, size, seeds, targets, limit, np.uint64(settled), distance)
+            if patience[3] >> margin >= far or np.uint64(settled) >= most:
                 patience[4] = ONE
                 break
+            look = min(look << TWO, max(look + ONE, most))
+            margin >>= ONE
         size -= ONE
         remove_least(heap, place, size)
         if settled < len(order):
