@@ -28,6 +28,7 @@ from vkssp.errors import FormatError, QueryError, VksspError
 from vkssp.files import atomic_write, check_ending
 from vkssp.gpu.device import Device
 from vkssp.graph import Graph
+from vkssp.solver.solver import Solver
 
 #: Name and version of the format of result files; a change that affects readers increments the version.
 FORMAT = "vkssp dijkstra rank 1"
@@ -35,7 +36,11 @@ FORMAT = "vkssp dijkstra rank 1"
 COLUMNS = ("rank", "source", "target", "distance")
 #: Methods that are not algorithms of a solver.
 BIDIRECTIONAL = "bidirectional"
+#: Method that names neither an algorithm nor a device: the CPU beside a device, if there is one.
+DEFAULT = "default"
 CCH = RoutingkitCch.NAME
+_OTHERS = (DEFAULT, BIDIRECTIONAL, CCH)
+_PLACES = {DEFAULT: DEFAULT, BIDIRECTIONAL: "cpu", CCH: "peer"}
 #: References for comparisons: methods for a single target.
 REFERENCES = ("dijkstra", BIDIRECTIONAL, CCH)
 
@@ -133,10 +138,10 @@ def check_methods(methods: Sequence[str]) -> None:
         raise QueryError("there is nothing to measure; give a method at least, such as near_far")
     for method in methods:
         name = method.partition(",")[0]
-        if name.partition("@")[0] not in (*ALGORITHMS, BIDIRECTIONAL, CCH):
-            known = ", ".join((*ALGORITHMS, BIDIRECTIONAL, CCH))
+        if name.partition("@")[0] not in (*ALGORITHMS, *_OTHERS):
+            known = ", ".join((*ALGORITHMS, *_OTHERS))
             raise QueryError(f"method is {method!r}; choose some of {known}")
-        if name not in (BIDIRECTIONAL, CCH):
+        if name not in _OTHERS:
             Run.parse(method)
         elif name != method:
             raise QueryError(f"method is {method!r}; {name} has no parameters, leave them out")
@@ -194,7 +199,7 @@ def measure_ranks(
     for method in methods:
         row: dict[str, Any] = {
             "method": method,
-            "runs_on": "cpu" if method == BIDIRECTIONAL else "peer" if method == CCH else Run.parse(method).runs_on,
+            "runs_on": _PLACES[method] if method in _PLACES else Run.parse(method).runs_on,
             "version": None if method == CCH else vkssp.__version__,
             "setup_ms": None,
             "query_ms": [],
@@ -256,6 +261,8 @@ def _method(
             raise QueryError(f"the largest distance is {farthest}, and it holds {RoutingkitCch.LARGEST} at most")
         pairs = RoutingkitCchPairs(module, graph, limit_s)
         return pairs.distance, pairs.checked_s
+    if method == DEFAULT:
+        return stack.enter_context(Solver(graph)).distance, 0.0
     return stack.enter_context(Run.parse(method).solver(graph, device)).distance, 0.0
 
 

@@ -30,7 +30,7 @@ _SEARCHED, _PREPARED = (32, 128), (16, 64)
 _PAIRS, _TABLES = (1, 512), (32, 256)
 # Repetitions of a measurement, of which the median counts, after some that warm up; and seconds of searches before,
 # since an idle device is slow.
-_REPETITIONS, _WARM_UP, _WARM_UP_S = 15, 3, 0.1
+_REPETITIONS, _WARM_UP, _WARM_UP_S = 9, 3, 0.05
 
 _Costs = TypeVar("_Costs", SearchCosts, HierarchyCosts)
 _measuring = threading.Lock()

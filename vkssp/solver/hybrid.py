@@ -16,7 +16,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
+from vkssp.algorithm import AUTO, CPU, VULKAN, Outcome, Terminal
 from vkssp.cpu.cores import num_cores
 from vkssp.cpu.dijkstra import Patience
 from vkssp.gpu.device import Device
@@ -33,9 +33,13 @@ from vkssp.solver.shared_graph import WeightsChange
 # Nodes after which a search on the CPU predicts its size for the first time. On road networks this prediction is hardly
 # worse than those after more nodes: half of them are within a factor of 1.7.
 _LOOK = 64
-# After so many times the nodes that it settles in the time of a search on the device a search gives up in any case, if
-# it can predict its size. If it cannot, this is at most the second number, the less the more searches have given up.
-_PREDICTING, _BLIND = 2.0, 1.0
+# A search gives up if the predicted time is so many times that of the device, or if it has taken so many times the time
+# of the device. If it cannot predict its size, the second number is between these, the larger the more searches have
+# ended before, by a factor for each.
+_DOUBT, _PREDICTING, _BLIND, _SHARE = 1.4, 2.0, (1 / 8, 1.0), 1.2
+# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches give
+# up, up to which searches on the device are alike.
+_MANY, _NEAR = 1024, 4.0
 # Weight of a new value in a mean, and most by which one value may be wrong.
 _NEW, _WRONG = 0.25, 2.0
 # Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
@@ -85,40 +89,39 @@ class _Searching:
         Costs of searches.
     can_predict : bool
         Whether searches of this kind can predict their size.
+
+    Attributes
+    ----------
+    patience : Patience
+        Patience of the searches on the CPU.
     """
 
     def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
         self.patience = Patience()
-        self._can_predict, self._node_us, self._device_us = (
-            can_predict,
-            costs.cpu_node_us,
-            max(1.0, costs.device.fixed_us),
-        )
-        # Nodes that searches have settled for each node that they predicted, and the share of those that have ended.
-        self._bias, self._ended = 1.0, 1.0
+        self._can_predict, self._node_us = can_predict, costs.cpu_node_us
+        self._device_us = max(1.0, costs.device.fixed_us)
+        self._blind = _BLIND[1]
         self._set()
 
     def _set(self) -> None:
         nodes = self._device_us / self._node_us
-        most = _PREDICTING if self._can_predict else _BLIND * self._ended
-        self.patience.set(_LOOK, nodes / self._bias, nodes * most)
+        most = _PREDICTING if self._can_predict else self._blind
+        self._far = _DOUBT * nodes
+        self.patience.set(_LOOK, self._far, most * nodes)
 
-    def end(self, session: Session) -> None:
+    def end(self, outcome: Outcome) -> None:
         """Learn from a search that the CPU has ended."""
-        outcome = session.last
-        if not self.patience.predicted or outcome is None:
-            return  # it was short
-        settled = max(1, outcome.counters["iterations"])
-        if self.patience.predicted > 1:
-            self._bias = _mean(self._bias, settled / self.patience.predicted)
-        self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
-        self._ended += _NEW * (1.0 - self._ended)
-        self._set()
+        settled = outcome.counters["iterations"]
+        if settled >= _MANY:
+            self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
+            self._blind = min(self._blind * _SHARE, _BLIND[1])
+            self._set()
 
-    def give_up(self, us: float) -> None:
-        """Learn from a search that the device has done."""
-        self._device_us = _mean(self._device_us, us)
-        self._ended -= _NEW * self._ended
+    def give_up(self, predicted: int, us: float) -> None:
+        """Learn from a search of some predicted size that the device has done."""
+        if predicted < _NEAR * self._far:  # a far larger one says nothing about those that might go either way
+            self._device_us = _mean(self._device_us, us)
+        self._blind = max(self._blind / _SHARE, _BLIND[0])
         self._set()
 
 
@@ -265,15 +268,15 @@ class HybridSession(Resource):
                 query, cpu_pairs_us = "small table", self._pairs_us(rows * columns)[0]
                 device_us = self._pairs_us(rows * columns)[1]
                 cpu_us = cpu_pairs_us if makes_pairs(CPU, rows * columns, size) else cpu_us
-        session = self._faster(query, cpu_us, device_us)
-        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
-        return self._timed(query, session, cpu_us, device_us, blocks)
+        session, began = self._faster(query, cpu_us, device_us), time.perf_counter()
+        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)  # a small table is ready here
+        spent = time.perf_counter() - began
+        return self._timed(blocks, spent, lambda seconds: self._learn(query, session, cpu_us, device_us, seconds))
 
     def _timed(
-        self, query: str, session: Session, cpu_us: float, device_us: float, blocks: Generator[RowBlock, None, None]
+        self, blocks: Generator[RowBlock, None, None], spent: float, learn: Callable[[float], None]
     ) -> Generator[RowBlock, None, None]:
         """Yield blocks of rows, and learn from the time that all of them have taken."""
-        spent = 0.0
         with closing(blocks):
             while True:
                 began = time.perf_counter()
@@ -282,19 +285,19 @@ class HybridSession(Resource):
                 if block is None:
                     break
                 yield block
-        self._learn(query, session, cpu_us, device_us, spent)
+        learn(spent)
 
     def _ended(self, near: Session, searching: _Searching) -> None:
         self._own.answering = near
-        if searching.patience.predicted:
-            searching.end(near)
+        if near.last is not None:
+            searching.end(near.last)
 
     def _given_up(self, searching: _Searching, ask: Callable[[], _Answer]) -> _Answer:
         """Return the answer of the device after the CPU has given up."""
-        self._own.answering = self._main
+        self._own.answering, predicted = self._main, searching.patience.predicted
         began = time.perf_counter()
         answer = ask()
-        searching.give_up(1e6 * (time.perf_counter() - began))
+        searching.give_up(predicted, 1e6 * (time.perf_counter() - began))
         return answer
 
     def _pair(self) -> Session:
