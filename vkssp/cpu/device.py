@@ -150,21 +150,6 @@ class CpuGraph(Resource):
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
 
-    def coordinates(self) -> npt.NDArray[np.float32]:
-        """Return the nodes in a plane whose scale is the same in all directions, shape (num_nodes, 2), or (0, 2)."""
-
-        def make() -> npt.NDArray[np.float32]:
-            renumbered, graph = self.renumbered, self.renumbered.graph
-            if graph.lat is None or graph.lon is None:
-                return read_only(np.empty((0, 2), np.float32))
-            found = np.zeros((self.num_nodes, 2), np.float32)
-            scale = np.cos(np.radians(graph.lat.mean())) if len(graph.lat) else 1.0
-            found[renumbered.node] = np.stack([graph.lon * scale, graph.lat], axis=1)
-            return read_only(found)
-
-        found: npt.NDArray[np.float32] = self.shared("coordinates", make)
-        return found
-
     def take_order(self, other: CpuGraph) -> None:
         """Take the order of the arcs by head from a graph that differs in weights, instead of sorting them again."""
         with other._lock:

@@ -25,39 +25,8 @@ from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
-# Coordinates that are not known.
-_NOWHERE = read_only(np.empty((0, 2), np.float32))
-
-
-class Patience:
-    """Numbers of settled nodes after which a search looks how far it has come, and gives up.
-
-    Attributes
-    ----------
-    words : numpy.ndarray
-        Argument of the kernel, shape (5,), uint64.
-    """
-
-    def __init__(self) -> None:
-        self.words = np.full(5, _EMPTY_ENTRY, np.uint64)
-        self.words[3:] = 0
-
-    def set(self, look: float, far: float, most: float) -> None:
-        """Set the number of nodes after which a search predicts its size, and gives up if that is at least `far`.
-
-        It gives up in any case after `most` nodes.
-        """
-        self.words[:3] = [min(max(number, 1.0), 1e18) for number in (look, far, most)]
-
-    @property
-    def predicted(self) -> int:
-        """Size that the last search has predicted; 0 if it ended before, and 1 if it did not know."""
-        return int(self.words[3])
-
-    @property
-    def is_at_end(self) -> bool:
-        """Whether the last search has given up."""
-        return bool(self.words[4])
+# Number of nodes at which no search gives up.
+_ALL = np.uint64(2**64 - 1)
 
 
 class Dijkstra(CpuSearch):
@@ -89,24 +58,18 @@ class Dijkstra(CpuSearch):
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
-        self._patience, self._coordinates = Patience(), _NOWHERE
+        self._most = _ALL
 
     def try_search(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, patience: Patience
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, most: np.uint64
     ) -> Outcome | None:
-        """Search as `search` does, unless that would take too long.
-
-        Returns
-        -------
-        Outcome or None
-            The outcome; None if the search has given up.
-        """
-        patient, self._patience, self._coordinates = self._patience, patience, self._graph.coordinates()
+        """Search as `search` does, but give up when that has settled too many nodes; return None then."""
+        self._most = most
         try:
             outcome = self.search(seeds, targets, limit)
         finally:
-            self._patience, self._coordinates = patient, _NOWHERE
-        return None if patience.is_at_end else outcome
+            self._most = _ALL
+        return None if outcome.counters["iterations"] >= most else outcome
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         return Work(
@@ -120,8 +83,7 @@ class Dijkstra(CpuSearch):
                 targets,
                 self._graph.lightest == 0,
                 np.uint64(self.limit),
-                self._patience.words,
-                self._coordinates,
+                self._most,
                 self._order,
                 self._rows,
                 self._reached,
@@ -166,8 +128,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         np.uint64(2**32 - 1),
-        Patience().words,
-        _NOWHERE,
+        _ALL,
         order,
         np.empty(0, ROW),
         np.empty_like(order),

@@ -1,9 +1,10 @@
 """Session of a Vulkan device with the CPU as its companion: each query goes to the place that should answer it sooner.
 
 How long a query takes is predicted from the costs that were measured for the device and the CPU, see
-`vkssp.solver.costs`, and corrected by the queries before it. How far a search without a hierarchy goes until it reaches
-its target is not known before. Such a search begins on the CPU, predicts after some nodes how many it will settle, and
-gives up if the device would be faster. The answers are the same, bit for bit.
+`vkssp.solver.costs`, and corrected by the queries before it. A search without a hierarchy ends at its target, and where
+that is on a search's way is not known before. If nodes have coordinates, the number of nodes around the source tells. A
+search that goes much farther than this, or of which nothing is known, begins on the CPU and may be given up there. The
+answers are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
+import numpy as np
+
 from vkssp.algorithm import AUTO, CPU, VULKAN, Outcome, Terminal
 from vkssp.cpu.cores import num_cores
-from vkssp.cpu.dijkstra import Patience
+from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim
 from vkssp.prepared.seed_groups import Groups
+from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
@@ -30,16 +34,15 @@ from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import GivenUpError, Session, Shortest, makes_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
-# Nodes after which a search on the CPU predicts its size for the first time. On road networks this prediction is hardly
-# worse than those after more nodes: half of them are within a factor of 1.7.
-_LOOK = 64
-# A search gives up if the predicted time is so many times that of the device, or if it has taken so many times the time
-# of the device. If it cannot predict its size, the second number is between these, the larger the more searches have
-# ended before, by a factor for each.
-_DOUBT, _PREDICTING, _BLIND, _SHARE = 1.4, 2.0, (1 / 8, 1.0), 1.2
-# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches give
-# up, up to which searches on the device are alike.
-_MANY, _NEAR = 1024, 4.0
+# A search goes to the device if it is predicted to take so many times longer on the CPU, and gives up if it takes twice
+# as long nevertheless.
+_DOUBT, _TOO_LONG = 1.2, 2.0
+# A search without a prediction gives up after a part of the time on the device between these, the larger the more
+# searches have ended before, by a factor for each.
+_BLIND, _SHARE = (1 / 8, 1.0), 1.2
+# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches go to
+# the device, up to which searches on the device are alike.
+_MANY, _NEAR = 1024, 2.0
 # Weight of a new value in a mean, and most by which one value may be wrong.
 _NEW, _WRONG = 0.25, 2.0
 # Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
@@ -81,33 +84,30 @@ class _Balance:
 
 
 class _Searching:
-    """Decision between the CPU and the device while a search of some kind runs on the CPU.
+    """Choice between the CPU and the device for searches of some kind.
 
     Parameters
     ----------
     costs : SearchCosts
         Costs of searches.
-    can_predict : bool
-        Whether searches of this kind can predict their size.
 
     Attributes
     ----------
-    patience : Patience
-        Patience of the searches on the CPU.
+    far : float
+        Number of nodes from which the device is faster.
+    most : numpy.uint64
+        Number of nodes after which a search on the CPU gives up.
     """
 
     def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
-        self.patience = Patience()
-        self._can_predict, self._node_us = can_predict, costs.cpu_node_us
-        self._device_us = max(1.0, costs.device.fixed_us)
-        self._blind = _BLIND[1]
+        self._node_us, self._device_us = costs.cpu_node_us, max(1.0, costs.device.fixed_us)
+        self._can_predict, self._blind = can_predict, _BLIND[1]
         self._set()
 
     def _set(self) -> None:
         nodes = self._device_us / self._node_us
-        most = _PREDICTING if self._can_predict else self._blind
-        self._far = _DOUBT * nodes
-        self.patience.set(_LOOK, self._far, most * nodes)
+        self.far = _DOUBT * nodes
+        self.most = np.uint64(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)))
 
     def end(self, outcome: Outcome) -> None:
         """Learn from a search that the CPU has ended."""
@@ -117,12 +117,18 @@ class _Searching:
             self._blind = min(self._blind * _SHARE, _BLIND[1])
             self._set()
 
-    def give_up(self, predicted: int, us: float) -> None:
-        """Learn from a search of some predicted size that the device has done."""
-        if predicted < _NEAR * self._far:  # a far larger one says nothing about those that might go either way
+    def on_device(self, predicted: float, us: float) -> None:
+        """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""
+        if predicted < _NEAR * self.far:  # a far larger one says nothing about those that might go either way
             self._device_us = _mean(self._device_us, us)
-        self._blind = max(self._blind / _SHARE, _BLIND[0])
+        if not predicted:
+            self._blind = max(self._blind / _SHARE, _BLIND[0])
         self._set()
+
+
+def _node_of(terminal: object) -> object:
+    """Return the node of a seed or target that has not been checked; None if there is none."""
+    return terminal[0] if isinstance(terminal, tuple | list) and terminal else None
 
 
 class _Own(threading.local):
@@ -157,7 +163,7 @@ class HybridSession(Resource):
             costs = self._searches = measured_costs(device, SearchCosts)
             has_places = main.graph.lat is not None
             self._to_node, self._to_path = _Searching(costs, has_places), _Searching(costs, has_places)
-            self._to_limit = _Searching(costs, can_predict=True)
+            self._to_limit = _Searching(costs, can_predict=False)
         else:
             self._queries = measured_costs(device, HierarchyCosts)
 
@@ -200,38 +206,48 @@ class HybridSession(Resource):
         """Return the distance from one node to another; see `Session.distance`."""
         if self._hierarchy is not None:
             return self._pair().distance(source, target)
-        near, searching = self.near(), self._to_node
-        try:
-            found = near.distance(source, target, searching.patience)
-        except GivenUpError:
-            return self._given_up(searching, lambda: self._main.distance(source, target))
-        self._ended(near, searching)
-        return found
+        searching, nearness = self._to_node, self._nearness
+        predicted = 0.0 if nearness is None else nearness.predict(source, target)
+        if predicted < searching.far:
+            near = self.near()
+            try:
+                found = near.distance(source, target, searching.most)
+            except GivenUpError:
+                predicted = 0.0
+            else:
+                return self._ended(near, searching, found)
+        return self._on_device(searching, predicted, lambda: self._main.distance(source, target))
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `Session.search_path`."""
         if self._hierarchy is not None:
             return self._pair().search_path(seeds, targets)
-        near, searching = self.near(), self._to_path
-        try:
-            found = near.search_path(seeds, targets, searching.patience)
-        except GivenUpError:
-            return self._given_up(searching, lambda: self._main.search_path(seeds, targets))
-        self._ended(near, searching)
-        return found
+        searching, nearness = self._to_path, self._nearness
+        seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
+        predicted = 0.0
+        if nearness is not None and seeds and targets:
+            predicted = nearness.predict(_node_of(seeds[0]), _node_of(targets[0]))
+        if predicted < searching.far:
+            near = self.near()
+            try:
+                found = near.search_path(seeds, targets, searching.most)
+            except GivenUpError:
+                predicted = 0.0
+            else:
+                return self._ended(near, searching, found)
+        return self._on_device(searching, predicted, lambda: self._main.search_path(seeds, targets))
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `Session.from_seeds`."""
         cpu_us, device_us = self._all_us
-        if self._hierarchy is None and limit is not None and cpu_us > device_us:
-            near, searching = self.near(), self._to_limit
-            try:
-                found = near.from_seeds(seeds, limit, searching.patience)
-            except GivenUpError:
-                return self._given_up(searching, lambda: self._main.from_seeds(seeds, limit))
-            self._ended(near, searching)
-            return found
-        return self._ask("all", cpu_us, device_us, lambda session: session.from_seeds(seeds, limit))
+        if self._hierarchy is not None or limit is None or cpu_us < device_us:
+            return self._ask("all", cpu_us, device_us, lambda session: session.from_seeds(seeds, limit))
+        near, searching = self.near(), self._to_limit
+        try:
+            found = near.from_seeds(seeds, limit, searching.most)
+        except GivenUpError:
+            return self._on_device(searching, 0.0, lambda: self._main.from_seeds(seeds, limit))
+        return self._ended(near, searching, found)
 
     def for_all(self) -> Session:
         """Return the session that is faster for the distances of all nodes."""
@@ -287,22 +303,33 @@ class HybridSession(Resource):
                 yield block
         learn(spent)
 
-    def _ended(self, near: Session, searching: _Searching) -> None:
+    def _ended(self, near: Session, searching: _Searching, answer: _Answer) -> _Answer:
+        """Return the answer of a search that the CPU has ended."""
         self._own.answering = near
         if near.last is not None:
             searching.end(near.last)
+        return answer
 
-    def _given_up(self, searching: _Searching, ask: Callable[[], _Answer]) -> _Answer:
-        """Return the answer of the device after the CPU has given up."""
-        self._own.answering, predicted = self._main, searching.patience.predicted
+    def _on_device(self, searching: _Searching, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer of the device to a search of some predicted size, 0 if the CPU has given it up."""
+        self._own.answering = self._main
         began = time.perf_counter()
         answer = ask()
-        searching.give_up(predicted, 1e6 * (time.perf_counter() - began))
+        searching.on_device(predicted, 1e6 * (time.perf_counter() - began))
         return answer
+
+    @cached_property
+    def _nearness(self) -> Nearness | None:
+        """Map that tells how far a search goes; None without coordinates."""
+        return None if self.graph.lat is None else Nearness(self.graph)
 
     def _pair(self) -> Session:
         """Return the session that should answer a single pair sooner."""
-        return self._faster("pair", *self._pair_us)
+        near, (cpu_us, device_us) = self._near, self._pair_us
+        if cpu_us < device_us and near is not None and near.is_current:  # what a pair takes leaves no time for more
+            self._own.answering = near
+            return near
+        return self._faster("pair", cpu_us, device_us)
 
     def _ask(self, query: str, cpu_us: float, device_us: float, question: Callable[[Session], _Answer]) -> _Answer:
         """Return the answer of the session that should be faster, and learn from its time."""

@@ -21,7 +21,7 @@ from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
-from vkssp.cpu.dijkstra import Dijkstra, Patience
+from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once
 from vkssp.engine.device_graph import DeviceGraph
@@ -51,7 +51,7 @@ def makes_pairs(place: str, pairs: int, num_nodes: int) -> bool:
 
 
 class GivenUpError(Exception):
-    """A search would take too long."""
+    """A search has settled too many nodes."""
 
 
 @dataclass(eq=False)
@@ -389,14 +389,14 @@ class Session(Resource):
                 self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
             return found
 
-    def distance(self, source: int, target: int, patience: Patience | None = None) -> int:
+    def distance(self, source: int, target: int, most: np.uint64 | None = None) -> int:
         """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
         with self.holding():
             ends = terminal(self.renumbered, source, "source"), terminal(self.renumbered, target, "target")
-            return self.best([ends[0]], [ends[1]], patience)
+            return self.best([ends[0]], [ends[1]], most)
 
     def search_path(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], patience: Patience | None = None
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], most: np.uint64 | None = None
     ) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
@@ -404,7 +404,7 @@ class Session(Resource):
             here_seeds, here_targets = ends_of(self.renumbered, seeds, targets)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
-            best = self.best(here_seeds, here_targets, patience)
+            best = self.best(here_seeds, here_targets, most)
             if best == UNREACHABLE:
                 return None
             walker = self.walker()
@@ -415,20 +415,20 @@ class Session(Resource):
                 raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, most: np.uint64 | None = None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
-        most = checked_limit(limit)
+        within = checked_limit(limit)
         with self.holding():
             renumbered = self.renumbered
-            outcome = self.run(terminals(renumbered, seeds, "source", None), [], most, patience)
+            outcome = self.run(terminals(renumbered, seeds, "source", None), [], within, most)
             found = self.read()
         if limit is not None:
-            found[found > most] = UNREACHABLE
+            found[found > within] = UNREACHABLE
         elif outcome.overflow and renumbered.overflowed(found).any():
             raise DistanceOverflowError(OVERFLOW)
         return found if renumbered.is_identity else found[renumbered.node]
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
+    def best(self, seeds: list[Terminal], targets: list[Terminal], most: np.uint64 | None = None) -> int:
         """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
 
         Raises
@@ -436,7 +436,7 @@ class Session(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        outcome = self.run(seeds, targets, UNREACHABLE, patience)
+        outcome = self.run(seeds, targets, UNREACHABLE, most)
         if outcome.best == UNREACHABLE and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
@@ -445,20 +445,20 @@ class Session(Resource):
         return outcome.best
 
     def run(
-        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, patience: Patience | None = None
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, most: np.uint64 | None = None
     ) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
 
         Raises
         ------
         GivenUpError
-            If the search would take too long; only `Dijkstra` has patience.
+            If the search has settled `most` nodes; only `Dijkstra` gives up.
         """
         self.last = None  # a failed search has no outcome
         algorithm = self.algorithm()
         try:
-            if patience is not None and isinstance(algorithm, Dijkstra):
-                self.last = algorithm.try_search(seeds, targets, limit, patience)
+            if most is not None and isinstance(algorithm, Dijkstra):
+                self.last = algorithm.try_search(seeds, targets, limit, most)
             else:
                 self.last = algorithm.search(seeds, targets, limit)
         except BaseException:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Flag, Float32s, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
+from vkssp.cpu.kernels.types import Flag, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
 from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
@@ -72,38 +72,6 @@ def reset(dist: Uint32s, heap: Uint64s, reached: Uint32s, num_reached: Uint32s) 
 
 
 @jit
-def predict(
-    at: Float32s,
-    heap: Uint64s,
-    size: np.uint64,
-    seeds: Uint32s,
-    targets: Uint32s,
-    limit: np.uint64,
-    settled: np.uint64,
-    distance: np.uint64,
-) -> np.uint64:
-    """Return how many nodes a search will settle, supposing that they grow as the area, or 1 if this is unknown.
-
-    The nodes in the heap surround those that are settled, and tell how far the search has come towards its targets.
-    """
-    near, far = np.float64(distance), np.float64(limit)
-    near, far = near * near, far * far
-    if len(targets):
-        if len(at) == 0:
-            return ONE
-        source = np.uint64(seeds[0, 0])
-        near, far = np.float64(0.0), np.float64(np.inf)
-        for i in range(min(size, SIXTY_THREE)):
-            node = heap[i] & UNREACHABLE
-            near += (at[node, 0] - at[source, 0]) ** 2 + (at[node, 1] - at[source, 1]) ** 2
-        near /= min(size, SIXTY_THREE)
-        for i in range(len(targets)):
-            node = np.uint64(targets[i, 0])
-            far = min(far, (at[node, 0] - at[source, 0]) ** 2 + (at[node, 1] - at[source, 1]) ** 2)
-    return np.uint64(max(1.0, min(1e18, np.float64(settled) * far / max(near, 1e-30))))
-
-
-@jit
 def search(
     first_out: Uint32s,
     arcs: Uint32s,
@@ -114,8 +82,7 @@ def search(
     targets: Uint32s,
     zeros: Flag,
     limit: np.uint64,
-    patience: Uint64s,
-    coordinates: Float32s,
+    most: np.uint64,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
@@ -123,19 +90,12 @@ def search(
 ) -> Totals:
     """Settle nodes until the heap is empty, the best target is known, or all nodes within a limit are settled.
 
-    `place` has the place of each node in the heap. `zeros` says whether there are arcs of weight zero; without such
-    arcs, all nodes at the least distance in the heap have their final distance already. The kernel writes the settled
-    nodes to `order`, unless it is empty. `reached` and `num_reached` are the nodes with a distance after the last
-    search, so that a short search does not reset all nodes; if `num_reached` is at least the number of nodes, these are
-    unknown.
-
-    `patience` has the number of settled nodes after which the search predicts how many it will settle, the prediction
-    from which it gives up, and the number of settled nodes after which it gives up in any case. The first prediction
-    must be four times too high, and the second, after four times the nodes, twice. The kernel writes the last
-    prediction and whether it has given up to the next two words. `coordinates` are those of the nodes, or empty.
+    The search gives up when it has settled `most` nodes. `place` has the place of each node in the heap. `zeros` says
+    whether there are arcs of weight zero; without such arcs, all nodes at the least distance in the heap have their
+    final distance already. The kernel writes the settled nodes to `order`, unless it is empty. `reached` and
+    `num_reached` are the nodes with a distance after the last search, so that a short search does not reset all nodes;
+    if `num_reached` is at least the number of nodes, these are unknown.
     """
-    look, far, most, margin = patience[0], patience[1], patience[2], TWO
-    patience[3] = patience[4] = ZERO
     reset(dist, heap, reached, num_reached)
     size = count = ZERO
     for i in range(len(seeds)):
@@ -166,15 +126,8 @@ def search(
             for i in range(len(targets)):
                 if np.uint64(targets[i, 0]) == node:
                     best = min(best, distance + np.uint64(targets[i, 1]))
-        if distance >= best + beyond or distance > limit:
+        if distance >= best + beyond or distance > limit or np.uint64(settled) >= most:
             break
-        if np.uint64(settled) >= look:
-            patience[3] = predict(coordinates, heap, size, seeds, targets, limit, np.uint64(settled), distance)
-            if patience[3] >> margin >= far or np.uint64(settled) >= most:
-                patience[4] = ONE
-                break
-            look = min(look << TWO, max(look + ONE, most))
-            margin >>= ONE
         size -= ONE
         remove_least(heap, place, size)
         if settled < len(order):
