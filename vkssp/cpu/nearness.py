@@ -37,11 +37,18 @@ class Nearness:
         counts = np.zeros((cells + 1, cells + 1), np.int32)
         counts[1:, 1:] = np.bincount(row * cells + column, minlength=cells * cells).reshape(cells, cells)
         self._at, self._sums = read_only(at.astype(np.float32)), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
+        self._x, self._y = (memoryview(np.ascontiguousarray(part)) for part in self._at.T)
+        self._densest = 4.0 * int(counts.max())
         self._count = kernels("vkssp.cpu.kernels.nearness").count_around
 
-    def predict(self, source: object, target: object) -> float:
-        """Return about how many nodes a search from one node to another will settle; 0 if they are no nodes."""
+    def predict(self, source: object, target: object, far: float) -> float:
+        """Return about how many nodes a search from one node to another will settle.
+
+        If they are no nodes, or certainly less than `far`, 0 is returned, which takes less time.
+        """
         if type(source) is int and type(target) is int and 0 <= source < self._num_nodes > target >= 0:
-            found: float = self._count(self._at, self._sums, source, target)
-            return found
+            x, y = self._x[source] - self._x[target], self._y[source] - self._y[target]
+            if (x * x + y * y) * self._densest >= far:
+                found: float = self._count(self._at, self._sums, source, target)
+                return found
         return 0.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -43,17 +44,20 @@ _BLIND, _SHARE = (1 / 8, 1.0), 1.2
 # Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches go to
 # the device, up to which searches on the device are alike.
 _MANY, _NEAR = 1024, 2.0
-# Weight of a new value in a mean, and most by which one value may be wrong.
-_NEW, _WRONG = 0.25, 2.0
+# Weights of a new value in a mean, if it is greater or less, and most by which one value may be wrong. Other work on the
+# machine makes values greater.
+_NEW, _LESS, _WRONG = 0.1, 0.3, 2.0
 # Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
 _TRIALS, _CURIOUS = 3, 4.0
+# Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
+_SIZES = 4.0
 
 _Answer = TypeVar("_Answer")
 
 
 def _mean(old: float, new: float) -> float:
     """Return a geometric mean that forgets old values, and does not trust an extreme one."""
-    return old * math.pow(min(max(new / old, 1 / _WRONG), _WRONG), _NEW)
+    return old * math.pow(min(max(new / old, 1 / _WRONG), _WRONG), _NEW if new > old else _LESS)
 
 
 class _Balance:
@@ -156,7 +160,7 @@ class HybridSession(Resource):
         device = main.device
         assert isinstance(device, Device)
         self._hierarchy = main.renumbered.hierarchy if main.shared.sweeps else None
-        self._balances = {query: _Balance() for query in ("all", "pair", "pairs", "small table", "table")}
+        self._balances: defaultdict[tuple[str, int], _Balance] = defaultdict(_Balance)
         # Microseconds that queries have lost on the device while the CPU had no hierarchy for the present weights.
         self._lost_us = 0.0
         if self._hierarchy is None:
@@ -207,7 +211,7 @@ class HybridSession(Resource):
         if self._hierarchy is not None:
             return self._pair().distance(source, target)
         searching, nearness = self._to_node, self._nearness
-        predicted = 0.0 if nearness is None else nearness.predict(source, target)
+        predicted = 0.0 if nearness is None else nearness.predict(source, target, searching.far)
         if predicted < searching.far:
             near = self.near()
             try:
@@ -226,7 +230,7 @@ class HybridSession(Resource):
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
         predicted = 0.0
         if nearness is not None and seeds and targets:
-            predicted = nearness.predict(_node_of(seeds[0]), _node_of(targets[0]))
+            predicted = nearness.predict(_node_of(seeds[0]), _node_of(targets[0]), searching.far)
         if predicted < searching.far:
             near = self.near()
             try:
@@ -341,11 +345,15 @@ class HybridSession(Resource):
 
     def _learn(self, query: str, session: Session, cpu_us: float, device_us: float, seconds: float) -> None:
         is_near = session is not self._main
-        self._balances[query].learn(is_near, cpu_us if is_near else device_us, 1e6 * seconds)
+        self._balance(query, cpu_us).learn(is_near, cpu_us if is_near else device_us, 1e6 * seconds)
+
+    def _balance(self, query: str, cpu_us: float) -> _Balance:
+        """Return what is known of a kind of query, apart for each size."""
+        return self._balances[query, int(math.log(cpu_us + 1.0, _SIZES))]
 
     def _faster(self, query: str, cpu_us: float, device_us: float) -> Session:
         """Return the session that should answer a query sooner, given the times that costs predict."""
-        gain_us = self._balances[query].gain_us(cpu_us, device_us)
+        gain_us = self._balance(query, cpu_us).gain_us(cpu_us, device_us)
         is_near = gain_us > 0
         if is_near and self._hierarchy is not None and (self._near is None or not self._near.is_current):
             # Customization for new weights pays once queries have lost as much without it.
