@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vkssp.checks import shown
 from vkssp.commands.common import Result, add_json
@@ -13,6 +14,7 @@ from vkssp.errors import DeviceError
 
 if TYPE_CHECKING:
     from vkssp.gpu.instance import DeviceInfo
+    from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts
 
 SUMMARY = "list the devices of this machine: the CPU, and Vulkan devices"
 EXAMPLE = "vkssp devices"
@@ -20,6 +22,11 @@ EXAMPLE = "vkssp devices"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure anew which queries are faster on each GPU than on the CPU; otherwise its first solver does",
+    )
     add_json(parser)
 
 
@@ -41,13 +48,20 @@ def run(args: argparse.Namespace) -> Result:
         default = _default(found)
     except DeviceError as error:  # a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
-    lines = []
+    lines, costs = [], dict[int, dict[str, Any]]()
     for device in found:
         mark = "*" if device.index == default else " "
         lines.append(f"{mark} {device.index}  {device.name}  ({device.kind}, {device.memory / 2**30:.1f} GiB)")
         lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
         if device.unusable:
             lines.append(f"     cannot be used: {device.unusable}")
+        elif device.kind != "cpu":
+            searches, hierarchies = _costs(device, args.measure)
+            lines += [f"     {line}" for line in crossings(searches, hierarchies)]
+            costs[device.index] = {
+                "searches": None if searches is None else dataclasses.asdict(searches),
+                "hierarchies": None if hierarchies is None else dataclasses.asdict(hierarchies),
+            }
     cores = num_cores()
     lines.append(f"{'*' if default == CPU else ' '} cpu  {cpu_model()}  ({cores} core{'s' * (cores > 1)})")
     compiler = _compiler()
@@ -60,9 +74,45 @@ def run(args: argparse.Namespace) -> Result:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
     if missing:
         lines.append(f"There are no Vulkan devices: {missing}")
-    described = [{**dataclasses.asdict(d), "features": sorted(d.features)} for d in found]
+    described = [{**dataclasses.asdict(d), "features": sorted(d.features), "costs": costs.get(d.index)} for d in found]
     cpu = {"name": cpu_model(), "cores": cores, "compiler": compiler}
     return {"devices": described, "cpu": cpu, "default": default, "no_vulkan": missing}, lines
+
+
+def _costs(device: DeviceInfo, measures: bool) -> tuple[SearchCosts | None, HierarchyCosts | None]:
+    """Return what is known of the costs of queries on a device and on the CPU."""
+    from vkssp.solver.costs import HierarchyCosts, SearchCosts, known_costs
+
+    if measures:
+        from vkssp.gpu.device import Device
+        from vkssp.solver.cost_measurement import measured_costs
+
+        with Device(device.index) as opened:
+            measured_costs(opened, SearchCosts, anew=True)
+            measured_costs(opened, HierarchyCosts, anew=True)
+    return known_costs(device, SearchCosts), known_costs(device, HierarchyCosts)
+
+
+def crossings(searches: SearchCosts | None, hierarchies: HierarchyCosts | None) -> list[str]:
+    """Return lines about the sizes of queries from which on a device is faster than the CPU."""
+
+    def crossing(cpu: Line, device: Line) -> str:
+        size = cpu.crossing(device)
+        return f"{size:,.0f}" if math.isfinite(size) else "any number of"
+
+    lines = []
+    if searches is not None:
+        lines.append(
+            f"the CPU is faster in graphs of up to {crossing(searches.cpu, searches.device)} nodes and arcs, and to "
+            f"targets up to {searches.device.fixed_us / searches.cpu_node_us:,.0f} nodes away"
+        )
+    if hierarchies is not None:
+        lines.append(
+            f"prepared graphs: a pair takes {hierarchies.cpu_pair.fixed_us:,.0f} µs on the CPU and "
+            f"{hierarchies.device_pair.fixed_us:,.0f} here; pairs at once are faster on the CPU up to "
+            f"{crossing(hierarchies.cpu_pairs, hierarchies.device_pairs)} arcs of upward searches"
+        )
+    return lines or ["not yet compared with the CPU; the first solver does it, or --measure"]
 
 
 def _compiler() -> str:

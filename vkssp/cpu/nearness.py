@@ -37,7 +37,8 @@ class Nearness:
         counts = np.zeros((cells + 1, cells + 1), np.int32)
         counts[1:, 1:] = np.bincount(row * cells + column, minlength=cells * cells).reshape(cells, cells)
         self._at, self._sums = read_only(at.astype(np.float32)), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
-        self._x, self._y = (memoryview(np.ascontiguousarray(part)) for part in self._at.T)
+        x, y = np.ascontiguousarray(self._at.T)
+        self._x, self._y = memoryview(x.data), memoryview(y.data)
         self._densest = 4.0 * int(counts.max())
         self._count = kernels("vkssp.cpu.kernels.nearness").count_around
 

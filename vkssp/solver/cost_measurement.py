@@ -36,10 +36,20 @@ _Costs = TypeVar("_Costs", SearchCosts, HierarchyCosts)
 _measuring = threading.Lock()
 
 
-def measured_costs(device: Device, kind: type[_Costs]) -> _Costs:
-    """Return the costs on a device and on the CPU beside it, `SearchCosts` or `HierarchyCosts`; measure them once."""
+def measured_costs(device: Device, kind: type[_Costs], *, anew: bool = False) -> _Costs:
+    """Return the costs on a device and on the CPU beside it, which are measured once.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    kind : type
+        `SearchCosts` or `HierarchyCosts`.
+    anew : bool
+        Whether to measure them also if they are known.
+    """
     with _measuring:
-        costs = known_costs(device.info, kind)
+        costs = None if anew else known_costs(device.info, kind)
         if costs is None:
             made = _measure_searches(device) if kind is SearchCosts else _measure_hierarchies(device)
             assert isinstance(made, kind)

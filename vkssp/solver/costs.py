@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,6 +28,7 @@ _VERSION, _MOST_US = 1, 1e12
 _SAMPLE = 64
 
 _Costs = TypeVar("_Costs", "SearchCosts", "HierarchyCosts")
+# Costs by the names of their files.
 _known: dict[str, SearchCosts | HierarchyCosts] = {}
 
 
@@ -39,6 +41,11 @@ class Line(NamedTuple):
     def of(self, work: float) -> float:
         """Return the time of some work in microseconds."""
         return self.fixed_us + self.each_us * work
+
+    def crossing(self, other: Line) -> float:
+        """Return the work from which on the time of another line is less; infinite if it never is."""
+        saved, lost = self.each_us - other.each_us, other.fixed_us - self.fixed_us
+        return 0.0 if lost <= 0 else lost / saved if saved > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,11 @@ def known_costs(info: DeviceInfo, kind: type[_Costs]) -> _Costs | None:
     costs = _known[name]
     assert isinstance(costs, kind)
     return costs
+
+
+def forget_costs() -> None:
+    """Forget the costs in memory, so that files are read again."""
+    _known.clear()
 
 
 def keep_costs(info: DeviceInfo, costs: SearchCosts | HierarchyCosts) -> None:

@@ -18,9 +18,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-
-from vkssp.algorithm import AUTO, CPU, VULKAN, Outcome, Terminal
+from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
 from vkssp.cpu.cores import num_cores
 from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device
@@ -29,105 +27,17 @@ from vkssp.locks import Claim
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
+from vkssp.solver.balance import Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import GivenUpError, Session, Shortest, makes_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
-# A search goes to the device if it is predicted to take so many times longer on the CPU, and gives up if it takes twice
-# as long nevertheless.
-_DOUBT, _TOO_LONG = 1.2, 2.0
-# A search without a prediction gives up after a part of the time on the device between these, the larger the more
-# searches have ended before, by a factor for each.
-_BLIND, _SHARE = (1 / 8, 1.0), 1.2
-# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches go to
-# the device, up to which searches on the device are alike.
-_MANY, _NEAR = 1024, 2.0
-# Weights of a new value in a mean, if it is greater or less, and most by which one value may be wrong. Other work on the
-# machine makes values greater.
-_NEW, _LESS, _WRONG = 0.1, 0.3, 2.0
-# Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
-_TRIALS, _CURIOUS = 3, 4.0
 # Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
 _SIZES = 4.0
 
 _Answer = TypeVar("_Answer")
-
-
-def _mean(old: float, new: float) -> float:
-    """Return a geometric mean that forgets old values, and does not trust an extreme one."""
-    return old * math.pow(min(max(new / old, 1 / _WRONG), _WRONG), _NEW if new > old else _LESS)
-
-
-class _Balance:
-    """Times of a kind of query in both places, predicted from costs and corrected by the queries before."""
-
-    def __init__(self) -> None:
-        self._factor = {False: 1.0, True: 1.0}
-        self._trials: dict[bool, list[float]] = {False: [], True: []}
-
-    def learn(self, is_near: bool, predicted_us: float, us: float) -> None:
-        """Learn from a query, for whose time there was a prediction without corrections."""
-        factor, trials = us / max(predicted_us, 1e-3), self._trials[is_near]
-        if len(trials) < _TRIALS:
-            # Buffers may be made in the first one, so that only the fastest counts.
-            trials.append(factor)
-            self._factor[is_near] = min(trials)
-        else:
-            self._factor[is_near] = _mean(self._factor[is_near], factor)
-
-    def gain_us(self, cpu_us: float, device_us: float) -> float:
-        """Return the time that the CPU should save, given predictions; a place that seems not much slower is tried."""
-        times = {True: cpu_us * self._factor[True], False: device_us * self._factor[False]}
-        gain = times[False] - times[True]
-        other = gain <= 0
-        if len(self._trials[other]) < _TRIALS and times[other] < _CURIOUS * times[not other]:
-            return abs(gain) if other else -abs(gain)
-        return gain
-
-
-class _Searching:
-    """Choice between the CPU and the device for searches of some kind.
-
-    Parameters
-    ----------
-    costs : SearchCosts
-        Costs of searches.
-
-    Attributes
-    ----------
-    far : float
-        Number of nodes from which the device is faster.
-    most : numpy.uint64
-        Number of nodes after which a search on the CPU gives up.
-    """
-
-    def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
-        self._node_us, self._device_us = costs.cpu_node_us, max(1.0, costs.device.fixed_us)
-        self._can_predict, self._blind = can_predict, _BLIND[1]
-        self._set()
-
-    def _set(self) -> None:
-        nodes = self._device_us / self._node_us
-        self.far = _DOUBT * nodes
-        self.most = np.uint64(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)))
-
-    def end(self, outcome: Outcome) -> None:
-        """Learn from a search that the CPU has ended."""
-        settled = outcome.counters["iterations"]
-        if settled >= _MANY:
-            self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
-            self._blind = min(self._blind * _SHARE, _BLIND[1])
-            self._set()
-
-    def on_device(self, predicted: float, us: float) -> None:
-        """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""
-        if predicted < _NEAR * self.far:  # a far larger one says nothing about those that might go either way
-            self._device_us = _mean(self._device_us, us)
-        if not predicted:
-            self._blind = max(self._blind / _SHARE, _BLIND[0])
-        self._set()
 
 
 def _node_of(terminal: object) -> object:
@@ -160,14 +70,14 @@ class HybridSession(Resource):
         device = main.device
         assert isinstance(device, Device)
         self._hierarchy = main.renumbered.hierarchy if main.shared.sweeps else None
-        self._balances: defaultdict[tuple[str, int], _Balance] = defaultdict(_Balance)
+        self._balances: defaultdict[tuple[str, int], Balance] = defaultdict(Balance)
         # Microseconds that queries have lost on the device while the CPU had no hierarchy for the present weights.
         self._lost_us = 0.0
         if self._hierarchy is None:
             costs = self._searches = measured_costs(device, SearchCosts)
             has_places = main.graph.lat is not None
-            self._to_node, self._to_path = _Searching(costs, has_places), _Searching(costs, has_places)
-            self._to_limit = _Searching(costs, can_predict=False)
+            self._to_node, self._to_path = SearchBalance(costs, has_places), SearchBalance(costs, has_places)
+            self._to_limit = SearchBalance(costs, can_predict=False)
         else:
             self._queries = measured_costs(device, HierarchyCosts)
 
@@ -307,14 +217,14 @@ class HybridSession(Resource):
                 yield block
         learn(spent)
 
-    def _ended(self, near: Session, searching: _Searching, answer: _Answer) -> _Answer:
+    def _ended(self, near: Session, searching: SearchBalance, answer: _Answer) -> _Answer:
         """Return the answer of a search that the CPU has ended."""
         self._own.answering = near
         if near.last is not None:
             searching.end(near.last)
         return answer
 
-    def _on_device(self, searching: _Searching, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
+    def _on_device(self, searching: SearchBalance, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
         """Return the answer of the device to a search of some predicted size, 0 if the CPU has given it up."""
         self._own.answering = self._main
         began = time.perf_counter()
@@ -347,7 +257,7 @@ class HybridSession(Resource):
         is_near = session is not self._main
         self._balance(query, cpu_us).learn(is_near, cpu_us if is_near else device_us, 1e6 * seconds)
 
-    def _balance(self, query: str, cpu_us: float) -> _Balance:
+    def _balance(self, query: str, cpu_us: float) -> Balance:
         """Return what is known of a kind of query, apart for each size."""
         return self._balances[query, int(math.log(cpu_us + 1.0, _SIZES))]
 

@@ -1,0 +1,106 @@
+"""Choice between the CPU and a device for queries, learned from the queries before."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from vkssp.algorithm import Outcome
+from vkssp.solver.costs import SearchCosts
+
+# A search goes to the device if it is predicted to take so many times longer on the CPU, and gives up if it takes twice
+# as long nevertheless.
+_DOUBT, _TOO_LONG = 1.2, 2.0
+# A search without a prediction gives up after a part of the time on the device between these, the larger the more
+# searches have ended before, by a factor for each.
+_BLIND, _SHARE = (1 / 8, 1.0), 1.2
+# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches go to
+# the device, up to which searches on the device are alike.
+_MANY, _NEAR = 1024, 2.0
+# Weights of a new value in a mean, if it is greater or less, since other work on the machine makes values greater; and
+# most by which one value may be wrong.
+_NEW, _LESS, _WRONG = 0.1, 0.3, 2.0
+# Queries by which a place is tried, and most by which its predicted time may exceed that of the other place.
+_TRIALS, _CURIOUS = 3, 4.0
+
+
+def _mean(old: float, new: float) -> float:
+    """Return a geometric mean that forgets old values, and does not trust an extreme one."""
+    return old * math.pow(min(max(new / old, 1 / _WRONG), _WRONG), _NEW if new > old else _LESS)
+
+
+class Balance:
+    """Times of a kind of query in both places, predicted from costs and corrected by the queries before."""
+
+    def __init__(self) -> None:
+        # By whether the place is the CPU.
+        self._factor = {False: 1.0, True: 1.0}
+        self._first: dict[bool, list[float]] = {False: [], True: []}
+        self._trials = {False: _TRIALS, True: _TRIALS}
+
+    def learn(self, is_cpu: bool, predicted_us: float, us: float) -> None:
+        """Learn from a query, for whose time there was a prediction without corrections."""
+        factor, first = us / max(predicted_us, 1e-3), self._first[is_cpu]
+        if len(first) < _TRIALS:
+            # Buffers may be made in the first one, so that only the fastest counts.
+            first.append(factor)
+            self._factor[is_cpu] = min(first)
+        else:
+            self._factor[is_cpu] = _mean(self._factor[is_cpu], factor)
+
+    def gain_us(self, cpu_us: float, device_us: float) -> float:
+        """Return the time that the CPU should save, given predictions.
+
+        A place that seems to be slower, but not by much, gets some queries to show how fast it is.
+        """
+        times = {True: cpu_us * self._factor[True], False: device_us * self._factor[False]}
+        gain = times[False] - times[True]
+        slower = gain <= 0
+        if self._trials[slower] and times[slower] < _CURIOUS * times[not slower]:
+            self._trials[slower] -= 1
+            return abs(gain) if slower else -abs(gain)
+        return gain
+
+
+class SearchBalance:
+    """Choice between the CPU and the device for searches of some kind.
+
+    Parameters
+    ----------
+    costs : SearchCosts
+        Costs of searches.
+
+    Attributes
+    ----------
+    far : float
+        Number of nodes from which the device is faster.
+    most : numpy.uint64
+        Number of nodes after which a search on the CPU gives up.
+    """
+
+    def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
+        self._node_us, self._device_us = costs.cpu_node_us, max(1.0, costs.device.fixed_us)
+        self._can_predict, self._blind = can_predict, _BLIND[1]
+        self._set()
+
+    def _set(self) -> None:
+        nodes = self._device_us / self._node_us
+        self.far = _DOUBT * nodes
+        self.most = np.uint64(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)))
+
+    def end(self, outcome: Outcome) -> None:
+        """Learn from a search that the CPU has ended."""
+        settled = outcome.counters["iterations"]
+        if settled >= _MANY:
+            self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
+            self._blind = min(self._blind * _SHARE, _BLIND[1])
+            self._set()
+
+    def on_device(self, predicted: float, us: float) -> None:
+        """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""
+        if predicted < _NEAR * self.far:  # a far larger one says nothing about those that might go either way
+            self._device_us = _mean(self._device_us, us)
+        if not predicted:
+            self._blind = max(self._blind / _SHARE, _BLIND[0])
+        self._set()
