@@ -71,7 +71,7 @@ def test_the_environment_selects_the_device(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DeviceError, match="VKSSP_DEVICE is 'no such thing': no device's name contains"):
         Device()
     monkeypatch.setenv("VKSSP_DEVICE", "cpu")
-    with pytest.raises(DeviceError, match="VKSSP_DEVICE is 'cpu': the CPU is no Vulkan device.* choose one of 0: "):
+    with pytest.raises(DeviceError, match=r"VKSSP_DEVICE is 'cpu': the CPU is no Vulkan device.* choose one of 0: "):
         Device()
     monkeypatch.setenv("VKSSP_DEVICE", "0")
     with Device() as opened:
