@@ -62,6 +62,13 @@ def second() -> Iterator[Device]:
         yield opened
 
 
+@pytest.fixture
+def may_use_vulkan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unset VKSSP_DEVICE if it selects the CPU: for tests that name algorithms of Vulkan devices, and no device."""
+    if is_cpu(Device.selected()):
+        monkeypatch.delenv("VKSSP_DEVICE")
+
+
 @pytest.fixture(autouse=True)
 def _gpu_only(request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("gpu") and request.getfixturevalue("device").info.kind == "cpu":

@@ -193,6 +193,7 @@ def test_arguments_of_readers_and_generators(tmp_path: Path, streets: Graph) -> 
     check_refused(uniform_random, {"num_nodes": 4, "degree": 1, **drawn})
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 @pytest.mark.parametrize("kind", ["device", "cpu", "pool"])
 def test_arguments_of_solvers(device: Device, graph: Graph, tmp_path: Path, kind: str) -> None:
     make: Any = SolverPool if kind == "pool" else Solver

@@ -56,6 +56,7 @@ def andorra_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_run_with_what_the_page_installs(page: Path, tmp_path: Path, andorra_graph: Path) -> None:
     (tmp_path / "tests").mkdir()

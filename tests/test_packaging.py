@@ -65,6 +65,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 @pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="needs hatchling")
 def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     built = run(checkout, "-m", "hatchling", "build", "-t", "wheel")
@@ -111,6 +112,7 @@ def test_links_of_the_package_s_page_lead_to_files_of_the_repository(checkout: P
         assert not re.search(r"<(img|a)\b|^\[[^]]+\]:", text, re.MULTILINE), "no other kind of link"
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_a_checkout_compiles_what_was_changed_and_nothing_else(checkout: Path) -> None:
     assert run(checkout, "-c", PROGRAM).stdout == "[0, 3, 7]\n"
     modules = {path: path.read_bytes() for path in (checkout / "vkssp" / "spirv").glob("*.spv")}
@@ -137,6 +139,7 @@ def test_a_changed_include_counts_as_a_change(checkout: Path) -> None:
     assert run(checkout, "scripts/build_shaders.py").stdout.startswith(f"compiled {len(all_shaders())} of")
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_a_shader_that_does_not_compile_leaves_the_old_ones_and_says_why(checkout: Path) -> None:
     assert run(checkout, "scripts/build_shaders.py").returncode == 0
     before = {path.name: path.read_bytes() for path in (checkout / "vkssp" / "spirv").iterdir()}
@@ -149,6 +152,7 @@ def test_a_shader_that_does_not_compile_leaves_the_old_ones_and_says_why(checkou
     assert used.returncode != 0 and "DeviceError: path: " in used.stderr
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_a_changed_shader_without_a_compiler_is_a_clear_error(checkout: Path) -> None:
     done = run(checkout, "-c", PROGRAM, path="/nowhere")
     assert "glslangValidator is not installed" in done.stderr.splitlines()[-1]

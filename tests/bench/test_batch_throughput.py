@@ -22,6 +22,9 @@ from vkssp.hierarchy.elimination import eliminate
 
 SCRIPT = ROOT / "scripts" / "batch_throughput.py"
 
+#: They measure algorithms of Vulkan devices.
+pytestmark = pytest.mark.usefixtures("may_use_vulkan")
+
 
 OPTIONS = ("road:20", "--most", "4", "--warm-up", "0")
 

@@ -230,6 +230,7 @@ def test_the_command(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "1 / 2" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_what_was_measured_before_ctrl_c_is_in_both_files(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

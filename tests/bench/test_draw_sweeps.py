@@ -29,6 +29,9 @@ from vkssp.route import Route
 SCRIPT = ROOT / "scripts" / "draw_sweeps.py"
 SIDE = 14
 
+#: They measure algorithms of Vulkan devices.
+pytestmark = pytest.mark.usefixtures("may_use_vulkan")
+
 
 def town(side: int = SIDE) -> Graph:
     """Return streets in a grid, of random travel times, their nodes numbered at random."""

@@ -14,6 +14,9 @@ from vkssp.bench import load_result
 pytest.importorskip("matplotlib")
 
 SCRIPTS = ROOT / "scripts"
+
+#: They measure algorithms of Vulkan devices.
+pytestmark = pytest.mark.usefixtures("may_use_vulkan")
 #: Words that each table must have, beside its numbers.
 EXPECTED = {
     "rmat": ("both", "neither", "near_far", "2^11", "the article: 1,100 million and 40 times"),

@@ -235,6 +235,7 @@ def hidden(folder: Path, *modules: str) -> str:
     return os.pathsep.join([str(folder), str(SCRIPT.parent.parent)])
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_the_script_with_all_methods(graph: Graph, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     graph.save(tmp_path / "g")
@@ -285,6 +286,7 @@ def test_the_script_with_all_methods(graph: Graph, tmp_path: Path) -> None:
     assert Path(redrawn["f.png"]).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_the_script_where_little_is_installed(tmp_path: Path) -> None:
     bare = {"PYTHONPATH": hidden(tmp_path, RoutingkitCch.MODULE, "matplotlib")}
     query = ["road:16", "--sources", "1", "--methods"]
@@ -359,6 +361,7 @@ def test_results_that_are_none(queries: Queries, tmp_path: Path) -> None:
         load_result(path)
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_the_result_is_kept_after_each_method(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

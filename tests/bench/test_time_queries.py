@@ -19,6 +19,8 @@ for module in ("numba", "routingkit_cch"):
     pytest.importorskip(module)
 
 SCRIPT = ROOT / "scripts" / "time_queries.py"
+#: They measure algorithms of Vulkan devices.
+pytestmark = pytest.mark.usefixtures("may_use_vulkan")
 
 
 def test_all_questions_are_timed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.conftest import open_device
 from tests.support.failures import check_topologies, fail_each_call
 from tests.support.graphs import grid, heap_dijkstra
 from tests.support.memory_needs import record_needs
@@ -245,7 +246,7 @@ def test_any_call_may_fail_beside_another_metric(device: Device, monkeypatch: py
 
 def test_a_device_that_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shared topology is freed after everything that the device may still use with it."""
-    opened = Device()
+    opened = open_device()
     solvers = [Solver(graph, device=opened) for graph in metrics(5, 2)]
     solvers[0].distances(0)
     shared = topology_of(solvers[0])

@@ -96,6 +96,7 @@ def test_route_from_a_saved_graph_and_from_the_extract(
     assert "distance  " in text and other["device"] in text
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_distances_are_in_the_callers_ids(capsys: pytest.CaptureFixture[str], plain_graph: str, tmp_path: Path) -> None:
     output = str(tmp_path / "d.npy")
     result = as_json(capsys, "distances", plain_graph, "--source", "37", "--output", output)
@@ -128,6 +129,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return captured.err
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -440,6 +442,7 @@ def test_a_route_by_the_cpu_is_that_of_the_device(capsys: pytest.CaptureFixture[
     assert [by_cpu[key] for key in same] == [by_device[key] for key in same]
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_a_reduction_changes_no_answer(andorra_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers = []
     for reduction in ("none", "full"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import open_device
 from tests.support.graphs import make_solver
 from tests.support.resources import watch_closing
 from vkssp import Graph
@@ -61,7 +62,7 @@ def test_nobody_waits_for_what_is_submitted_in_vain(device: Device, algorithm: s
 
 @pytest.mark.parametrize("algorithm", ["delta_step", "near_far", "block_resident", "bellman_ford_edge", "crauser"])
 def test_a_device_that_is_closed_first_waits_before_it_frees(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Device() as device:
+    with open_device() as device:
         solver = make_solver(PATH, algorithm, device)
         solver.distance(NODES - 3, NODES - 1)
         batches = solver.session.algorithm().loop.batches  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import open_device
 from tests.support.failures import check_pipelines, check_topologies
 from tests.support.graphs import grid, heap_dijkstra
 from tests.support.resources import own_recordings, watch_closing
@@ -31,7 +32,7 @@ from vkssp.resource import Resource
 @pytest.fixture
 def own() -> Iterator[Device]:
     """Open a device that a test may leave behind."""
-    with Device() as opened:
+    with open_device() as opened:
         yield opened
 
 

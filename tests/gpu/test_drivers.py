@@ -1,4 +1,4 @@
-"""The solver suite once more: under the validation layers, and on a second driver."""
+"""Parts of the suite once more: under the validation layers, on a second driver, and with the CPU as the device."""
 
 from __future__ import annotations
 
@@ -27,6 +27,16 @@ SUITE = (
 )
 #: Not what a driver has no part in, and not graphs whose size shows nothing that small ones do not.
 CHOSEN = "not (cpu or grids or star or long_path or real or generated or clones or tiles or pairs)"
+#: What asks most of the questions that name no device.
+ASKING = (
+    "tests/commands/test_cli.py",
+    "tests/commands/test_cli_routing.py",
+    "tests/routing/test_isochrone.py",
+    "tests/routing/test_nearest.py",
+    "tests/routing/test_router.py",
+    "tests/routing/test_steps.py",
+    "tests/solver/test_pool.py",
+)
 #: Where scripts/test has put SwiftShader, a software driver with small subgroups and workgroups.
 SWIFTSHADER = os.environ.get("VKSSP_SWIFTSHADER_ICD", "")
 COMPLAINT = re.compile(r"VUID|SYNC-HAZARD|UNASSIGNED|Validation (Error|Warning)|Validation Performance", re.IGNORECASE)
@@ -98,6 +108,14 @@ Solver(grid(5), "{algorithm}", 0).path(0, 24)
 def test_the_suite_is_clean_under_the_validation_layers(validation: dict[str, str]) -> None:
     output = suite(**validation)
     assert not COMPLAINT.search(output), output[:6000]
+
+
+def test_what_names_no_device_passes_where_the_cpu_is_selected() -> None:
+    """CONTRIBUTING.md says how to run the whole suite so."""
+    arguments = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "not (loader or driver or crauser)"]
+    output = run([*arguments, *ASKING], VKSSP_DEVICE="cpu")
+    for path in ASKING:
+        assert len(re.findall(rf"^{path}::.* PASSED", output, re.MULTILINE)) > 5, f"{path} is not covered"
 
 
 def test_the_suite_passes_on_swiftshader() -> None:

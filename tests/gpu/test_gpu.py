@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import open_device
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_DEVICE, grid
 from tests.support.paths import ROOT
@@ -68,6 +69,9 @@ def test_devices_that_cannot_be_had(device: Device, selector: int | str, words: 
 def test_the_environment_selects_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VKSSP_DEVICE", "no such thing")
     with pytest.raises(DeviceError, match="VKSSP_DEVICE is 'no such thing': no device's name contains"):
+        Device()
+    monkeypatch.setenv("VKSSP_DEVICE", "cpu")
+    with pytest.raises(DeviceError, match=r"VKSSP_DEVICE is 'cpu': the CPU is no Vulkan device.* choose one of 0: "):
         Device()
     monkeypatch.setenv("VKSSP_DEVICE", "0")
     with Device() as opened:
@@ -208,7 +212,7 @@ def test_the_pipeline_cache_is_kept_and_a_damaged_one_is_ignored(
 
 
 def test_closing_twice_and_after_the_device_is_harmless() -> None:
-    opened = Device()
+    opened = open_device()
     buffer, solver = Buffer(opened, 100), Solver(grid(4), device=opened)
     opened.close()
     for resource in (buffer, solver, opened, solver, buffer):
@@ -227,7 +231,7 @@ def test_what_is_forgotten_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("call", ["distances", "distance", "route", "clone", "new"])
 def test_whatever_follows_the_close_of_the_device_is_an_error(call: str) -> None:
-    opened = Device()
+    opened = open_device()
     solver = Solver(grid(4), device=opened)
     solver.path(0, 15)
     opened.close()
@@ -243,6 +247,7 @@ def test_whatever_follows_the_close_of_the_device_is_an_error(call: str) -> None
     solver.close()
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_a_solver_closes_when_the_other_thread_is_done() -> None:
     solver = Solver(grid(60), "near_far", delta=1)
     expected = solver.distances(0)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import open_device
 from tests.support.failures import check_pipelines
 from tests.support.graphs import grid, heap_dijkstra
 from tests.support.resources import watch_closing
@@ -30,7 +31,7 @@ PARTS = ("DescriptorSetLayout", "PipelineLayout", "Pipeline")
 @pytest.fixture
 def own() -> Iterator[Device]:
     """Open a device on which nothing has been compiled."""
-    with Device() as opened:
+    with open_device() as opened:
         yield opened
 
 
@@ -102,7 +103,7 @@ def test_a_shader_that_was_compiled_anew_has_another_pipeline(own: Device, monke
 
 
 def test_two_devices_have_their_own(own: Device, calls: Counter[str]) -> None:
-    with Device() as other:
+    with open_device() as other:
         kernel = start(other)
         assert left(calls) == dict.fromkeys(PARTS, 1)
         here = start(own)
@@ -258,12 +259,12 @@ def test_pipelines_go_after_all_that_may_use_them(own: Device, monkeypatch: pyte
 
 
 def test_a_closed_device_and_one_that_does_not_answer(calls: Counter[str]) -> None:
-    with Device() as opened:
+    with open_device() as opened:
         start(opened)
     with pytest.raises(DeviceError, match="has been closed; open another"):
         start(opened)
     assert left(calls) == dict.fromkeys(PARTS, 0)
-    hanging = Device()
+    hanging = open_device()
     kernel = start(hanging)
     hanging.abandon("hangs")
     kernel.close()

@@ -95,7 +95,7 @@ def test_all_nodes_nearer_than_the_best_target_have_their_distances(device: Devi
 def test_many_queries_give_the_same_as_the_first(
     device: Device, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = grid(40, seed=9)
+    graph = grid(20, seed=9)
     with make_solver(graph, algorithm, device) as solver:
         expected = {source: solver.distances(source) for source in range(0, 400, 90)}
         solver.path(0, 399)
@@ -105,7 +105,7 @@ def test_many_queries_give_the_same_as_the_first(
 
         for module in (buffer, kernel, recording):
             monkeypatch.setattr(module, "create", refuse)
-        for source, distances in list(expected.items()) * 2:
+        for source, distances in expected.items():
             assert solver.distance(source, 399) == distances[399]
             assert solver.path(source, 399).weight == distances[399]
             assert np.array_equal(solver.distances(source), distances)

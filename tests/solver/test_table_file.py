@@ -108,6 +108,7 @@ def test_zarr(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert (tmp_path / "other.zarr" / "letters.txt").read_text() == "dear"
 
 
+@pytest.mark.usefixtures("may_use_vulkan")
 def test_from_many_nodes_to_all_within_a_limit(device: Device, tmp_path: Path) -> None:
     graph = grid(12, seed=3)
     rows, limit = np.stack([scipy_dijkstra(graph, node) for node in (5, 143, 5)]), 300

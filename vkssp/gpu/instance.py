@@ -347,6 +347,8 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         fitting = _by_index(devices, selector)
         if not fitting and isinstance(selector, str):  # a number may also be part of a model's name
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
+        if not fitting and isinstance(selector, str) and selector.casefold() == "cpu":
+            raise DeviceError(f"the CPU is no Vulkan device, and one is needed here; choose one of {listing}")
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
             raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")
         if not fitting:
