@@ -15,6 +15,7 @@ LEFT_OUT = (
     untyped_passes.DeadBranchPrune,
     typed_passes.InlineOverloads,
     typed_passes.NopythonRewrites,
+    typed_passes.IRLegalization,
 )
 
 # Signatures of functions and operators by the types of their arguments; they are the same in all kernels.
