@@ -93,11 +93,11 @@ def place_arcs(
             arc += 1
     for at in range(2, len(first)):
         first[at] += first[at - 1]
-    for arc in range(len(group_of)):
-        if group_of[arc] >= 0:
-            following = group_of[arc] + 1
+    for number in range(len(group_of)):
+        if group_of[number] >= 0:
+            following = group_of[number] + 1
             at = first[following]
-            given[at], given_place[at] = arc, place[arc]
+            given[at], given_place[at] = number, place[number]
             first[following] += 1
 
 
