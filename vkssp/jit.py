@@ -16,6 +16,8 @@ from vkssp.memory import require_addresses
 _ADDRESSES = 192 << 20
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Arrays need no counters of references where none is made.
+_NEVER_ALLOCATES = {"_nrt": False}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,9 +50,23 @@ def _watch() -> None:
 
 
 def jit(function: Function) -> Function:
-    """Return a function compiled by numba for the types of its first call, without the interpreter's lock."""
-    compiled: Any = require_numba().njit(**_OPTIONS)(function)
+    """Return a function compiled for the types of its first call, without the interpreter's lock.
+
+    It cannot make arrays; see `jit_allocating`.
+    """
+    numba = require_numba()
     # Imported only here, because it imports numba.
+    from vkssp.jit_compiler import KernelCompiler
+
+    return _cached(numba.njit(pipeline_class=KernelCompiler, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
+
+
+def jit_allocating(function: Function) -> Function:
+    """Return what `jit` does, for a function that makes arrays."""
+    return _cached(require_numba().njit(**_OPTIONS)(function), function)
+
+
+def _cached(compiled: Any, function: Function) -> Function:
     from vkssp.jit_cache import Cache
 
     # A cached function does not notice changes of functions that it calls in other folders, so kernels call none.
@@ -62,7 +78,7 @@ def jit(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Return a function that becomes a part of each compiled function that calls it."""
-    made: Function = require_numba().njit(inline="always", **_OPTIONS)(function)
+    made: Function = require_numba().njit(inline="always", **_OPTIONS, **_NEVER_ALLOCATES)(function)
     return made
 
 

@@ -164,16 +164,14 @@ class Layout:
             if self._given is not None and self._given[0] is graph.first_out and self._given[1] is graph.head:
                 return self._given[2]
             tree = self.tree
-            group, place = np.empty(graph.num_arcs, np.int32), np.empty(graph.num_arcs, np.int64)
-            count = np.zeros(self.num_supernodes + 1, np.int64)
+            group, first = np.empty(graph.num_arcs, np.int32), np.zeros(self.num_supernodes + 2, np.int64)
+            places, arc, sorted_place = (np.empty(graph.num_arcs, np.int64) for _ in range(3))
             self._customize.place_arcs(
                 *all_read_only(graph.first_out, graph.head, self._rank),
-                *(tree.supernode, tree.first_node, tree.first_ancestor, tree.ancestor, group, place, count),
+                *(tree.supernode, tree.first_node, tree.first_ancestor, tree.ancestor),
+                *(group, places, first, arc, sorted_place),
             )
-            first = np.cumsum(count)
-            arc, sorted_place = np.empty(int(first[-1]), np.int64), np.empty(int(first[-1]), np.int64)
-            self._customize.sort_arcs(group, place, first[:-1].copy(), arc, sorted_place)
-            made = GivenArcs(*all_read_only(first, sorted_place, arc))
+            made = GivenArcs(*all_read_only(first[:-1], sorted_place, arc))
             self._given = graph.first_out, graph.head, made
             return made
 

@@ -100,6 +100,7 @@ class PhastCpu(Resource):
         self.numbered, self._spare = NumberedLabels(self._layout), list[NumberedLabels]()
         self._seeds: Sequence[Terminal] = ()
         self._targets: Sequence[Terminal] = ()
+        self._found: Sequence[int] = ()
         self._most, self._is_swept = 0, False
 
     def _own_bytes(self) -> int:
@@ -116,16 +117,14 @@ class PhastCpu(Resource):
         self._seeds, self._targets, self._is_swept = seeds, targets, False
         self.numbered.begin()
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
-        most, best, ranks = 0, UNREACHABLE, self._rank
-        for node, offset in seeds:
+        most, ranks, climb = 0, self._rank, self._kernels.climb
+        ends = [(customized.up, False, *seed) for seed in seeds] + [(customized.down, True, *end) for end in targets]
+        found = list[int]()
+        for weights, is_target, node, offset in ends:
             rank = np.uint64(ranks[node] if len(ranks) else node)
-            most = max(most, self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset)))
-        for node, offset in targets:
-            rank = np.uint64(ranks[node] if len(ranks) else node)
-            found, most = self._kernels.meet(
-                tree, customized.down, labels, mark, rank, np.uint32(offset), np.uint32(most)
-            )
-            best = min(best, found)
+            distance, most = climb(tree, weights, labels, mark, rank, np.uint32(offset), np.uint32(most), is_target)
+            found.append(distance)
+        self._found = found[len(seeds) :]
         self._most = most
         if not targets or self._counting:
             self._sweep()
@@ -135,7 +134,7 @@ class PhastCpu(Resource):
             rows = self._counted()
             counters |= {name: int(rows[name].sum(dtype=np.int64)) for name in TOTALS}
         overflow = customized.saturated or self._most + max(customized.heaviest, self._most) >= UNREACHABLE
-        return Outcome(best, overflow, milliseconds, counters)
+        return Outcome(min(self._found, default=UNREACHABLE), overflow, milliseconds, counters)
 
     def _sweep(self) -> None:
         """Compute the distances of all nodes from the last upward search, unless they are known."""
@@ -234,10 +233,15 @@ class PhastCpu(Resource):
 
     def walk_back(self, incoming: Sequence[Uint32s], seeds: int, targets: int, path: Uint32s) -> Any:
         """Write the path of the last search; see `vkssp.cpu.kernels.path.walk`."""
-        labels, mark = self.numbered.labels, self.numbered.mark
-        ends = (np.array(given, np.uint32).reshape(-1, 2) for given in (self._seeds[:seeds], self._targets[:targets]))
-        down = self._customized.down
-        return self._kernels.walk(self._layout.tree, down, labels, mark, self._rank, *incoming, *ends, path)
+        best = min(self._found[:targets], default=UNREACHABLE)
+        if best == UNREACHABLE:
+            return -1, -1, 0
+        target = self._found.index(best)
+        node, offset = self._targets[target]
+        labels, mark, down = self.numbered.labels, self.numbered.mark, self._customized.down
+        ends = np.array(self._seeds[:seeds], np.uint32).reshape(-1, 2), np.uint64(node), np.uint32(best - offset)
+        seed, length = self._kernels.walk(self._layout.tree, down, labels, mark, self._rank, *incoming, *ends, path)
+        return seed, target, length
 
 
 class PhastWalker(Resource):

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit
+from vkssp.jit import jit_allocating
 
 Int32s = npt.NDArray[Any]  # the kernels assign int64 values, which numba narrows
 
 
-@jit
+@jit_allocating
 def elimination_tree(first: Int32s, lower: Int32s, parent: Int32s) -> None:
     """Write the parent of each node, -1 for nodes without a parent.
 
@@ -39,7 +39,7 @@ def elimination_tree(first: Int32s, lower: Int32s, parent: Int32s) -> None:
                 below = above
 
 
-@jit
+@jit_allocating
 def subtree_sizes(parent: Int32s, size: Int32s) -> None:
     """Write the number of nodes in the subtree of each node, the node included; parents must have higher ranks."""
     size[:] = 1
@@ -48,7 +48,7 @@ def subtree_sizes(parent: Int32s, size: Int32s) -> None:
             size[parent[node]] += size[node]
 
 
-@jit
+@jit_allocating
 def place_in_postorder(parent: Int32s, size: Int32s, place: Int32s) -> None:
     """Write the rank of each node in a postorder of the tree; siblings keep their order."""
     free = np.empty_like(place)  # the highest rank that is not yet taken below a node
@@ -64,7 +64,7 @@ def place_in_postorder(parent: Int32s, size: Int32s, place: Int32s) -> None:
         free[node] = at - 1
 
 
-@jit
+@jit_allocating
 def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, count: Int32s) -> None:
     """Write the number of neighbours that are left when each node is eliminated.
 
@@ -109,7 +109,7 @@ def column_counts(first: Int32s, upper: Int32s, parent: Int32s, size: Int32s, co
         count[node] -= 1
 
 
-@jit
+@jit_allocating
 def tree_heights(parent: Int32s, height: Int32s) -> int:
     """Write the number of nodes below each node on its longest path down; return the number on the longest path."""
     height[:] = 0
@@ -121,7 +121,7 @@ def tree_heights(parent: Int32s, height: Int32s) -> int:
     return highest
 
 
-@jit
+@jit_allocating
 def make_supernodes(
     parent: Int32s,
     count: Int32s,
@@ -176,7 +176,7 @@ def make_supernodes(
     return made
 
 
-@jit
+@jit_allocating
 def list_ancestors(
     first: Int32s,
     upper: Int32s,
@@ -229,7 +229,7 @@ def list_ancestors(
             first_child[group[above]] = number
 
 
-@jit
+@jit_allocating
 def label_of(seen: int, twice: int) -> int:
     """Return the lowest label that a node may have, given the labels that it sees, and those that it sees twice."""
     label = 0
@@ -240,7 +240,7 @@ def label_of(seen: int, twice: int) -> int:
     return label
 
 
-@jit
+@jit_allocating
 def label_trees(
     first: Int32s, neighbour: Int32s, label: Int32s, sequence: Int32s, low: Int32s, high: Int32s
 ) -> tuple[int, int]:

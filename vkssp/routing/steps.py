@@ -51,7 +51,8 @@ def steps_of(
     arcs, points = geometry.arcs, geometry.points
     found = np.zeros((len(arcs) + 1, 5), np.int64)
     count = module.find_manoeuvres(
-        arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found, *arrays
+        *(arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found),
+        *(arrays.first_out, *arrays.table.T, arrays.away),
     )
     found = found[:count]
     begin, _, _, onto, _ = found.T

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from vkssp.cpu.kernels.types import Int32s, Int64s, Uint32s
-from vkssp.cpu.kernels.vectors import fill_8, improve_8
+from vkssp.cpu.kernels.vectors import fill_8, greater, improve_8, lesser, lower
 from vkssp.jit import jit
 
 UNREACHABLE = np.uint32(2**32 - 1)
@@ -55,17 +55,21 @@ def place_arcs(
     group_of: Int32s,
     place: Int64s,
     first: Int64s,
+    given: Int64s,
+    given_place: Int64s,
 ) -> None:
-    """Write the supernode and the place in its front of each arc of a graph, and the number of arcs of supernodes.
+    """Sort the arcs of a graph by supernodes, with their places in the fronts of these.
 
-    A place is doubled, plus one if the arc leads down. The supernode of a loop is -1.
+    A place is doubled, plus one if the arc leads down. `first` has the first entry of each supernode in `given` and
+    `given_place`, and is longer by two than the number of supernodes; it is zero at first. There are no entries for
+    loops. `group_of` and `place` are room for the supernode and the place of each arc.
     """
     arc = np.int64(0)
     for node in range(len(first_out) - 1):
         tail = np.int64(rank[node])
         while arc < first_out[node + 1]:
             other = np.int64(rank[head[arc]])
-            low, high = max(tail, other), min(tail, other)
+            low, high = greater(tail, other), lesser(tail, other)
             group_of[arc] = -1
             if low != high:
                 group = np.int64(supernode[low])
@@ -85,19 +89,16 @@ def place_arcs(
                 stride = (count + np.int64(first_node[group + 1]) - bottom + 7) & ~7
                 place[arc] = 2 * ((count + low - bottom) * stride + column) + (tail < other)
                 group_of[arc] = group
-                first[group + 1] += 1
+                first[group + 2] += 1
             arc += 1
-
-
-@jit
-def sort_arcs(group_of: Int32s, place: Int64s, following: Int64s, given: Int64s, given_place: Int64s) -> None:
-    """Sort arcs by supernodes; `following` has the first entry of each supernode, and then that of the next."""
-    for arc in range(len(group_of)):
-        group = group_of[arc]
-        if group >= 0:
-            at = following[group]
-            given[at], given_place[at] = arc, place[arc]
-            following[group] += 1
+    for at in range(2, len(first)):
+        first[at] += first[at - 1]
+    for number in range(len(group_of)):
+        if group_of[number] >= 0:
+            following = group_of[number] + 1
+            at = first[following]
+            given[at], given_place[at] = number, place[number]
+            first[following] += 1
 
 
 @jit
@@ -157,9 +158,9 @@ def customize(
             for arc in range(given_first[begun], given_first[begun + 1]):
                 at, weight = base + np.uint64(given_place[arc] >> 1), weights[given[arc]]
                 if given_place[arc] & 1:
-                    down_front[at] = min(down_front[at], weight)
+                    lower(down_front, at, weight)
                 else:
-                    up_front[at] = min(up_front[at], weight)
+                    lower(up_front, at, weight)
             owner[level[begun]] = begun
             begun = parent[begun]
         front = np.uint64(saved[number])
@@ -183,9 +184,9 @@ def customize(
                     up_weight, down_weight = up_front[row + x], down_front[row + x]
                     up[to], down[to] = up_weight, down_weight
                     if up_weight != UNREACHABLE:
-                        most = max(most, up_weight)
+                        most = greater(most, up_weight)
                     if down_weight != UNREACHABLE:
-                        most = max(most, down_weight)
+                        most = greater(most, down_weight)
                     to += ONE
                     x += ONE
                 row += stride
@@ -201,8 +202,8 @@ def customize(
             to, x = other + np.uint64(place[entry + y]) * step, ZERO
             while x < y:
                 at = to + np.uint64(place[entry + x])
-                up_front[at] = min(up_front[at], up_front[row + x])
-                down_front[at] = min(down_front[at], down_front[row + x])
+                lower(up_front, at, up_front[row + x])
+                lower(down_front, at, down_front[row + x])
                 x += ONE
             row += stride
             y += ONE

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Index, Int32s, Int64s, Uint8s, Uint32s
-from vkssp.cpu.kernels.vectors import fill_8, improve_8, least_sum, raise_8
+from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.vectors import fill_8, greater, improve_8, least_sum, lesser, lower, raise_8
 from vkssp.jit import inlined, jit
 
 UNREACHABLE = np.uint32(2**32 - 1)
-ZERO, ONE, TWO, EIGHT = (np.uint64(value) for value in (0, 1, 2, 8))
+NOTHING = np.uint32(0)
+ZERO, ONE, EIGHT = (np.uint64(value) for value in (0, 1, 8))
 
 
 class Tree(NamedTuple):
@@ -49,63 +50,65 @@ class Labels(NamedTuple):
     stack: Int32s
 
 
-@inlined
-def begin_climb(tree: Tree, group: Index, fronts: Uint32s, rank: np.uint64, offset: np.uint32) -> np.uint64:
-    """Write the front of an upward search that begins at a node, and return the nodes of its supernode up to it."""
-    size = rank - np.uint64(tree.first_node[group]) + ONE
-    end, at = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group]) + size, ZERO
-    while at < end:
-        fill_8(fronts, at, UNREACHABLE)
-        at += EIGHT
-    fronts[end - ONE] = offset
-    return size
-
-
-@inlined
-def pass_front(tree: Tree, group: Index, above: Index, fronts: Uint32s, side: np.uint64, other: np.uint64) -> np.uint64:
-    """Write the front of a parent, in the other half of the fronts, and return the number of its nodes."""
-    entry, end = np.uint64(tree.first_ancestor[group]), np.uint64(tree.first_ancestor[group + 1])
-    size = np.uint64(tree.first_node[above + 1] - tree.first_node[above])
-    length, at = np.uint64(tree.first_ancestor[above + 1] - tree.first_ancestor[above]) + size, ZERO
-    while at < length:
-        fill_8(fronts, other + at, UNREACHABLE)
-        at += EIGHT
-    while entry < end:
-        fronts[other + np.uint64(tree.place[entry])] = fronts[side]
-        entry += ONE
-        side += ONE
-    return size
-
-
 @jit
-def climb(tree: Tree, up: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, offset: np.uint32) -> np.uint32:
-    """Search upward from a node, improve the distances of its ancestors, and return the largest distance."""
-    dist, fronts, group = labels.dist, labels.fronts, np.int64(tree.supernode[rank])
-    half, side, most = np.uint64(len(fronts)) // TWO, ZERO, offset
-    size = begin_climb(tree, group, fronts, rank, offset)
-    while True:
-        first, arc = np.uint64(tree.first_node[group]), np.uint64(tree.first_arc[group])
-        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
-        if labels.marks[group, 0] != mark:
+def climb(
+    tree: Tree,
+    weights: Uint32s,
+    labels: Labels,
+    mark: np.uint32,
+    rank: np.uint64,
+    offset: np.uint32,
+    most: np.uint32,
+    is_target: Flag,
+) -> tuple[np.uint32, np.uint32]:
+    """Search upward from a source and improve the distances of its ancestors, or from a target to meet that search.
+
+    `weights` are those of the arcs up or down. Return the distance of the pair, including the target's offset, and the
+    largest of `most` and all distances.
+    """
+    first_node, first_ancestor, dist, fronts = tree.first_node, tree.first_ancestor, labels.dist, labels.fronts
+    group, best, half = np.int64(tree.supernode[rank]), UNREACHABLE, np.uint64(len(fronts)) >> ONE
+    front = below = entry = end = ZERO
+    while group >= 0:
+        first, stop, begin = np.uint64(first_node[group]), np.uint64(first_node[group + 1]), first_ancestor[group]
+        own = front + np.uint64(first_ancestor[group + 1] - begin)
+        node, at = own + stop - first, front
+        while at < node:
+            fill_8(fronts, at, UNREACHABLE)
+            at += EIGHT
+        if rank < stop:  # it is a node of this supernode, since ranks are smaller in those above
+            fronts[own + rank - first] = offset
+        while entry < end:
+            fronts[front + np.uint64(tree.place[entry])] = fronts[below]
+            entry += ONE
+            below += ONE
+        entry, end, below = np.uint64(begin), np.uint64(begin) + own - front, front
+        is_reached = labels.marks[group, 0] == mark
+        if not is_target and not is_reached:
             labels.marks[group, 0] = mark
-            for node in range(tree.first_node[group], tree.first_node[group + 1]):
-                dist[node] = UNREACHABLE
-        inside = size
-        while inside > ZERO:
-            inside -= ONE
-            distance = fronts[side + count + inside]
-            if distance != UNREACHABLE:
-                most = max(most, distance)
-                dist[first + inside] = min(dist[first + inside], distance)
-                row, at, length = arc + inside * count + inside * (inside - ONE) // TWO, ZERO, count + inside
-                while at < length:
-                    improve_8(fronts, side + at, up, row + at, distance)
+            at = first
+            while at < stop:
+                dist[at] = UNREACHABLE
+                at += ONE
+        while node > own:
+            node -= ONE
+            distance, inside = fronts[node], node - own
+            if distance < best:
+                most = greater(most, distance)
+                if not is_target:
+                    lower(dist, first + inside, distance)
+                elif is_reached:
+                    through = np.uint64(distance) + np.uint64(dist[first + inside])
+                    best = np.uint32(lesser(np.uint64(best), through))
+                row = np.uint64(tree.first_arc[group]) + inside * (own - front) + (inside * (inside - ONE) >> ONE)
+                at = front
+                while at < node:
+                    improve_8(fronts, at, weights, row, distance)
                     at += EIGHT
-        above = np.int64(tree.parent[group])
-        if above < 0:
-            return most
-        size = pass_front(tree, group, above, fronts, side, half - side)
-        side, group = half - side, above
+                    row += EIGHT
+        front = half - front
+        group = np.int64(tree.parent[group])
+    return best, most
 
 
 @inlined
@@ -126,9 +129,9 @@ def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: I
     while node < end:
         distance: np.uint32 = least_sum(front, ZERO, down, row, count)
         if is_labelled:
-            distance = min(distance, dist[node])
+            distance = lesser(distance, dist[node])
         if distance != UNREACHABLE:
-            most = max(most, distance)
+            most = greater(most, distance)
         dist[node] = front[count] = distance
         row += count
         count += ONE
@@ -142,21 +145,7 @@ def sweep(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, order: Int
     """Compute the distances of supernodes, parents first, and return the largest finite one."""
     most = np.uint32(0)
     for number in range(len(order)):
-        most = max(most, descend(tree, down, labels, mark, order[number]))
-    return most
-
-
-@jit
-def reach(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64) -> np.uint32:
-    """Compute the distance of a node, unless it is known, and return the largest finite distance on the way."""
-    group, height, most = np.int64(tree.supernode[rank]), 0, np.uint32(0)
-    while group >= 0 and labels.marks[group, 1] != mark:
-        labels.stack[height] = group
-        height += 1
-        group = np.int64(tree.parent[group])
-    while height > 0:
-        height -= 1
-        most = max(most, descend(tree, down, labels, mark, labels.stack[height]))
+        most = greater(most, descend(tree, down, labels, mark, order[number]))
     return most
 
 
@@ -170,77 +159,42 @@ def walk(
     first_in: Uint32s,
     arcs_in: Uint32s,
     seeds: Uint32s,
-    targets: Uint32s,
+    node: np.uint64,
+    distance: np.uint32,
     path: Uint32s,
-) -> tuple[int, int, int]:
-    """Do what `vkssp.cpu.kernels.path.walk` does; compute the distances of the nodes beside the path on the way.
+) -> tuple[int, int]:
+    """Do what `vkssp.cpu.kernels.path.walk` does from a target; return the seed, or -1, and the length.
 
+    The distances of the nodes beside the path, with all above them, are computed on the way, unless they are known.
     `rank` has the rank of each node, or is empty if nodes are ranks.
     """
-    best, target = np.uint64(UNREACHABLE), -1
-    for number in range(len(targets)):
-        at = np.uint64(targets[number, 0])
-        at = np.uint64(rank[at]) if len(rank) else at
-        reach(tree, down, labels, mark, at)
-        through = np.uint64(labels.dist[at]) + np.uint64(targets[number, 1])
-        if through < best:
-            best, target = through, number
-    if target < 0:
-        return -1, -1, 0
-    node, distance, length = np.uint64(targets[target, 0]), np.uint32(best - np.uint64(targets[target, 1])), 0
+    length = 0
     while True:
         for number in range(len(seeds)):
             if np.uint64(seeds[number, 0]) == node and seeds[number, 1] == distance:
-                return number, target, length
+                return number, length
         arc, end, before = np.uint64(first_in[node]), np.uint64(first_in[node + ONE]), UNREACHABLE
         while arc < end:
             tail = np.uint64(arcs_in[arc, 0])
             if tail != node:
                 at = np.uint64(rank[tail]) if len(rank) else tail
-                reach(tree, down, labels, mark, at)
+                group, height = np.int64(tree.supernode[at]), 0
+                while group >= 0 and labels.marks[group, 1] != mark:
+                    labels.stack[height] = group
+                    height += 1
+                    group = np.int64(tree.parent[group])
+                while height > 0:
+                    height -= 1
+                    descend(tree, down, labels, mark, labels.stack[height])
                 before = labels.dist[at]
                 if np.uint64(before) + np.uint64(arcs_in[arc, 1]) == np.uint64(distance):
                     break
             arc += ONE
         if arc == end or length >= len(path):
-            return -1, target, length
+            return -1, length
         path[length] = arc
         length += 1
         node, distance = np.uint64(arcs_in[arc, 0]), before
-
-
-@jit
-def meet(
-    tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, rank: np.uint64, offset: np.uint32, most: np.uint32
-) -> tuple[np.uint32, np.uint32]:
-    """Search upward from a target to the nodes that an upward search has reached.
-
-    Return the distance, including the target's offset, and the largest distance of either side.
-    """
-    fronts, group = labels.fronts, np.int64(tree.supernode[rank])
-    half, side, best = np.uint64(len(fronts)) // TWO, ZERO, UNREACHABLE
-    size = begin_climb(tree, group, fronts, rank, offset)
-    while True:
-        first, arc = np.uint64(tree.first_node[group]), np.uint64(tree.first_arc[group])
-        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
-        is_reached, inside = labels.marks[group, 0] == mark, size
-        while inside > ZERO:
-            inside -= ONE
-            distance = fronts[side + count + inside]
-            if distance < best:
-                most = max(most, distance)
-                if is_reached:
-                    through = np.uint64(distance) + np.uint64(labels.dist[first + inside])
-                    best = np.uint32(min(np.uint64(best), through))
-                row, at, length = arc + inside * count + inside * (inside - ONE) // TWO, ZERO, count + inside
-                while at < length:
-                    improve_8(fronts, side + at, down, row + at, distance)
-                    at += EIGHT
-        above = np.int64(tree.parent[group])
-        if above < 0:
-            return best, most
-        size = pass_front(tree, group, above, fronts, side, half - side)
-        side, group = half - side, above
 
 
 @jit
@@ -260,12 +214,12 @@ def pairs(
 
     `overflow` tells whether a pair without a path may have one whose weight does not fit into 32 bits.
     """
-    highest = np.uint32(0)
+    highest = NOTHING
     for number in range(len(sources)):
         if number == 0 or sources[number] != sources[number - 1]:
             mark = np.uint32(mark + 1)
-            highest = climb(tree, up, labels, mark, np.uint64(sources[number]), np.uint32(0))
-        best, most = meet(tree, down, labels, mark, np.uint64(targets[number]), np.uint32(0), highest)
+            highest = climb(tree, up, labels, mark, np.uint64(sources[number]), NOTHING, NOTHING, False)[1]
+        best, most = climb(tree, down, labels, mark, np.uint64(targets[number]), NOTHING, highest, True)
         found[number] = best
         beyond = np.uint64(most) + np.uint64(max(heaviest, most)) >= np.uint64(UNREACHABLE)
         overflow[number] = best == UNREACHABLE and beyond
@@ -315,7 +269,7 @@ def sweep_rows(
     for lane in range(len(found)):
         mark = np.uint32(mark + 1)
         for seed in range(first[lane], first[lane + 1]):
-            most[lane] = max(most[lane], climb(tree, up, labels, mark, np.uint64(ranks[seed]), offsets[seed]))
+            most[lane] = climb(tree, up, labels, mark, np.uint64(ranks[seed]), offsets[seed], most[lane], False)[1]
         for seed in range(first[lane], first[lane + 1]):
             group = np.int64(tree.supernode[ranks[seed]])
             while group >= 0:

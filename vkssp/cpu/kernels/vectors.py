@@ -1,4 +1,6 @@
-"""Operations on eight consecutive elements at once, which kernels call.
+"""Operations on numbers, and on eight consecutive elements at once, which kernels call.
+
+numba compiles a function for each `min` and `max` of other types; the operations here are instructions.
 
 LLVM turns no loop over a few elements of one array into vector operations, since it cannot know that the elements do
 not overlap. So these operations are written as its vector operations, which work on all processors. A sum of at least
@@ -49,6 +51,42 @@ def _repeated(builder: Any, value: Any) -> Any:
 def _call(builder: Any, name: str, *vectors: Any) -> Any:
     kind = ir.FunctionType(_WORD if "reduce" in name else _VECTOR, [_VECTOR] * len(vectors))
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{_WIDTH}i32"), vectors)
+
+
+def _select(comparison: str, kind: Any) -> Any:
+    """Return the generator of one of two numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        compare = builder.icmp_signed if kind.signed else builder.icmp_unsigned
+        return builder.select(compare(comparison, *arguments), *arguments)
+
+    return kind(kind, kind), generate
+
+
+@intrinsic
+def lesser(context: Any, one: Any, other: Any) -> Any:
+    """Return the lesser of two integers of the same type."""
+    return _select("<", one) if one == other else None
+
+
+@intrinsic
+def greater(context: Any, one: Any, other: Any) -> Any:
+    """Return the greater of two integers of the same type."""
+    return _select(">", one) if one == other else None
+
+
+@intrinsic
+def lower(context: Any, array: Any, at: Any, value: Any) -> Any:
+    """Lower an element of an array to a value, if it is greater."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at, value = arguments
+        place = builder.gep(context.make_array(signature.args[0])(context, builder, array).data, [at])
+        before = builder.load(place)
+        builder.store(builder.select(builder.icmp_unsigned("<", value, before), value, before), place)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint32), generate
 
 
 @intrinsic

@@ -31,9 +31,6 @@ _AHEAD, _SLIGHT_RIGHT, _RIGHT, _SHARP_RIGHT, _UTURN, _SLIGHT_LEFT = range(1, 7)
 _BY_ANGLE, _BY_SIDE = -1, -2
 #: Bits of the flags of an arc.
 ROUND, LINK, CARRIED, EMPTY = 1, 2, 4, 8
-# Columns of the table of arcs.
-_SIDE, _NAME, _REF, _FLAGS = range(4)
-
 STRAIGHT, SLIGHT, SHARP, BACK = 20.0, 40.0, 120.0, 170.0
 # A street with the same name continues the street before it, up to this angle.
 _BEND = 60.0
@@ -53,7 +50,10 @@ def find_manoeuvres(
     real: Ints,
     found: Ints,
     first_out: Any,
-    table: Any,
+    side: Any,
+    name: Any,
+    ref: Any,
+    flags: Any,
     away: Floats,
 ) -> int:
     """Find the manoeuvres along the arcs of a leg, the departure first, and return their number.
@@ -61,42 +61,42 @@ def find_manoeuvres(
     `nodes` are the tails of the arcs after the first `ahead` ones. `real` has room for the arcs with a length. A row of
     `found`, all zeros at first, is the index of the arc with which a step begins, its type and modifier, the arc that
     it leads onto, and the exit of a roundabout, 0 if none. The other arrays are
-    `vkssp.routing.step_tables.StepArrays`.
+    `vkssp.routing.step_tables.StepArrays`, the columns of the table as arrays.
+
+    Conditions on values that are known are joined by bits, which takes less time to compile than a branch for each.
     """
     size = 0
     for i in range(len(arcs)):
         # The links that stand for the time at gates have no length and no direction.
-        if not table[arcs[i], _FLAGS] & EMPTY:
+        if not flags[arcs[i]] & EMPTY:
             real[size] = i
             size += 1
     if size == 0:
         return 0
     before = arcs[real[0]]
-    told_name, told_ref = table[before, _NAME], table[before, _REF]
+    told_name, told_ref = name[before], ref[before]
     found[0, 3] = before
     count = at = 1
     while at < size:
         before, street = arcs[real[at - 1]], arcs[real[at]]
-        was = table[before, _FLAGS]
+        was = flags[before]
         # A roundabout is one manoeuvre with the street after it, and so is a short slip road.
-        through = table[street, _FLAGS] & ~was & (ROUND | LINK)
+        through = flags[street] & ~was & (ROUND | LINK)
         is_round = through & ROUND != 0
         if is_round:
             through = ROUND
         end, length = at, 0.0
-        while end < size and table[arcs[real[end]], _FLAGS] & through:
+        while end < size and flags[arcs[real[end]]] & through:
             length += metres[real[end]]
             end += 1
-        if not is_round and (
-            end == size or table[arcs[real[end]], _FLAGS] & (ROUND | CARRIED) or length > _SHORT_LINK_M
-        ):
+        if not is_round and (end == size or flags[arcs[real[end]]] & (ROUND | CARRIED) or length > _SHORT_LINK_M):
             end = at
         target = arcs[real[end if end < size else at]]
-        now, is_single = table[target, _FLAGS], end == at
-        here, there = table[before, _SIDE], table[target, _SIDE]
-        old_name, old_ref = table[before, _NAME], table[before, _REF]
-        new_name, new_ref = table[target, _NAME], table[target, _REF]
-        same = (new_name != 0 and new_name == old_name) or (new_ref != 0 and new_ref == old_ref)
+        now, is_single = flags[target], end == at
+        here, there = side[before], side[target]
+        old_name, old_ref = name[before], ref[before]
+        new_name, new_ref = name[target], ref[target]
+        same = (new_name != 0) & (new_name == old_name) | (new_ref != 0) & (new_ref == old_ref)
         arrives = away[here ^ 1] + 180.0
         angle = (away[there] - arrives + 180.0) % 360.0 - 180.0
         turned = abs(angle)
@@ -106,54 +106,51 @@ def find_manoeuvres(
         high = narrow_high = -360.0
         exits = 0
         for k in range(at, end if is_round else at + 1):
-            back, entry = table[arcs[real[k - 1]], _SIDE] ^ 1, table[arcs[real[k]], _SIDE]
+            back, entry = side[arcs[real[k - 1]]] ^ 1, side[arcs[real[k]]]
             node = nodes[real[k] - ahead]
             is_exit = False
             for arc in range(first_out[node], first_out[node + 1]):
-                leaving, kinds = table[arc, _SIDE], table[arc, _FLAGS]
-                if leaving == back or leaving == entry or kinds & EMPTY:
+                leaving, kinds = side[arc], flags[arc]
+                if (leaving == back) | (leaving == entry) | (kinds & EMPTY != 0):
                     continue
-                is_exit = is_exit or not kinds & ROUND
+                is_exit |= kinds & ROUND == 0
                 other = (away[leaving] - arrives + 180.0) % 360.0 - 180.0
                 apart = abs(other)
                 if other < low:
                     low = other
                 if other > high:
                     high = other
-                if apart < SLIGHT and other < narrow_low:
+                if (apart < SLIGHT) & (other < narrow_low):
                     narrow_low = other
-                if apart < SLIGHT and other > narrow_high:
+                if (apart < SLIGHT) & (other > narrow_high):
                     narrow_high = other
-                rival = not kinds & ~now & LINK
+                rival = kinds & ~now & LINK == 0
                 if same:
-                    rival = (old_name != 0 and table[arc, _NAME] == old_name) or (
-                        old_ref != 0 and table[arc, _REF] == old_ref
-                    )
-                if rival and apart < rival_apart:
+                    rival = (old_name != 0) & (name[arc] == old_name) | (old_ref != 0) & (ref[arc] == old_ref)
+                if rival & (apart < rival_apart):
                     rival_apart = apart
-            if is_exit and k > at:
-                exits += 1
-        others, clear = low < 360.0, rival_apart >= 2.0 * turned and rival_apart >= turned + STRAIGHT
+            exits += is_exit & (k > at)
+        others, clear = low < 360.0, (rival_apart >= 2.0 * turned) & (rival_apart >= turned + STRAIGHT)
         kind, modifier = (_CONTINUE if same else _TURN), _BY_ANGLE
         if is_round:
             kind = _ROUNDABOUT
             exits += 1
             if end == size:
                 modifier = exits = 0
-        elif is_single and (was ^ now) & CARRIED:
+        elif is_single & ((was ^ now) & CARRIED != 0):
             kind, modifier = (_BOARD if now & CARRIED else _DISEMBARK), 0
-        elif is_single and was & ROUND:
+        elif is_single & (was & ROUND != 0):
             kind = 0 if now & ROUND else _EXIT
-        elif is_single and was & ~now & LINK and turned < _BEND and not others:
+        elif is_single & (was & ~now & LINK != 0) & (turned < _BEND) & (not others):
             kind = _MERGE
-        elif is_single and now & ~was & LINK and others:
+        elif is_single & (now & ~was & LINK != 0) & others:
             kind, modifier, narrow_low, narrow_high = _RAMP, _BY_SIDE, low, high
         elif here == there ^ 1:
             modifier = _UTURN
-        elif (turned < (_BEND if same else SLIGHT) and clear) or (is_single and not others):
-            told = (new_name != 0 and new_name == told_name) or (new_ref != 0 and new_ref == told_ref)
-            kind = 0 if told or new_name + new_ref == 0 else _NEW_NAME
-        elif turned < SLIGHT and narrow_low < 360.0:
+        elif (turned < (_BEND if same else SLIGHT)) & clear | is_single & (not others):
+            told = (new_name != 0) & (new_name == told_name) | (new_ref != 0) & (new_ref == told_ref)
+            kind = 0 if told | (new_name + new_ref == 0) else _NEW_NAME
+        elif (turned < SLIGHT) & (narrow_low < 360.0):
             kind, modifier = _FORK, _BY_SIDE
         if modifier == _BY_SIDE:
             modifier = _AHEAD
@@ -177,7 +174,7 @@ def find_manoeuvres(
             found[count, 4] = exits
             count += 1
             told_name, told_ref = new_name, new_ref
-        elif table[street, _NAME] + table[street, _REF] != 0:
-            told_name, told_ref = table[street, _NAME], table[street, _REF]
+        elif name[street] + ref[street] != 0:
+            told_name, told_ref = name[street], ref[street]
         at = end + 1
     return count
