@@ -57,7 +57,8 @@ class Solver(Resource):
         the CPU. The default is the environment variable VKSSP_DEVICE, or else the first discrete, integrated or virtual
         Vulkan device, or the CPU if there is none: software devices are slower. An algorithm that does not run on the
         CPU takes a software device if there is no other. On the CPU ``"auto"`` is ``phast`` for prepared graphs, and
-        ``dijkstra`` for others.
+        ``dijkstra`` for others. If neither device nor algorithm is chosen, and there is a Vulkan device, the CPU answers
+        the queries that it answers sooner, see `answered_by`.
     order : str
         Numbering of nodes on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by hops
         from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes ``"z"``
@@ -87,6 +88,8 @@ class Solver(Resource):
         Number of nodes of the core if the graph is reduced, else None.
     last : Outcome or None
         Outcome of the last search: time on the device and counters.
+    answered_by : tuple of (str, str)
+        Names of the device and of the algorithm that answered this thread's last query.
 
     Raises
     ------
@@ -176,7 +179,7 @@ class Solver(Resource):
         return session.device.info.name, session.name
 
     def holding(self) -> AbstractContextManager[object]:
-        """Keep the weights unchanged and other threads from using this solver, for several queries; may be nested."""
+        """Keep the weights unchanged for several queries, while other threads may have to wait; may be nested."""
         return self._queries.holding()
 
     @overload
