@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> Result:
         began = time.perf_counter()
         found = solver.distances(args.source)
         milliseconds = 1e3 * (time.perf_counter() - began)
-        device, outcome, timings = solver.device.info, solver.last, solver.timings
-        algorithm, core_nodes = solver.algorithm, solver.core_nodes
+        (answering, algorithm), outcome, timings = solver.answered_by, solver.last, solver.timings
+        device, core_nodes = answering.info, solver.core_nodes if answering is solver.device else None
         trace = solver.trace() if args.trace else None
     assert outcome is not None and timings.download_ms is not None
     reached = found[found != UNREACHABLE]

@@ -106,7 +106,8 @@ def run(args: argparse.Namespace) -> Result:
             found = router.isochrones(args.origin, limits, args.width)
         else:
             each = _write_each(args, router, places, limits)
-        device, algorithm = router.solver.device.info.name, router.solver.algorithm
+        answering, algorithm = router.solver.answered_by
+        device = answering.info.name
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
         "device": device,

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> Result:
         found = router.route(
             args.origin, args.destination, via=args.via, steps=args.steps, continue_straight=args.continue_straight
         )
-        driver = router.solver.device.info.driver
+        driver = router.solver.answered_by[0].info.driver
     result: dict[str, Any] = {
         "distance_m": found.distance_m,
         "duration_s": found.duration_s,

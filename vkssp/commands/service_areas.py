@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> Result:
             limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
             nodes = opened.nearest(ends.nodes, limit=limit)
         milliseconds = 1e3 * (time.perf_counter() - ready)
-        device, algorithm = solver.device.info.name, solver.algorithm
+        answering, algorithm = solver.answered_by
+        device = answering.info.name
     if isinstance(opened, Router):
         areas.write(args.output, ends.ids)
     else:

@@ -124,8 +124,9 @@ def run(args: argparse.Namespace) -> Result:
             solver = opened
         snapped = time.perf_counter()
         reached = table.write(args.output, sources.ids, None if is_whole else targets.ids, progress=is_watched(args))
-        devices = solver.devices if isinstance(solver, SolverPool) else [solver.device]
-        device, algorithm = ", ".join(one.info.name for one in devices), solver.algorithm
+        answering, algorithm = solver.answered_by
+        devices = solver.devices if isinstance(solver, SolverPool) else [answering]
+        device = ", ".join(one.info.name for one in devices)
     seconds, pairs = time.perf_counter() - snapped, table.shape[0] * table.shape[1]
     result: dict[str, Any] = {
         "sources": table.shape[0],

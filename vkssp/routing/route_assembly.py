@@ -72,7 +72,7 @@ def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Ro
         duration_s=sum(durations) if len(durations) == len(legs) else None,
         origin=legs[0].origin,
         destination=legs[-1].destination,
-        device=device,
+        device=device.info.name,
         algorithm=algorithm,
         query_ms=1e3 * (time.perf_counter() - began),
         parts=np.concatenate([leg.parts for leg in legs]),

@@ -205,9 +205,9 @@ class SolverPool(Resource):
         return next((nodes for member in self._left() if (nodes := member.solver.core_nodes) is not None), None)
 
     @property
-    def answered_by(self) -> tuple[str, str]:
-        """Names of the first device that is not lost, and of the algorithms."""
-        return self.device.info.name, self.algorithm
+    def answered_by(self) -> tuple[Device | CpuDevice, str]:
+        """The first device that is not lost, and the names of the algorithms."""
+        return self.device, self.algorithm
 
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""

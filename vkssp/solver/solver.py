@@ -57,8 +57,8 @@ class Solver(Resource):
         the CPU. The default is the environment variable VKSSP_DEVICE, or else the first discrete, integrated or virtual
         Vulkan device, or the CPU if there is none: software devices are slower. An algorithm that does not run on the
         CPU takes a software device if there is no other. On the CPU ``"auto"`` is ``phast`` for prepared graphs, and
-        ``dijkstra`` for others. If neither device nor algorithm is chosen, and there is a Vulkan device, the CPU answers
-        the queries that it answers sooner, see `answered_by`.
+        ``dijkstra`` for others. If neither device nor algorithm is chosen, and there is a Vulkan device, the CPU
+        answers the queries that it answers sooner, see `answered_by`.
     order : str
         Numbering of nodes on the device: ``"z"`` along the Z-order curve of their coordinates, ``"landmarks"`` by hops
         from landmarks, for road networks without coordinates, ``"natural"`` as in the graph. ``"auto"`` takes ``"z"``
@@ -88,8 +88,8 @@ class Solver(Resource):
         Number of nodes of the core if the graph is reduced, else None.
     last : Outcome or None
         Outcome of the last search: time on the device and counters.
-    answered_by : tuple of (str, str)
-        Names of the device and of the algorithm that answered this thread's last query.
+    answered_by : tuple of (Device or CpuDevice, str)
+        The device that answered this thread's last query, and the name of the algorithm.
 
     Raises
     ------
@@ -173,10 +173,10 @@ class Solver(Resource):
         return self._queries.answering.last
 
     @property
-    def answered_by(self) -> tuple[str, str]:
-        """Names of the device and of the algorithm that answered this thread's last query."""
+    def answered_by(self) -> tuple[Device | CpuDevice, str]:
+        """The device that answered this thread's last query, and the name of the algorithm."""
         session = self._queries.answering
-        return session.device.info.name, session.name
+        return session.device, session.name
 
     def holding(self) -> AbstractContextManager[object]:
         """Keep the weights unchanged for several queries, while other threads may have to wait; may be nested."""
@@ -457,7 +457,7 @@ class Solver(Resource):
             duration_s=duration(graph, weight),
             origin=None,
             destination=None,
-            device=device,
+            device=device.info.name,
             algorithm=algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
         )
