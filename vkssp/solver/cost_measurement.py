@@ -26,11 +26,12 @@ from vkssp.solver.shared_graph import share
 
 # Sides of the grids of searches and of those with a hierarchy.
 _SEARCHED, _PREPARED = (32, 128), (16, 64)
-# Pairs that are asked at once, and sources and targets of tables.
-_PAIRS, _TABLES = (1, 512), (32, 256)
+# Pairs that are asked at once, and sources and targets of tables, which are too large to be made of pairs.
+_PAIRS, _TABLES = (1, 512), (40, 200)
 # Repetitions of a measurement, of which the median counts, after some that warm up; and seconds of searches before,
 # since an idle device is slow.
 _REPETITIONS, _WARM_UP, _WARM_UP_S = 9, 3, 0.05
+_QUERIES = _REPETITIONS + _WARM_UP
 
 _Costs = TypeVar("_Costs", SearchCosts, HierarchyCosts)
 _measuring = threading.Lock()
@@ -92,7 +93,7 @@ def _session(graph: Graph, device: Device | None) -> Iterator[Session]:
 def _median_us(query: Callable[[int], object]) -> float:
     """Return the median time of a query, which takes the number of its repetition."""
     times = []
-    for number in range(_WARM_UP + _REPETITIONS):
+    for number in range(_QUERIES):
         began = time.perf_counter()
         query(number)
         times.append(1e6 * (time.perf_counter() - began))
@@ -107,7 +108,7 @@ def _line(works: Sequence[float], times: Sequence[float]) -> Line:
 
 def _search_us(session: Session, is_first: bool) -> float:
     """Return the time of a search for all distances; the first session on a device is warmed up."""
-    nodes = np.random.default_rng(0).integers(0, session.renumbered.num_nodes, _WARM_UP + _REPETITIONS).tolist()
+    nodes = np.random.default_rng(0).integers(0, session.renumbered.num_nodes, _QUERIES).tolist()
     until = time.perf_counter() + _WARM_UP_S * is_first
     while time.perf_counter() < until:
         session.from_seeds([(nodes[0], 0)], None)
@@ -137,18 +138,20 @@ def _measure_hierarchies(device: Device) -> HierarchyCosts:
 def _hierarchy_costs(graphs: Sequence[Graph], place: Device | None) -> tuple[dict[str, Any], float]:
     """Return the costs in a place, and the microseconds for each arc that customization takes."""
     trees: list[float] = []
-    pair, select = [], []
+    pair, select, customize_us = [], [], 0.0
     hierarchies = [graph.hierarchy for graph in graphs if graph.hierarchy is not None]
     upward = list(map(upward_work, hierarchies))
     for graph in graphs:
         with _session(graph, place) as session:
-            nodes = np.random.default_rng(0).integers(0, graph.num_nodes, (2, max(*_PAIRS, *_TABLES))).astype(np.uint32)
+            drawn = np.random.default_rng(0).integers(0, graph.num_nodes, (2, max(*_PAIRS, *_TABLES) + _QUERIES))
+            nodes = drawn.astype(np.uint32)
             trees.append(_search_us(session, not trees))
-            pair.append(_pair_us(session, *nodes.tolist()))
-            pairs = [_pairs_us(session, *nodes[:, :count]) for count in _PAIRS]
-            tables = [_table_us(session, *nodes[:, :count]) for count in _TABLES]
-            select.append(tables[0])
-            customize_us = 0.0 if place is not None else _customize_us(session)
+            pair.append(_pair_us(session, *drawn.tolist()))
+            select.append(_table_us(session, nodes, _TABLES[0]))
+            if graph is graphs[-1]:
+                pairs = [_pairs_us(session, *nodes[:, :count]) for count in _PAIRS]
+                table_us = _table_us(session, nodes, _TABLES[1])
+                customize_us = 0.0 if place is not None else _customize_us(session)
     size = [hierarchy.num_arcs if place is None else hierarchy.num_levels for hierarchy in hierarchies]
     works = [table_work(count, count, upward[1], hierarchies[1].num_arcs) for count in _TABLES]
     costs = {
@@ -156,7 +159,7 @@ def _hierarchy_costs(graphs: Sequence[Graph], place: Device | None) -> tuple[dic
         "pair": _line([2 * work for work in upward], pair),
         "pairs": _line([2 * upward[1] * count for count in _PAIRS], pairs),
         "select": _line([hierarchy.num_nodes for hierarchy in hierarchies], select),
-        "row_us": max(0.0, tables[1] - tables[0]) / (works[1] - works[0]),
+        "row_us": max(0.0, table_us - select[1]) / (works[1] - works[0]),
     }
     return costs, customize_us / hierarchies[1].num_arcs
 
@@ -169,9 +172,14 @@ def _pairs_us(session: Session, sources: Uint32s, targets: Uint32s) -> float:
     return _median_us(lambda _: session.fast_pairs(sources, targets))
 
 
-def _table_us(session: Session, sources: Uint32s, targets: Uint32s) -> float:
-    seeds = Groups.of_nodes(sources)
-    return _median_us(lambda _: list(session.row_blocks(session.graph, seeds, targets)))
+def _table_us(session: Session, nodes: Uint32s, count: int) -> float:
+    """Return the time of a table of so many rows and columns, which are others each time: what they need is kept."""
+
+    def make(number: int) -> None:
+        sources, targets = nodes[:, number : number + count]
+        list(session.row_blocks(session.graph, Groups.of_nodes(sources), targets))
+
+    return _median_us(make)
 
 
 def _customize_us(session: Session) -> float:
