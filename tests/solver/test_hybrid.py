@@ -226,6 +226,8 @@ def test_who_names_a_device_gets_only_that(costs: SetCosts, device: Device, monk
         assert solver.device.info.name == device.info.name
         assert solver.distance(0, 24) > 0 and solver.answered_by[1] == "dijkstra"
         assert solver.last is not None and solver.last.counters["iterations"] > 0
+        assert solver.search([(0, 0)]) is solver.last  # on the device, for measurements
+        assert solver.answered_by[0] is solver.device
         with solver.clone() as clone:
             assert clone.distance(0, 24) > 0 and clone.answered_by[1] == "dijkstra"
     with pytest.raises(QueryError, match="closed"):

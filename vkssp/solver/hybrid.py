@@ -167,6 +167,11 @@ class HybridSession(Resource):
         """Return the session that is faster for the distances of all nodes."""
         return self._faster("all", *self._all_us)
 
+    def on_device(self) -> Session:
+        """Return the session of the device."""
+        self._own.answering = self._main
+        return self._main
+
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Session.fast_pairs`."""
         if self._hierarchy is None:

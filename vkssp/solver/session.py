@@ -253,6 +253,10 @@ class Session(Resource):
         """Return this session, which finds the distances of all nodes."""
         return self
 
+    def on_device(self) -> Session:
+        """Return this session, whose device the solver has."""
+        return self
+
     @property
     def answering(self) -> Session:
         """Session that has answered the last query: this one."""

@@ -476,8 +476,9 @@ class Solver(Resource):
         QueryError
             If there is no such node, no seed, or too many of either.
         """
-        with self._session.holding():
-            return self._session.run(*ends_of(self._session.renumbered, seeds, targets))
+        session = self._queries.on_device()
+        with session.holding():
+            return session.run(*ends_of(session.renumbered, seeds, targets))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the trace of the last search.
@@ -499,7 +500,7 @@ class Solver(Resource):
             if COUNTING[self._session.counting] != "trace":
                 raise QueryError("this solver keeps no trace; make it with counters='trace'")
             algorithm = self._session.algorithm()
-            if self.last is None:
+            if self._session.last is None:
                 raise QueryError("there is no trace before the first search; ask for distances first")
             return algorithm.trace()
 
