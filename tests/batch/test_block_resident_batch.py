@@ -64,9 +64,9 @@ def test_any_graph(device: Device, graph: Graph, data: st.DataObject) -> None:
 def test_slots_and_places_in_the_ring_are_used_again_and_again(
     device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str
 ) -> None:
-    graph = road_grid(40, shape_nodes=4)
+    graph = road_grid(24, shape_nodes=4)
     rng = np.random.default_rng(3)
-    sources, targets = rng.integers(0, graph.num_nodes, (2, 50))
+    sources, targets = rng.integers(0, graph.num_nodes, (2, 36))
     expected = np.stack([scipy_dijkstra(graph, source) for source in sources.tolist()])
     made: list[tuple[int, int]] = []
     make = BlockResidentBatch.__init__
@@ -174,7 +174,7 @@ def test_sums_that_do_not_fit_matter_for_wanted_nodes_only(device: Device) -> No
 @pytest.mark.parametrize("reduction", ["none", "full"])
 def test_as_many_at_once_as_memory_allows(device: Device, monkeypatch: pytest.MonkeyPatch, reduction: str) -> None:
     monkeypatch.setattr(block_resident_rows, "MOST_ON_CPU", 1000)
-    graph = grid(90, seed=2)
+    graph = grid(60, seed=2)
     sources, targets = np.arange(20), np.arange(10)
     expected = np.stack([scipy_dijkstra(graph, source)[targets] for source in sources.tolist()])
     made: list[tuple[int, int]] = []

@@ -413,7 +413,7 @@ def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, 
 
     def rounds(count: int) -> tuple[int, int, int]:
         for _ in range(count):
-            with Solver(graph, device=device if is_shared else None) as solver:
+            with Solver(graph, device=device if is_shared else device.info.index) as solver:
                 assert solver.distances(0).tolist() == [0, 3, 7]
         return _resident(), len(os.listdir("/proc/self/fd")), threading.active_count()
 

@@ -35,9 +35,11 @@ def run(missing: str, tmp_path: Path) -> Run:
     else:
         environment |= dict.fromkeys(("VK_DRIVER_FILES", "VK_ICD_FILENAMES"), str(tmp_path / "no.json"))
 
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, input: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
         command, there = [sys.executable, *arguments], {**environment, **variables}
-        return subprocess.run(command, cwd=ROOT, env=there, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            command, cwd=ROOT, env=there, input=input, capture_output=True, text=True, timeout=300, check=False
+        )
 
     return run
 
@@ -86,31 +88,46 @@ else:
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
-def test_the_commands(run: Run, missing: str, tmp_path: Path) -> None:
-    def vkssp(*arguments: str, **variables: str) -> str:
-        done = run("-m", "vkssp", *arguments, **variables)
-        assert done.returncode == 0 and not done.stderr, done.stderr
-        return done.stdout
+#: Runs commands that all succeed, in one process, and prints a list of what each of them printed.
+COMMANDS = """
+import contextlib, io, json, sys
+from vkssp.cli import main
+printed = []
+for arguments in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        assert main(arguments) == 0, arguments
+    printed.append(output.getvalue())
+print(json.dumps(printed))
+"""
 
-    listed = vkssp("devices")
-    assert listed.startswith("* cpu  ") and f"There are no Vulkan devices: {WORDS[missing]}" in listed
-    found = json.loads(vkssp("devices", "--json"))
-    assert found["devices"] == [] and found["default"] == "cpu" and found["no_vulkan"].startswith(WORDS[missing])
-    assert "there are no Vulkan devices; unset it" in vkssp("devices", VKSSP_DEVICE="0")
-    assert "dijkstra" in vkssp("algorithms")
-    graph, places = str(tmp_path / "andorra.graph"), tmp_path / "places.csv"
+
+def test_the_commands(run: Run, missing: str, tmp_path: Path) -> None:
+    graph, prepared, area = (str(tmp_path / name) for name in ("andorra.graph", "prepared.graph", "area.geojson"))
+    places = tmp_path / "places.csv"
     places.write_text("id,lat,lon\na,42.5078,1.5211\nb,42.5361,1.5828\n")
-    vkssp("import", ANDORRA, graph)
-    vkssp("prepare", graph, str(tmp_path / "prepared.graph"))
-    weights = set()
-    for which in (graph, str(tmp_path / "prepared.graph")):
-        for chosen in ((), ("--device", "cpu"), ("--algorithm", "dijkstra")):
-            weights.add(json.loads(vkssp("route", which, *TRIP, *chosen, "--json"))["duration_s"])
-    assert len(weights) == 1
-    output = str(tmp_path / "out.npy")
-    for chosen in ((), ("--device", "cpu"), ("--device", "all")):
-        vkssp("table", graph, "--sources", str(places), "--output", output, *chosen)
-        assert np.load(output).shape == (2, 2)
-    vkssp("isochrone", graph, "--from", "42.5078,1.5211", "--minutes", "5", "--output", str(tmp_path / "area.geojson"))
+    by = ((), ("--device", "cpu"), ("--algorithm", "dijkstra"))
+    routes = [["route", which, *TRIP, *chosen, "--json"] for which in (graph, prepared) for chosen in by]
+    outputs = {str(tmp_path / name): chosen for name, chosen in (("a", ()), ("b", by[1]), ("c", ("--device", "all")))}
+    commands = [
+        *(["devices"], ["devices", "--json"], ["algorithms"]),
+        *(["import", ANDORRA, graph], ["prepare", graph, prepared], *routes),
+        *(["table", graph, "--sources", str(places), "--output", f"{o}.npy", *chosen] for o, chosen in outputs.items()),
+        ["isochrone", graph, "--from", "42.5078,1.5211", "--minutes", "5", "--output", area],
+    ]
+    done = run("-c", COMMANDS, input=json.dumps(commands))
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    listed, found, algorithms, _, _, *answers = json.loads(done.stdout)
+    assert listed.startswith("* cpu  ") and f"There are no Vulkan devices: {WORDS[missing]}" in listed
+    found = json.loads(found)
+    assert found["devices"] == [] and found["default"] == "cpu" and found["no_vulkan"].startswith(WORDS[missing])
+    assert "dijkstra" in algorithms
+    assert len({json.loads(answer)["duration_s"] for answer in answers[: len(routes)]}) == 1
+    assert all(np.load(f"{output}.npy").shape == (2, 2) for output in outputs) and Path(area).is_file()
+
+    alone = run("-m", "vkssp", *routes[-3])
+    assert alone.returncode == 0 and not alone.stderr, alone.stderr
+    assert json.loads(alone.stdout)["duration_s"] == json.loads(answers[0])["duration_s"]
+    told = run("-m", "vkssp", "devices", VKSSP_DEVICE="0")
+    assert told.returncode == 0 and "there are no Vulkan devices; unset it" in told.stdout
     refused = run("-m", "vkssp", "route", graph, *TRIP, "--device", "0")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and WORDS[missing] in refused.stderr
