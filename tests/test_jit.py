@@ -153,6 +153,11 @@ def test_numba_is_as_before_after_a_kernel_with_an_error() -> None:
     assert BaseFunction.get_call_type is before
 
 
+def test_numba_with_other_inner_parts_compiles_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vkssp.jit_compiler", None)
+    assert jit(lambda numbers, at: numbers[at] + 1)(np.array([3, 4]), 1) == 5
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64])
 def test_lesser_and_greater_integers(kind: Any) -> None:
     both = numba.njit(lambda one, other: (lesser(one, other), greater(one, other)))

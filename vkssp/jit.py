@@ -54,11 +54,13 @@ def jit(function: Function) -> Function:
 
     It cannot make arrays; see `jit_allocating`.
     """
-    numba = require_numba()
-    # Imported only here, because it imports numba.
-    from vkssp.jit_compiler import KernelCompiler
+    numba, own = require_numba(), dict[str, Any]()
+    with suppress(ImportError, AttributeError):  # numba of a version with other inner parts takes longer
+        # Imported only here, because it imports numba.
+        from vkssp.jit_compiler import KernelCompiler
 
-    return _cached(numba.njit(pipeline_class=KernelCompiler, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
+        own["pipeline_class"] = KernelCompiler
+    return _cached(numba.njit(**own, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
 
 
 def jit_allocating(function: Function) -> Function:
