@@ -10,11 +10,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numba
+import numpy as np
 import pytest
+from numba.core import compiler
+from numba.core.types.functions import BaseFunction
 
 from tests.support.paths import ROOT
 from vkssp import jit_cache
+from vkssp.cpu.kernels.vectors import greater, lesser, lower
+from vkssp.jit import jit
 from vkssp.jit_cache import Notice, is_trusted
+from vkssp.jit_compiler import LEFT_OUT
 
 #: Program that loads a kernel, and tells how often its code was found and how often it was compiled.
 PROGRAM = """
@@ -132,3 +139,42 @@ def test_long_compilation_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: 
     assert not told.wait(0.2)
     quiet.on_end(own)
     assert len(printed) == 1 and len(caplog.records) == 2
+
+
+def test_what_kernels_do_without_is_left_out_of_numba() -> None:
+    state = compiler.StateDict(func_ir=None, flags=compiler.Flags())
+    assert set(LEFT_OUT) < {step for step, _ in compiler.DefaultPassBuilder.define_nopython_pipeline(state).passes}
+
+
+def test_numba_is_as_before_after_a_kernel_with_an_error() -> None:
+    before = BaseFunction.get_call_type
+    with pytest.raises(numba.TypingError):
+        jit(lambda number: number + number.none)(1)
+    assert BaseFunction.get_call_type is before
+
+
+def test_numba_with_other_inner_parts_compiles_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "vkssp.jit_compiler", None)
+        assert jit(lambda numbers, at: numbers[at] + 1)(np.array([3, 4]), 1) == 5
+    monkeypatch.setattr(numba, "__version__", "9.0.1")
+    assert jit(lambda numbers, at: numbers[at] + 2)(np.array([3, 4]), 1) == 6
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.uint64])
+def test_lesser_and_greater_integers(kind: Any) -> None:
+    both = numba.njit(lambda one, other: (lesser(one, other), greater(one, other)))
+    limits = np.iinfo(kind)
+    for one in (limits.min, 0, 7, limits.max):
+        for other in (limits.min, 1, 7, limits.max):
+            assert both(kind(one), kind(other)) == (min(one, other), max(one, other))
+    with pytest.raises(numba.TypingError):
+        both(kind(1), np.int8(1))
+
+
+def test_an_element_is_lowered_as_a_number_without_a_sign() -> None:
+    array = np.array([2**32 - 1, 5, 2**31], np.uint32)
+    kernel = numba.njit(lambda array, at, value: lower(array, at, value))
+    for at, value in ((0, 2**31 + 1), (1, 2**31), (2, 3)):
+        kernel(array, np.uint64(at), np.uint32(value))
+    assert array.tolist() == [2**31 + 1, 5, 3]

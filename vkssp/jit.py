@@ -16,6 +16,8 @@ from vkssp.memory import require_addresses
 _ADDRESSES = 192 << 20
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Latest version of numba whose inner parts are known.
+_TESTED = (0, 68)
 # Arrays need no counters of references where none is made.
 _NEVER_ALLOCATES = {"_nrt": False}
 
@@ -54,11 +56,14 @@ def jit(function: Function) -> Function:
 
     It cannot make arrays; see `jit_allocating`.
     """
-    numba = require_numba()
-    # Imported only here, because it imports numba.
-    from vkssp.jit_compiler import KernelCompiler
+    numba, own = require_numba(), dict[str, Any]()
+    if tuple(map(int, numba.__version__.split(".")[:2])) <= _TESTED:
+        with suppress(ImportError, AttributeError):  # numba of a version with other inner parts takes longer
+            # Imported only here, because it imports numba.
+            from vkssp.jit_compiler import KernelCompiler
 
-    return _cached(numba.njit(pipeline_class=KernelCompiler, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
+            own["pipeline_class"] = KernelCompiler
+    return _cached(numba.njit(**own, **_OPTIONS, **_NEVER_ALLOCATES)(function), function)
 
 
 def jit_allocating(function: Function) -> Function:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core import compiler, compiler_machinery, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
 from numba.core.types.functions import BaseFunction
 
 #: Passes for closures, array expressions, branches on constants, overloads that are inlined and the ends of references:
@@ -29,6 +30,13 @@ class _Passes(compiler_machinery.PassManager):
     _ENFORCING = False
 
 
+class _Library(JITCodeLibrary):
+    """Code of a kernel."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave functions to the optimization of the whole module."""
+
+
 class KernelCompiler(compiler.Compiler):
     """Compiler that takes about half of the time of numba's default; all kernels have the same options."""
 
@@ -43,6 +51,11 @@ class KernelCompiler(compiler.Compiler):
         return pipelines
 
     def _compile_core(self) -> Any:
+        state = self.state
+        if state.library is None:
+            library: Any = _Library
+            state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
         with _remembering():
             return super()._compile_core()  # type: ignore[no-untyped-call]
 
