@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import vkssp
+from vkssp.algorithm import AUTO
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.experiment import Run
 from vkssp.bench.measuring import digest, far_sources, where_and_when
@@ -138,8 +139,8 @@ def check_methods(methods: Sequence[str]) -> None:
         raise QueryError("there is nothing to measure; give a method at least, such as near_far")
     for method in methods:
         name = method.partition(",")[0]
-        if name.partition("@")[0] not in (*ALGORITHMS, *_OTHERS):
-            known = ", ".join((*ALGORITHMS, *_OTHERS))
+        if name.partition("@")[0] not in (AUTO, *ALGORITHMS, *_OTHERS):
+            known = ", ".join((AUTO, *ALGORITHMS, *_OTHERS))
             raise QueryError(f"method is {method!r}; choose some of {known}")
         if name not in _OTHERS:
             Run.parse(method)

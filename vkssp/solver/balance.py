@@ -15,9 +15,10 @@ _DOUBT, _TOO_LONG = 1.2, 2.0
 # A search without a prediction gives up after a part of the time on the device between these, the larger the more
 # searches have ended before, by a factor for each.
 _BLIND, _SHARE = (1 / 8, 1.0), 1.2
-# Nodes of a search whose time tells the time of a node, and predictions, as multiples of that with which searches go to
-# the device, up to which searches on the device are alike.
-_MANY, _NEAR = 1024, 2.0
+#: Nodes of a search whose time tells the time of a node.
+MANY = 1024
+# Predictions, as multiples of that with which searches go to the device, up to which searches on the device are alike.
+_NEAR = 2.0
 # Weights of a new value in a mean, if it is greater or less, since other work on the machine makes values greater; and
 # most by which one value may be wrong.
 _NEW, _LESS, _WRONG = 0.1, 0.3, 2.0
@@ -90,12 +91,11 @@ class SearchBalance:
         self.most = np.uint64(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)))
 
     def end(self, outcome: Outcome) -> None:
-        """Learn from a search that the CPU has ended."""
-        settled = outcome.counters["iterations"]
-        if settled >= _MANY:
-            self._node_us = _mean(self._node_us, max(1e-6, 1e3 * outcome.device_ms / settled))
-            self._blind = min(self._blind * _SHARE, _BLIND[1])
-            self._set()
+        """Learn from a search that the CPU has ended, after `MANY` nodes at least."""
+        node_us = 1e3 * outcome.device_ms / outcome.counters["iterations"]
+        self._node_us = _mean(self._node_us, max(1e-6, node_us))
+        self._blind = min(self._blind * _SHARE, _BLIND[1])
+        self._set()
 
     def on_device(self, predicted: float, us: float) -> None:
         """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""

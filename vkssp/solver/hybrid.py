@@ -27,7 +27,7 @@ from vkssp.locks import Claim
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
-from vkssp.solver.balance import Balance, SearchBalance
+from vkssp.solver.balance import MANY, Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
@@ -225,8 +225,9 @@ class HybridSession(Resource):
     def _ended(self, near: Session, searching: SearchBalance, answer: _Answer) -> _Answer:
         """Return the answer of a search that the CPU has ended."""
         self._own.answering = near
-        if near.last is not None:
-            searching.end(near.last)
+        outcome = near.last
+        if outcome is not None and outcome.counters["iterations"] >= MANY:
+            searching.end(outcome)
         return answer
 
     def _on_device(self, searching: SearchBalance, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
