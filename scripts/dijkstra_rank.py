@@ -4,11 +4,11 @@
     scripts/dijkstra_rank.py iceland.graph --sources 100 --json ranks.json --csv ranks.csv
     scripts/dijkstra_rank.py --result ranks.json --figure ranks.png
 
-A method is 'auto' or an algorithm of 'vkssp algorithms'; 'default', a solver for which neither an algorithm nor a device
-is chosen; 'bidirectional', Dijkstra's algorithm from both ends on the CPU; or 'routingkit-cch', RoutingKit's customizable
-contraction hierarchies (needs pip install 'vkssp[bench]'). --run takes a method with parameters. The time of a query is
-that of the call, from two node ids to the distance; every distance is checked. The script prints medians; --csv and
---json have all times, --json also device, driver, commit and graph.
+A method is 'auto', or an algorithm of 'vkssp algorithms'; 'default', a solver for which neither an algorithm nor a
+device is chosen; 'bidirectional', Dijkstra's algorithm from both ends on the CPU; or 'routingkit-cch', RoutingKit's
+customizable contraction hierarchies (needs pip install 'vkssp[bench]'). --run takes a method with parameters. The time
+of a query is that of the call, from two node ids to the distance; every distance is checked. The script prints medians;
+--csv and --json have all times, --json also device, driver, commit and graph.
 
 Other programs can answer the same queries: --save-queries writes them as CSV, and --queries reads them again:
 

@@ -146,7 +146,7 @@ def test_queries_are_asked_by_rank_and_times_stay_with_them(
     ("methods", "words"),
     [
         ([], "give a method at least"),
-        (["dijkstra", "magic"], "method is 'magic'; choose some of near_far, .*, bidirectional, routingkit-cch"),
+        (["dijkstra", "magic"], "method is 'magic'; choose some of auto, near_far, .*, bidirectional, routingkit-cch"),
         (["near_far,rounds"], "write NAME,PARAMETER=N"),
         (["bidirectional,delta=4"], "bidirectional has no parameters"),
     ],
