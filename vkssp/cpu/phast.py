@@ -117,15 +117,19 @@ class PhastCpu(Resource):
         self.numbered.begin()
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
         most, best, ranks = 0, UNREACHABLE, self._rank
-        for node, offset in seeds:
-            rank = np.uint64(ranks[node] if len(ranks) else node)
-            most = max(most, self._kernels.climb(tree, customized.up, labels, mark, rank, np.uint32(offset)))
-        for node, offset in targets:
-            rank = np.uint64(ranks[node] if len(ranks) else node)
-            found, most = self._kernels.meet(
-                tree, customized.down, labels, mark, rank, np.uint32(offset), np.uint32(most)
-            )
-            best = min(best, found)
+        starts, ends = (
+            [(np.uint64(ranks[node] if len(ranks) else node), np.uint32(offset)) for node, offset in given]
+            for given in (seeds, targets)
+        )
+        if len(starts) == len(ends) == 1:
+            weights = customized.up, customized.down
+            best, most = self._kernels.pair(tree, *weights, labels, mark, *starts[0], *ends[0])
+        else:
+            for start in starts:
+                most = max(most, self._kernels.climb(tree, customized.up, labels, mark, *start))
+            for end in ends:
+                found, most = self._kernels.meet(tree, customized.down, labels, mark, *end, np.uint32(most))
+                best = min(best, found)
         self._most = most
         if not targets or self._counting:
             self._sweep()

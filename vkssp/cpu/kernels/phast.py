@@ -244,6 +244,22 @@ def meet(
 
 
 @jit
+def pair(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    labels: Labels,
+    mark: np.uint32,
+    source: np.uint64,
+    offset: np.uint32,
+    target: np.uint64,
+    rest: np.uint32,
+) -> tuple[np.uint32, np.uint32]:
+    """Do what `climb` from one node and then `meet` from another do, in one call, which takes as long as a search."""
+    return meet(tree, down, labels, mark, target, rest, climb(tree, up, labels, mark, source, offset))
+
+
+@jit
 def pairs(
     tree: Tree,
     up: Uint32s,
