@@ -109,6 +109,8 @@ def claim(begin: Callable[[threading.Lock], bool]) -> Claim:
 class _Entry:
     """A claim in a list."""
 
+    __slots__ = ("has_turn", "held", "is_writer", "thread")
+
     def __init__(self, held: weakref.ref[threading.Lock], is_writer: bool) -> None:
         self.held, self.is_writer = held, is_writer
         self.thread, self.has_turn = _own.thread, False
@@ -179,8 +181,10 @@ class _Claims:
         self.wake()
 
     def _remove(self, entry: _Entry) -> None:
-        with suppress(ValueError):  # another thread was faster
+        try:
             self._entries.remove(entry)
+        except ValueError:  # another thread was faster
+            pass
 
 
 class Sleepers:
@@ -235,7 +239,7 @@ class ReentrantLock:
     def hold(self, held: threading.Lock) -> bool:
         """Wait for the turn of a claim; see `claim`."""
         entry = self._add(held)
-        return self._claims.wait_for(lambda: self._claims.is_clear(entry))
+        return self._claims.is_clear(entry) or self._claims.wait_for(lambda: self._claims.is_clear(entry))
 
     def _add(self, held: threading.Lock) -> _Entry:
         return self._claims.add(held, is_first=self.is_mine)
@@ -274,6 +278,8 @@ class ReadersWriterLock:
             return True
         self._check_not_writing()
         entry = self._claims.add(held)
+        if self._claims.is_clear(entry, of_writers=True):
+            return True
         return self._claims.wait_for(lambda: self._claims.is_clear(entry, of_writers=True) or self._pass(held))
 
     def _pass(self, held: threading.Lock) -> bool | None:

@@ -117,14 +117,13 @@ class PhastCpu(Resource):
         self._seeds, self._targets, self._is_swept = seeds, targets, False
         self.numbered.begin()
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
-        most, ranks, climb = 0, self._rank, self._kernels.climb
-        ends = [(customized.up, False, *seed) for seed in seeds] + [(customized.down, True, *end) for end in targets]
-        found = list[int]()
-        for weights, is_target, node, offset in ends:
-            rank = np.uint64(ranks[node] if len(ranks) else node)
-            distance, most = climb(tree, weights, labels, mark, rank, np.uint32(offset), np.uint32(most), is_target)
-            found.append(distance)
-        self._found = found[len(seeds) :]
+        ends = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
+        if len(self._rank):
+            ends[:, 0] = self._rank[ends[:, 0]]
+        found = np.empty(len(targets), np.uint32)
+        weights = customized.up, customized.down
+        most = self._kernels.search(tree, *weights, labels, mark, ends, len(seeds), found)
+        self._found = found.tolist()
         self._most = most
         if not targets or self._counting:
             self._sweep()

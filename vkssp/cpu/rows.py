@@ -17,6 +17,7 @@ from vkssp.cpu.phast import NumberedLabels, ranks_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.jit import kernels
+from vkssp.memory import SMALL
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -84,9 +85,11 @@ class Rows(Resource):
 
 def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int) -> int:
     """Return the number of rows that fit into memory at once; less than 2 if they must be made one after the other."""
-    free, cores = graph.device.free_bytes(), num_cores()
+    cores = num_cores()
     each = kind.NODE_BYTES * graph.renumbered.graph.num_nodes + 4 * _WIDTH * _AHEAD * wanted
-    return cores * _WIDTH if each * cores <= MOST_MEMORY * free else 1
+    # The question for free memory takes longer than a small table.
+    is_small = each * cores <= MOST_MEMORY * SMALL
+    return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1
 
 
 class _SweepWorkspace:

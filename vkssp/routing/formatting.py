@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 _ADVERBS = {"slight": "slightly", "sharp": "sharply"}
 
@@ -33,6 +35,8 @@ def compass(degrees: float) -> str:
     return _COMPASS[round(degrees / 45.0) % 8]
 
 
+# Streets recur in routes.
+@lru_cache(maxsize=4096)
 def street_label(name: str, ref: str) -> str:
     """Return the label of a street: its name, its number, or both."""
     ref = "/".join(part.strip() for part in ref.split(";") if part.strip())
@@ -42,6 +46,7 @@ def street_label(name: str, ref: str) -> str:
     return ref if name.replace(";", "/").replace(" ", "") == ref.replace(" ", "") else f"{name} ({ref})"
 
 
+@lru_cache(maxsize=4096)
 def instruction(kind: str, modifier: str, street: str, exit: int | None = None) -> str:
     """Return an instruction in English.
 

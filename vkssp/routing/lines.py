@@ -203,13 +203,13 @@ class StreetLines:
 
     def nodes_of(self, snap: Snap) -> list[int]:
         """Return the nodes at the end of a polyline that a point lies on."""
-        arcs = self.arcs(snap.polyline)
+        arcs = self.arcs(snap.polyline).tolist()
         # If the graph knows of turns, all these nodes are one place. Otherwise the two directions of a street may have
         # nodes of their own, as on either side of a gate that takes time.
         arcs = arcs[:1] if self.knows_turns else arcs
-        at_tail = snap.fraction == np.where(self.backward[arcs], 1.0, 0.0)
-        ends = np.unique(np.where(at_tail, self.graph.tail[arcs], self.graph.head[arcs]))
-        return [node for end in ends.tolist() for node in self.nodes_at(end)]
+        tail, head, end = self.graph.tail, self.graph.head, snap.fraction
+        ends = {int((tail if end == (1.0 if self.backward[arc] else 0.0) else head)[arc]) for arc in arcs}
+        return [node for node_of_end in sorted(ends) for node in self.nodes_at(node_of_end)]
 
     def arcs_out(self, node: int) -> range:
         """Return the arcs that leave a node."""

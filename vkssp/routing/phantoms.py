@@ -66,9 +66,14 @@ def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
 def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the nodes that a trip from there reaches first."""
     arcs = first_arcs(index, snap)
-    ends = _starts(index, snap, arcs)
     if index.knows_turns:
-        return _best(ends)
+        # Many arcs out of a junction lead to the same node.
+        least: dict[int, tuple[int, int, int, float]] = {}
+        for end in _numbers_of_starts(index, snap, arcs):
+            if end[0] not in least or end[1] < least[end[0]][1]:
+                least[end[0]] = end
+        return _best(PhantomNode(*end) for end in least.values())
+    ends = _starts(index, snap, arcs)
     # A trip that starts on a junction is already at its node, whichever street of the junction was found.
     return ends + [PhantomNode(int(index.graph.tail[arc]), 0) for arc, at in arcs if at == 0.0]
 
@@ -169,11 +174,21 @@ def find_direct(
 
 def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the heads of arcs, given with the part of each arc before the point."""
-    head = index.graph.head
+    return [PhantomNode(*end) for end in _numbers_of_starts(index, snap, arcs)]
+
+
+def _numbers_of_starts(
+    index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]
+) -> list[tuple[int, int, int, float]]:
+    """Return the attributes of the phantom nodes of `_starts`."""
+    ways = [(arc, at) for arc, at in arcs if index.is_open(arc, snap if at > 0.0 else None)]
+    ids, graph = [arc for arc, _ in ways], index.graph
+    heads, whole = graph.head[ids].tolist(), graph.weight[ids].tolist()
+    streets = graph.streets
+    turns = [0] * len(ids) if streets is None or streets.turn is None else streets.turn[ids].tolist()
     return [
-        PhantomNode(int(head[arc]), part_weight(index, arc, 1.0 - at), arc, at)
-        for arc, at in arcs
-        if index.is_open(arc, snap if at > 0.0 else None)
+        (head, round((1.0 - at) * (weight - turn)), arc, at)  # as in `part_weight`
+        for head, weight, turn, (arc, at) in zip(heads, whole, turns, ways, strict=True)
     ]
 
 

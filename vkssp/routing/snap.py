@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from functools import cache, cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -387,7 +388,7 @@ class StreetIndex(StreetLines):
         else:
             at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
         first = int(self.first[polyline])
-        passed = np.cumsum(self.piece_metres[first : first + len(points) - 1]).tolist()
+        passed = list(accumulate(self.piece_metres[first : first + len(points) - 1].tolist()))
         before, after, whole = passed[piece - 1] if piece else 0.0, passed[piece], passed[-1]
         metres = before + along * (after - before)
         fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0

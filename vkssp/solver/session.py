@@ -28,6 +28,7 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim, ReentrantLock, claim
+from vkssp.memory import SMALL
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, checked_limit, ends_of, pairs_of, terminal, terminals
@@ -356,7 +357,9 @@ class Session(Resource):
         # The thread that holds the lock may search for long, or wait for this table to end.
         with self.lock.held_if_free() as is_held:
             is_open = is_held and not self.closed and not maker.closed
-            if is_open and maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes():
+            # The question for free memory takes longer than a small table.
+            most = _MOST_KEPT * SMALL
+            if is_open and (maker.memory_bytes <= most or maker.memory_bytes <= _MOST_KEPT * maker.device.free_bytes()):
                 closes = None if self._kept is None else self._kept[0]
                 self._kept = maker, copy
         if closes is not None:

@@ -198,6 +198,32 @@ def walk(
 
 
 @jit
+def search(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    labels: Labels,
+    mark: np.uint32,
+    ends: Uint32s,
+    num_seeds: Index,
+    found: Uint32s,
+) -> np.uint32:
+    """Search upward from seeds, then from targets, and write the distance to each target to `found`.
+
+    `ends` has the ranks and offsets of the seeds and then of the targets. Return the largest distance of either side.
+    One call for all takes less time than the search from a few.
+    """
+    most = np.uint32(0)
+    for i in range(len(ends)):
+        is_target = i >= num_seeds
+        weights = down if is_target else up
+        best, most = climb(tree, weights, labels, mark, np.uint64(ends[i, 0]), ends[i, 1], most, is_target)
+        if is_target:
+            found[i - num_seeds] = best
+    return most
+
+
+@jit
 def pairs(
     tree: Tree,
     up: Uint32s,
