@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.csr import rows_of
-from vkssp.jit import jit
+from vkssp.jit import jit_allocating
 
 
 def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:
@@ -41,7 +41,7 @@ def triangles(graph: Graph, order: npt.ArrayLike, most: int) -> int:
     return int(_count(first.astype(np.int64), np.minimum(tail, head)[by_later].astype(np.int64), most))
 
 
-@jit
+@jit_allocating
 def _count(first: Any, earlier: Any, most: int) -> int:
     """Count triangles; `first` has the offset of each node's arcs to `earlier` nodes, all by rank."""
     num_nodes = len(first) - 1
