@@ -20,13 +20,13 @@ from vkssp.algorithm import ROW, Description, Outcome, Parameter, Terminal
 from vkssp.checks import whole_number
 from vkssp.cpu.device import CpuGraph, read_only
 from vkssp.cpu.search import CpuSearch, Work
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
-# Number of nodes at which no search gives up.
-_ALL = np.uint64(2**64 - 1)
+#: Number of nodes at which no search gives up.
+ALL_NODES = np.uint64(2**64 - 1)
 
 
 class Dijkstra(CpuSearch):
@@ -58,18 +58,18 @@ class Dijkstra(CpuSearch):
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
-        self._most = _ALL
+        self._most = ALL_NODES
 
-    def try_search(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], limit: int, most: np.uint64
-    ) -> Outcome | None:
-        """Search as `search` does, but give up when that has settled too many nodes; return None then."""
+    def search(
+        self,
+        seeds: Sequence[Terminal],
+        targets: Sequence[Terminal] = (),
+        limit: int = UNREACHABLE,
+        most: np.uint64 = ALL_NODES,
+    ) -> Outcome:
+        """Find distances; see `Algorithm`. The search gives up when it has settled `most` nodes."""
         self._most = most
-        try:
-            outcome = self.search(seeds, targets, limit)
-        finally:
-            self._most = _ALL
-        return None if outcome.counters["iterations"] >= most else outcome
+        return super().search(seeds, targets, limit)
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         return Work(
@@ -128,7 +128,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         np.uint64(2**32 - 1),
-        _ALL,
+        ALL_NODES,
         order,
         np.empty(0, ROW),
         np.empty_like(order),

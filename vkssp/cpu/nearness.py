@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.cpu.device import read_only
 from vkssp.graph import Graph
@@ -25,7 +28,6 @@ class Nearness:
 
     def __init__(self, graph: Graph) -> None:
         assert graph.lat is not None and graph.lon is not None
-        self._num_nodes = graph.num_nodes
         cells = int(min(max(np.sqrt(graph.num_nodes / _NODES), _FEWEST), _MOST))
         at = np.zeros((graph.num_nodes, 2), np.float64)
         if graph.num_nodes:
@@ -39,17 +41,36 @@ class Nearness:
         self._at, self._sums = read_only(at.astype(np.float32)), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
         x, y = np.ascontiguousarray(self._at.T)
         self._x, self._y = memoryview(x.data), memoryview(y.data)
-        self._densest = 4.0 * int(counts.max())
+        self._radii, self._counts = _most_within(counts.cumsum(0).cumsum(1))
+        self._far, self._near = -1.0, 0.0
         self._count = kernels("vkssp.cpu.kernels.nearness").count_around
 
-    def predict(self, source: object, target: object, far: float) -> float:
+    def predict(self, source: Any, target: Any, far: float) -> float:
         """Return about how many nodes a search from one node to another will settle.
 
         If they are no nodes, or certainly less than `far`, 0 is returned, which takes less time.
         """
-        if type(source) is int and type(target) is int and 0 <= source < self._num_nodes > target >= 0:
+        if far != self._far:
+            fitting = self._radii[self._counts < far]
+            self._near, self._far = float(fitting.max(initial=0.0)) ** 2, far
+        try:
             x, y = self._x[source] - self._x[target], self._y[source] - self._y[target]
-            if (x * x + y * y) * self._densest >= far:
-                found: float = self._count(self._at, self._sums, source, target)
-                return found
-        return 0.0
+        except (TypeError, IndexError):
+            return 0.0
+        if x * x + y * y <= self._near or not (type(source) is int and type(target) is int and source >= 0 <= target):
+            return 0.0
+        found: float = self._count(self._at, self._sums, source, target)
+        return found
+
+
+def _most_within(sums: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return some radii, and the largest number of nodes in squares around them, wherever these are."""
+    cells = len(sums) - 1
+    radii = np.unique(np.geomspace(0.5, cells, 24).astype(np.int64))
+    counts = []
+    for radius in radii.tolist():
+        # A square whose sides are twice the radius, and do not lie on the sides of cells.
+        width = min(2 * radius + 1, cells)
+        inside = sums[width:, width:] - sums[:-width, width:] - sums[width:, :-width] + sums[:-width, :-width]
+        counts.append(int(inside.max()))
+    return radii.astype(np.float64), np.array(counts, np.int64)

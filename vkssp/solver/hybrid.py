@@ -123,7 +123,7 @@ class HybridSession(Resource):
         searching, nearness = self._to_node, self._nearness
         predicted = 0.0 if nearness is None else nearness.predict(source, target, searching.far)
         if predicted < searching.far:
-            near = self.near()
+            near = self._near or self.near()
             try:
                 found = near.distance(source, target, searching.most)
             except GivenUpError:

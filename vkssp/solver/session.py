@@ -459,21 +459,22 @@ class Session(Resource):
         Raises
         ------
         GivenUpError
-            If the search has settled `most` nodes; only `Dijkstra` gives up.
+            If the search has settled `most` nodes, which only `Dijkstra` takes.
         """
         self.last = None  # a failed search has no outcome
         algorithm = self.algorithm()
         try:
-            if most is not None and isinstance(algorithm, Dijkstra):
-                self.last = algorithm.try_search(seeds, targets, limit, most)
+            if most is None:
+                outcome = algorithm.search(seeds, targets, limit)
             else:
-                self.last = algorithm.search(seeds, targets, limit)
+                outcome = algorithm.search(seeds, targets, limit, most)  # type: ignore[call-arg]
         except BaseException:
             self.discard()
             raise
-        if self.last is None:
+        if most is not None and outcome.counters["iterations"] >= most:
             raise GivenUpError
-        return self.last
+        self.last = outcome
+        return outcome
 
     def check_open(self) -> None:
         """Raise an error if the session or its device has been closed, or belongs to another process."""
