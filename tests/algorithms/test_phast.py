@@ -191,14 +191,14 @@ def test_tables_of_the_same_nodes_share_a_batch(device: Device, monkeypatch: pyt
     made: list[Any] = []
     make = SweepBatch.__init__
     monkeypatch.setattr(SweepBatch, "__init__", lambda self, *given: made.append(self) or make(self, *given))
-    graph = prepare(grid(12))
+    graph = prepare(grid(12))  # smaller tables would be made of pairs
     with Solver(graph, device=device) as solver:
-        exact = exact_rows(graph, range(6))
+        exact = exact_rows(graph, range(24))
         for targets in ([1, 9], [1, 9], [2, 9], [2, 9]):
-            assert np.array_equal(solver.table(range(6), targets), exact[:, targets])
+            assert np.array_equal(solver.table(range(24), targets), exact[:, targets])
         solver.set_weights(graph.weight * np.uint32(2))
-        assert np.array_equal(solver.table(range(6), [2, 9]), 2 * exact[:, [2, 9]])
-        both = [solver.table(range(6), [2, 9], chunked=True) for _ in range(2)]
+        assert np.array_equal(solver.table(range(24), [2, 9]), 2 * exact[:, [2, 9]])
+        both = [solver.table(range(24), [2, 9], chunked=True) for _ in range(2)]
         for first, second in zip(*both, strict=True):
             assert np.array_equal(first, second)
     assert len(made) == 3 and all(one.closed for one in made)
