@@ -33,6 +33,7 @@ from vkssp.batch import sweep_batch
 from vkssp.batch.sweep_batch import LARGE_TILE, SweepBatch, needed_ranks, sweeps_at_once, tile_of
 from vkssp.cch.customized import CustomizedHierarchy, height_of
 from vkssp.cch.pairs import Pairs
+from vkssp.cpu.rows import SweepRows
 from vkssp.engine.reweigh import Reweigher
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
@@ -413,3 +414,27 @@ def test_a_hand_that_fails_once_its_rows_are_made() -> None:
 
     scheduler = RowScheduler([Worker(4, make, lambda error: False)], 100, 50)
     assert [int(block[0, 0]) for block in scheduler.blocks(nullcontext)] == list(range(100))
+
+
+@pytest.mark.parametrize("place", ["vulkan", "cpu"])
+def test_small_tables_are_made_of_pairs(device: Device, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (SweepBatch, SweepRows):
+        monkeypatch.setattr(kind, "__init__", None)  # which makes no table
+    graph = prepare(grid(40))
+    chosen: Any = device if place == "vulkan" else "cpu"
+    with Solver(graph, "phast", chosen) as solver, Solver(graph, "dijkstra") as reference:
+        nodes = np.array([7, 1599], np.uint32)
+        for seeds in ([[(3, 0)], [(3, 5), (800, 2)]], [[(7, 0)], [(7, 9)], [(1599, 1)]]):
+            for limit in (UNREACHABLE, 60):
+                (block,) = solver.row_blocks(solver.graph, seeds, nodes, limit=limit)
+                wanted = [reference.distances(group, limit=None if limit == UNREACHABLE else limit) for group in seeds]
+                assert np.array_equal(block.distances, np.array(wanted)[:, nodes]) and block.overflowed is None
+        solver.set_weights(graph.weight * np.uint32(2))
+        assert np.array_equal(solver.table([3], nodes)[0], 2 * reference.distances(3)[nodes])
+    # What may not fit into 32 bits is made by sweeps.
+    monkeypatch.undo()
+    heavy = prepare(grid(40).with_weights(np.full(graph.num_arcs, 2**31, np.uint32)))
+    with Solver(heavy, "phast", chosen) as solver:
+        assert solver.table([0], [1]).tolist() == [[2**31]]
+        with pytest.raises(DistanceOverflowError):
+            solver.table([0], [1599])
