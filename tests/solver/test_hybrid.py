@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
@@ -159,8 +160,10 @@ def test_the_number_of_nodes_around(costs: SetCosts) -> None:
         assert nearness.predict(middle, middle + radius, 0.0) == pytest.approx(np.pi * radius**2, rel=0.3)
         assert nearness.predict(middle, middle + radius, 1e9) == 0.0
     assert nearness.predict(0, graph.num_nodes - 1, 0.0) <= graph.num_nodes
-    for source, target in ((-1, 0), (0, graph.num_nodes), ("a", 0), (True, 0), (None, None)):
+    for source, target in ((-1, 0), (0, -9), (0, graph.num_nodes), ("a", 0), (1.0, 0), (None, None)):
         assert nearness.predict(source, target, 0.0) == 0.0
+    for kind in (np.int64, np.uint32):
+        assert nearness.predict(kind(0), kind(4000), 10.0) == nearness.predict(0, 4000, 10.0) > 0
     one = Graph.from_edges([0], [0], [1], lat=[5.0], lon=[5.0])
     assert Nearness(one).predict(0, 0, 0.0) == pytest.approx(0.0, abs=1.0)
 
@@ -210,6 +213,37 @@ def test_threads_and_clones_while_weights_change(costs: SetCosts) -> None:
             for thread in threads:
                 thread.join()
             assert not trouble
+
+
+def test_a_change_of_weights_between_threads_that_hold_and_ask(costs: SetCosts) -> None:
+    graph = grid(5)
+    costs(searches(FREE, DEAR))
+    solver, holds, found = Solver(graph), threading.Event(), list[int]()
+    before = Solver(graph, "dijkstra").distance(0, 24)
+
+    def hold() -> None:
+        with solver.holding():
+            holds.set()
+            time.sleep(0.6)  # meanwhile the change waits, and the other thread wants the session of the CPU
+            found.append(solver.distance(0, 24))
+
+    def change() -> None:
+        holds.wait()
+        solver.set_weights(graph.weight * np.uint32(2))
+
+    def ask() -> None:
+        holds.wait()
+        time.sleep(0.3)
+        found.append(solver.distance(0, 24))
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (hold, change, ask)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    solver.close()
+    assert found == [before, 2 * before]
 
 
 def test_who_names_a_device_gets_only_that(costs: SetCosts, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,9 +311,10 @@ def test_costs_are_measured_once_and_kept(costs: SetCosts, device: Device) -> No
         forget_costs()
         assert known_costs(device.info, HierarchyCosts) is None
     for value in (None, [1], [1, 2, 3], "1", -1.0, 1e300, True, [1, None], {}):
-        files[0].write_text(json.dumps({**content, "microseconds": {**content["microseconds"], first: value}}))
-        forget_costs()
-        assert known_costs(device.info, HierarchyCosts) is None
+        for name in (first, "customize_us"):
+            files[0].write_text(json.dumps({**content, "microseconds": {**content["microseconds"], name: value}}))
+            forget_costs()
+            assert known_costs(device.info, HierarchyCosts) is None
     forget_costs()
     lines = devices_command.crossings(known_costs(device.info, SearchCosts), known_costs(device.info, HierarchyCosts))
     assert len(lines) == 1 and "the CPU is faster in graphs of up to" in lines[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,12 @@ class Nearness:
             self._near, self._far = float(fitting.max(initial=0.0)) ** 2, far
         try:
             x, y = self._x[source] - self._x[target], self._y[source] - self._y[target]
+            if x * x + y * y <= self._near:
+                return 0.0
+            ends = operator.index(source), operator.index(target)
         except (TypeError, IndexError):
             return 0.0
-        if x * x + y * y <= self._near or not (type(source) is int and type(target) is int and source >= 0 <= target):
-            return 0.0
-        found: float = self._count(self._at, self._sums, source, target)
+        found: float = self._count(self._at, self._sums, *ends) if min(ends) >= 0 else 0.0
         return found
 
 

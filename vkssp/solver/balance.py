@@ -15,6 +15,8 @@ _DOUBT, _TOO_LONG = 1.2, 2.0
 # A search without a prediction gives up after a part of the time on the device between these, the larger the more
 # searches have ended before, by a factor for each.
 _BLIND, _SHARE = (1 / 8, 1.0), 1.2
+# Least time of a node, and most nodes of a search, whatever is measured.
+_LEAST_US, _MOST_NODES = 1e-6, 2.0**62
 #: Nodes of a search whose time tells the time of a node.
 MANY = 1024
 # Predictions, as multiples of that with which searches go to the device, up to which searches on the device are alike.
@@ -42,7 +44,7 @@ class Balance:
 
     def learn(self, is_cpu: bool, predicted_us: float, us: float) -> None:
         """Learn from a query, for whose time there was a prediction without corrections."""
-        factor, first = us / max(predicted_us, 1e-3), self._first[is_cpu]
+        factor, first = max(us, 1e-3) / max(predicted_us, 1e-3), self._first[is_cpu]
         if len(first) < _TRIALS:
             # Buffers may be made in the first one, so that only the fastest counts.
             first.append(factor)
@@ -81,26 +83,26 @@ class SearchBalance:
     """
 
     def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
-        self._node_us, self._device_us = costs.cpu_node_us, max(1.0, costs.device.fixed_us)
+        self._node_us, self._device_us = max(_LEAST_US, costs.cpu_node_us), max(1.0, costs.device.fixed_us)
         self._can_predict, self._blind = can_predict, _BLIND[1]
         self._set()
 
     def _set(self) -> None:
         nodes = self._device_us / self._node_us
         self.far = _DOUBT * nodes
-        self.most = np.uint64(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)))
+        self.most = np.uint64(min(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)), _MOST_NODES))
 
     def end(self, outcome: Outcome) -> None:
         """Learn from a search that the CPU has ended, after `MANY` nodes at least."""
         node_us = 1e3 * outcome.device_ms / outcome.counters["iterations"]
-        self._node_us = _mean(self._node_us, max(1e-6, node_us))
+        self._node_us = _mean(self._node_us, max(_LEAST_US, node_us))
         self._blind = min(self._blind * _SHARE, _BLIND[1])
         self._set()
 
     def on_device(self, predicted: float, us: float) -> None:
         """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""
         if predicted < _NEAR * self.far:  # a far larger one says nothing about those that might go either way
-            self._device_us = _mean(self._device_us, us)
+            self._device_us = _mean(self._device_us, max(1.0, us))
         if not predicted:
             self._blind = max(self._blind / _SHARE, _BLIND[0])
         self._set()

@@ -168,8 +168,9 @@ def _load(name: str, info: DeviceInfo, kind: type[_Costs]) -> _Costs | None:
         if content["of"] == _machine(info):
             for field in fields(kind):
                 value = content["microseconds"][field.name]
-                numbers = value if isinstance(value, list) else [value]
+                is_line = field.type == "Line"
+                numbers = value if is_line and isinstance(value, list) else [value]
                 is_sound = all(type(number) in (int, float) and 0 <= number < _MOST_US for number in numbers)
-                if is_sound and len(numbers) == (2 if field.type == "Line" else 1):
-                    found[field.name] = Line(*numbers) if field.type == "Line" else value
+                if is_sound and len(numbers) == 1 + is_line:
+                    found[field.name] = Line(*numbers) if is_line else value
     return kind(**found) if len(found) == len(fields(kind)) else None

@@ -109,10 +109,11 @@ class HybridSession(Resource):
         """Return the session of the CPU; make it on first use."""
         near = self._near
         if near is None or near.closed:
-            with self._making:
+            self._main.check_open()
+            # In this order: a thread that waits for a change of weights must not hold what others need before it.
+            with self._main.weights.lock.reading(), self._making:
                 near = self._near
                 if near is None or near.closed:
-                    self._main.check_open()
                     near = self._near = Session(self._main.shared.companion(), AUTO, {}, 0, self)
         return near
 

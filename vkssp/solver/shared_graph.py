@@ -186,10 +186,10 @@ class SharedGraph:
         """Return the same graph on the CPU, with the same weights."""
         with self._lock.held():
             if self._companion is None:
-                cpu = CpuDevice()
-                self._companion = on_cpu(self.renumbered, cpu, True, self.sweeps)
-                self._companion.weights = self.weights
-                self._companion.hold(self)
+                companion = on_cpu(self.renumbered, CpuDevice(), True, self.sweeps)
+                companion.weights = self.weights
+                companion.hold(self)
+                self._companion = companion  # last, so that an interrupt leaves none with weights of its own
             return self._companion
 
     @property
