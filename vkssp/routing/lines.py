@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,8 +30,7 @@ _LEAST_DEGREES = 1e-11
 _AT_ONCE = 1 << 18
 
 
-@dataclass(frozen=True)
-class Snap:
+class Snap(NamedTuple):
     """Point on the street network to which a place was snapped.
 
     Attributes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from functools import cache, cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
+from vkssp.graph.geo import between
 from vkssp.jit import kernels
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
@@ -26,9 +26,6 @@ MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
 # Number of pieces of streets near a place that there is room for; if there are more, they are looked up again.
 _ROOM = 1024
-#: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
-#: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
-_END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
@@ -45,7 +42,7 @@ def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
     array = array_of(places, "places", "pairs of latitude and longitude", QueryError)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise QueryError(f"places is {shown(places)}; give finite pairs of latitude and longitude in degrees")
-    return array.astype(np.float64, copy=False)
+    return np.array(array, np.float64, order="C")
 
 
 def _metres(limit: float) -> float:
@@ -236,15 +233,14 @@ class StreetIndex(StreetLines):
         QueryError
             If `places` are no pairs of numbers.
         """
-        snaps: list[Snap | None] = []
-        for lat, lon in _pairs(places).tolist():
-            snap = self._nearest(lat, lon, self._allowed(False, False), MAX_SNAP_M)
+        places = _pairs(places)
+        snaps = self._nearest_of_each(places, self._allowed(False, False), MAX_SNAP_M)
+        for row, snap in enumerate(snaps):
             if snap is not None and self._one_sided[snap.polyline]:
-                other = self._nearest(lat, lon, self._allowed(True, True), _BOTH_WAYS_M)
+                (other,) = self._nearest_of_each(places[row : row + 1], self._allowed(True, True), _BOTH_WAYS_M)
                 # If both points are the same junction, the first snap lies on both streets and is kept.
                 if other is not None and (other.lat, other.lon) != (snap.lat, snap.lon):
-                    snap = other
-            snaps.append(snap)
+                    snaps[row] = other
         return snaps
 
     def nearest(
@@ -295,7 +291,7 @@ class StreetIndex(StreetLines):
         """
         places, limit = _pairs(places), _metres(limit)
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
-        return [self._nearest(lat, lon, allowed, limit) for lat, lon in places.tolist()]
+        return self._nearest_of_each(places, allowed, limit)
 
     def nearest_streets(
         self,
@@ -340,9 +336,17 @@ class StreetIndex(StreetLines):
             self._masks[key] = own(mask)
         return self._masks[key]
 
-    def _nearest(self, lat: float, lon: float, allowed: Bools, limit: float) -> Snap | None:
-        found = self._nearest_streets(lat, lon, 1, allowed, limit)
-        return found[0] if found else None
+    def _nearest_of_each(self, places: npt.NDArray[np.float64], allowed: Bools, limit: float) -> list[Snap | None]:
+        """Return what `nearest_of_each` returns, given the mask of the polylines that may be found."""
+        if self.avoided is not None:
+            each = (self._nearest_streets(lat, lon, 1, allowed, limit) for lat, lon in places.tolist())
+            return [found[0] if found else None for found in each]
+        snaps, tree = np.empty((len(places), len(Snap._fields))), self.tree
+        _kernels().snap_each(
+            *(places, limit, _FIRST_RADIUS_M, self.west, self.east, tree.boxes, tree.nodes, allowed),
+            *(self.first, self.points, self.piece_metres, np.empty((1, 4)), np.empty((1, snaps.shape[1])), snaps),
+        )
+        return [_snap_of(row) if row[0] >= 0.0 else None for row in snaps.tolist()]
 
     def _nearest_streets(self, lat: float, lon: float, number: int, allowed: Bools, limit: float) -> list[Snap]:
         """Return what `nearest_streets` returns, given the mask of the polylines that may be found."""
@@ -357,12 +361,6 @@ class StreetIndex(StreetLines):
     def _within(self, lat: float, lon: float, radius: float, allowed: Bools, number: int) -> list[Snap]:
         """Return the nearest points on the nearest streets within a radius, at most `number`, the nearest first."""
         find_pieces, tree = _kernels().find_pieces, self.tree
-        if number == 1 and self.avoided is None:
-            found = np.empty((1, 4))
-            if find_pieces(lat, lon, radius, tree.boxes, tree.nodes, self.points, allowed, found) == 0:
-                return []
-            _, street, piece, along = found[0].tolist()
-            return [self._snap(lat, lon, int(street), int(piece), along)]
         count, found = _ROOM, np.empty((0, 4))
         while count > len(found):
             found = np.empty((count, 4))
@@ -376,31 +374,15 @@ class StreetIndex(StreetLines):
             points = between(self.points[at], self.points[at + 1], along[order])
             order = order[~self.avoided.covers(*points.T)]
         order = order[np.argsort(metres[order], kind="stable")][:number]
-        return [self._snap(lat, lon, int(s), int(p), part) for _, s, p, part in found[order].tolist()]
+        found, snaps = found[order], np.empty((len(order), len(Snap._fields)))
+        for row in range(len(order)):
+            _kernels().put_snap(lat, lon, found, self.first, self.points, self.piece_metres, snaps, row)
+        return list(map(_snap_of, snaps.tolist()))
 
-    def _snap(self, lat: float, lon: float, polyline: int, piece: int, along: float) -> Snap:
-        """Return the snap of a place to the point at fraction `along` of a piece of a polyline."""
-        points = self.polyline_points(polyline)
-        ends = points[piece : piece + 2]
-        (lat0, lon0), (lat1, lon1) = ends.tolist()
-        if max(abs(lat0), abs(lat1)) > POLAR_LATITUDE:
-            ((at_lat, at_lon),) = between(ends[:1], ends[1:], np.array([along])).tolist()
-        else:
-            at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
-        first = int(self.first[polyline])
-        passed = list(accumulate(self.piece_metres[first : first + len(points) - 1].tolist()))
-        before, after, whole = passed[piece - 1] if piece else 0.0, passed[piece], passed[-1]
-        metres = before + along * (after - before)
-        fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0
-        if metres < _END_M:
-            fraction, piece = 0.0, 0
-            at_lat, at_lon = points[0].tolist()
-        elif whole - metres < _END_M:
-            fraction, piece = 1.0, len(points) - 2
-            at_lat, at_lon = points[-1].tolist()
-        if abs(at_lon) > 180.0:
-            at_lon = (at_lon + 180.0) % 360.0 - 180.0
-        return Snap(polyline, fraction, piece, at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
+
+def _snap_of(row: Sequence[float]) -> Snap:
+    polyline, fraction, segment, lat, lon, metres = row
+    return Snap(int(polyline), fraction, int(segment), lat, lon, metres)
 
 
 @cache
