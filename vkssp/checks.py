@@ -243,6 +243,8 @@ def whole_number(value: Any, name: str, low: int, high: int, cure: str = "", err
 
 def number_of(value: Any) -> float | None:
     """Return a value as a float, perhaps NaN or infinite, or None for other values such as texts and truth values."""
+    if type(value) is float:
+        return value
     if isinstance(value, _NO_NUMBERS) or value is np.ma.masked or is_many(value):
         return None
     try:
@@ -274,6 +276,8 @@ def instance(value: Any, kind: type[_Kind], name: str, cure: str, error: Error =
 
 def items_of(values: Any) -> list[Any] | None:
     """Return the items of a list, an array, a set or an iterator; None for other values."""
+    if type(values) in (list, tuple):
+        return list(values)
     if isinstance(values, str | bytes | bytearray | Mapping):
         return None
     try:

@@ -11,8 +11,8 @@ the route turns round there after all, as seldom as possible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,7 @@ from vkssp.solver.solver import Solver
 _NO_ARCS = np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class LegPath:
+class LegPath(NamedTuple):
     """Path between two snapped points: the arcs that they lie on, unless they are at junctions, and those in between.
 
     A direct path stays on one arc, or at one junction. Any other path goes first to the node of `first`, then along the
@@ -43,8 +42,7 @@ class LegPath:
     direct: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class _Arrival:
+class _Arrival(NamedTuple):
     """Best arrival at a point in one of the states in which a route may pass it.
 
     `turns` is how often the route turned round at a via point up to here, `weight` the weight of the route up to here,
@@ -57,8 +55,7 @@ class _Arrival:
     before: _Arrival | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Departure:
+class _Departure(NamedTuple):
     """State in which a route goes on from a point: the state of its arrival, or any state after turning round there."""
 
     turns: int

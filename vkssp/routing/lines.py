@@ -199,12 +199,21 @@ class StreetLines:
         found: list[int] = junctions.order[junctions.first[place] : junctions.first[place + 1]].tolist()
         return found
 
+    @cached_property
+    def _nodes_at_ends(self) -> npt.NDArray[np.uint32]:
+        """A node at the beginning and one at the end of each polyline, shape (num_polylines, 2)."""
+        ends = np.zeros((self.num_polylines, 2), np.uint32)
+        ends[self.polyline_of] = np.stack([self.graph.tail, self.graph.head], axis=1)
+        backward = self.backward
+        ends[self.polyline_of[backward]] = np.stack([self.graph.head[backward], self.graph.tail[backward]], axis=1)
+        return ends
+
     def nodes_of(self, snap: Snap) -> list[int]:
         """Return the nodes at the end of a polyline that a point lies on."""
+        if self.knows_turns:  # all of them are one place
+            return self.nodes_at(int(self._nodes_at_ends[snap.polyline, int(snap.fraction == 1.0)]))
+        # The two directions of a street may have nodes of their own, as on either side of a gate that takes time.
         arcs = self.arcs(snap.polyline).tolist()
-        # If the graph knows of turns, all these nodes are one place. Otherwise the two directions of a street may have
-        # nodes of their own, as on either side of a gate that takes time.
-        arcs = arcs[:1] if self.knows_turns else arcs
         tail, head, end = self.graph.tail, self.graph.head, snap.fraction
         ends = {int((tail if end == (1.0 if self.backward[arc] else 0.0) else head)[arc]) for arc in arcs}
         return [node for node_of_end in sorted(ends) for node in self.nodes_at(node_of_end)]

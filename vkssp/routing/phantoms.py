@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import NamedTuple
 
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.routing.lines import Snap
@@ -34,8 +35,7 @@ def part_weight(index: StreetIndex, arc: int, part: float) -> int:
     return round(part * (int(index.graph.weight[arc]) - turn_weight(index, arc)))
 
 
-@dataclass(frozen=True)
-class ViaState:
+class ViaState(NamedTuple):
     """State in which a route passes a point: how it arrives there, and how it goes on.
 
     Attributes
@@ -72,7 +72,7 @@ def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
         for end in _numbers_of_starts(index, snap, arcs):
             if end[0] not in least or end[1] < least[end[0]][1]:
                 least[end[0]] = end
-        return _best(PhantomNode(*end) for end in least.values())
+        return [PhantomNode(*end) for end in sorted(least.values(), key=itemgetter(1))[:MAX_TERMINALS]]
     ends = _starts(index, snap, arcs)
     # A trip that starts on a junction is already at its node, whichever street of the junction was found.
     return ends + [PhantomNode(int(index.graph.tail[arc]), 0) for arc, at in arcs if at == 0.0]
@@ -119,7 +119,7 @@ def find_via_states(index: StreetIndex, snap: Snap) -> list[ViaState]:
         # Streets that serve only the ends of trips serve the ends of each leg. Perhaps no arc leads to a node at which
         # a leg starts with the same memory, because a leg does not start on a street that has to be remembered.
         ends += [
-            replace(end, node=node)
+            end._replace(node=node)
             for end in _best_of_places(index, ends)
             for node in index.nodes_at(end.node)
             if node != end.node and _memory(index, node) == memory and _layer(index, node) in layers[backward]
@@ -181,7 +181,9 @@ def _numbers_of_starts(
     index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]
 ) -> list[tuple[int, int, int, float]]:
     """Return the attributes of the phantom nodes of `_starts`."""
-    ways = [(arc, at) for arc, at in arcs if index.is_open(arc, snap if at > 0.0 else None)]
+    ways = list(arcs)
+    if index.avoided is not None:
+        ways = [(arc, at) for arc, at in ways if index.is_open(arc, snap if at > 0.0 else None)]
     ids, graph = [arc for arc, _ in ways], index.graph
     heads, whole = graph.head[ids].tolist(), graph.weight[ids].tolist()
     streets = graph.streets

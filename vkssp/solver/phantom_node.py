@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class PhantomNode:
+class PhantomNode(NamedTuple):
     """Connection from a point to a node, or from a node to a point.
 
     Attributes
