@@ -59,8 +59,9 @@ from vkssp.osm import is_extract
 from vkssp.reading import read_graph
 from vkssp.terminal import print_error, print_lines
 
-#: Sources of trees; trees of a batch; pairs of a call, and of one question when they are asked one by one.
-SOURCES, BATCH, MANY, BLOCK = 20, 16, 10_000, 100
+#: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question, since
+#: the check of an answer leaves nothing of a graph in the caches of the processor.
+SOURCES, BATCH, MANY, BLOCK, IN_A_ROW = 20, 16, 10_000, 100, 10
 #: Changes of all weights, and pairs that are compared after each.
 CHANGES, CHECKED = 3, 20
 #: Largest share of the length of a route by which the sum of its points or steps may differ from it.
@@ -394,12 +395,15 @@ class Comparison:
     def _time_routes(
         self, router: Router, made: str, place: str, found: dict[Any, Route], steps: bool, most_ms: float, where: str
     ) -> None:
-        def answer(pair: Any) -> Any:
-            route = router.route(*pair, steps=steps)
-            return route, route.points, route.steps  # whenever they are made, the caller wants them
+        def answer(pairs: Any) -> Any:
+            routes = (router.route(*pair, steps=steps) for pair in pairs)
+            return [(route, route.points, route.steps) for route in routes]  # the caller wants them, whenever made
 
-        def right(pair: Any, _: str, answered: Any) -> None:
-            route, points, given = answered
+        def right(pairs: Any, _: str, answered: Any) -> None:
+            for pair, one in zip(pairs, answered, strict=True):
+                right_one(pair, *one)
+
+        def right_one(pair: Any, route: Route, points: Any, given: Any) -> None:
             true, what = found[pair], f"route from {pair[0]} to {pair[1]}"
             check(route.weight == true.weight and np.array_equal(route.arcs, true.arcs), what)
             check(np.isclose(route.distance_m, true.distance_m) and np.isclose(route.duration_s, true.duration_s), what)
@@ -410,17 +414,19 @@ class Comparison:
                 check(abs(length - route.distance_m) <= 5 + ROUNDING * route.distance_m, f"steps of the {what}")
                 check(given[0].type == "depart" and given[-1].type == "arrive", f"steps of the {what}")
 
+        pairs, in_a_row = list(found), min(IN_A_ROW, len(found))
+        rows = [pairs[first : first + in_a_row] for first in range(0, len(pairs) - in_a_row + 1, in_a_row)]
         arcs = np.median([len(route.arcs) for route in found.values()])
         with_steps = "geometry and steps" if steps else "geometry"
         self.measure(
             f"route {place}, {made} ({router.solver.algorithm}), {with_steps}",
             {OURS: answer},
-            list(found),
+            rows,
             right,
-            repetitions=max(1, self.args.repetitions // 3),
+            calls=in_a_row,
             most_ms=most_ms,
-            verified=f"{len(found)} routes are those of Dijkstra's algorithm, shortest paths by scipy",
-            notes=[f"{arcs:,.0f} arcs"] + [where] * (place == "within a town"),
+            verified=f"{in_a_row * len(rows)} routes are those of Dijkstra's algorithm, shortest paths by scipy",
+            notes=[f"{arcs:,.0f} arcs; {in_a_row} routes one after the other"] + [where] * (place == "within a town"),
         )
 
     def _found(self, reference: Router, pairs: Sequence[Any]) -> Iterator[tuple[Any, Route]]:

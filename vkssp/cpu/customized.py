@@ -52,6 +52,8 @@ class Layout:
     ----------
     tree : Tree
         See `vkssp.cpu.kernels.phast.Tree`.
+    first_node, first_ancestor, first_arc, parent : numpy.ndarray
+        The columns of `Tree.groups`, as they were given.
     level : numpy.ndarray
         Level of each supernode, uint32.
     first_of_level : numpy.ndarray
@@ -71,7 +73,11 @@ class Layout:
         first_node, first_ancestor, ancestor = hierarchy.first_node, hierarchy.first_ancestor, hierarchy.ancestor
         self._customize = kernels("vkssp.cpu.kernels.customize")
         self._customize.place_ancestors(*all_read_only(first_node, first_ancestor, ancestor, parent), place)
-        arrays = first_node, first_ancestor, ancestor, hierarchy.first_arc, hierarchy.supernode, parent, place
+        self.first_node, self.first_ancestor, self.first_arc, self.parent = all_read_only(
+            first_node, first_ancestor, hierarchy.first_arc, parent
+        )
+        groups = np.stack([first_node, first_ancestor, hierarchy.first_arc, np.append(parent, np.int32(-1))], axis=1)
+        arrays = groups.astype(np.int64), ancestor, hierarchy.supernode, place
         self.tree = kernels("vkssp.cpu.kernels.phast").Tree(*all_read_only(*arrays))
         self._rank = read_only(hierarchy.rank)
         self._given: tuple[Any, Any, GivenArcs] | None = None
@@ -106,7 +112,7 @@ class Layout:
     @cached_property
     def _postorder(self) -> tuple[npt.NDArray[np.int32], Indices, Indices]:
         """Supernodes in postorder; the place of the first of each subtree, and the number of its supernodes."""
-        parent, bounds = self.tree.parent, self.first_of_level
+        parent, bounds = self.parent, self.first_of_level
         size = np.ones(self.num_supernodes, np.int64)
         for first, end in zip(bounds[-2:0:-1].tolist(), bounds[:1:-1].tolist(), strict=True):
             np.add.at(size, parent[first:end], size[first:end])
@@ -135,7 +141,7 @@ class Layout:
         work = ends[begin + size] - ends[begin]
         most, least = ends[-1] / (_SUBTREES_A_CORE * cores), ends[-1] / (_FEW_OF_THEM * cores)
         # Subtrees that are small enough while their parents are not; the smallest are not worth a task.
-        parent = self.tree.parent
+        parent = self.parent
         is_cut = (work <= most) & (work >= least)
         is_cut &= np.where(parent >= 0, work[parent] > most, True)
         roots = np.flatnonzero(is_cut)
@@ -168,7 +174,7 @@ class Layout:
             places, arc, sorted_place = (np.empty(graph.num_arcs, np.int64) for _ in range(3))
             self._customize.place_arcs(
                 *all_read_only(graph.first_out, graph.head, self._rank),
-                *(tree.supernode, tree.first_node, tree.first_ancestor, tree.ancestor),
+                *(tree.supernode, self.first_node, self.first_ancestor, tree.ancestor),
                 *(group, places, first, arc, sorted_place),
             )
             made = GivenArcs(*all_read_only(first[:-1], sorted_place, arc))
@@ -231,7 +237,7 @@ class CustomizedHierarchy:
         tree, owner = layout.tree, np.full(layout.num_levels, -1, np.int32)
         return int(
             kernels("vkssp.cpu.kernels.customize").customize(
-                *(tree.first_node, tree.first_ancestor, tree.first_arc, tree.parent, layout.level, tree.place),
+                *(layout.first_node, layout.first_ancestor, layout.first_arc, layout.parent, layout.level, tree.place),
                 *(self._given.first, self._given.place, self._given.arc, self._weights, order, saved, np.uint32(top)),
                 *(self._front_at, owner, *fronts, self.up, self.down),
             )

@@ -192,7 +192,7 @@ class PhastCpu(Resource):
         self._sweep()
         layout, tree, dist = self._layout, self._layout.tree, self.numbered.labels.dist
         bounds = layout.first_of_level
-        ranks, arcs = tree.first_node[bounds].astype(np.int64), tree.first_arc[bounds]
+        ranks, arcs = layout.first_node[bounds].astype(np.int64), layout.first_arc[bounds]
         rows = np.zeros(layout.num_levels, ROW)
         rows["iteration"], rows["high"] = np.arange(len(rows)), UNREACHABLE
         rows["first_node"], rows["last_node"] = ranks[:-1], ranks[1:] - 1
@@ -202,13 +202,13 @@ class PhastCpu(Resource):
             rank = int(self._rank[node]) if len(self._rank) else node
             is_seed[rank] |= dist[rank] == offset
             group = int(tree.supernode[rank])
-            nodes = rank - int(tree.first_node[group]) + 1
+            nodes = rank - int(layout.first_node[group]) + 1
             while group >= 0:
-                outside = int(tree.first_ancestor[group + 1]) - int(tree.first_ancestor[group])
+                outside = int(layout.first_ancestor[group + 1]) - int(layout.first_ancestor[group])
                 rows["visited"][0] += nodes
                 rows["relaxed"][0] += nodes * outside + nodes * (nodes - 1) // 2
-                group = int(tree.parent[group])
-                nodes = int(tree.first_node[group + 1]) - int(tree.first_node[group])
+                group = int(layout.parent[group])
+                nodes = int(layout.first_node[group + 1]) - int(layout.first_node[group])
         rows["worked"] = rows["visited"]
         if len(rows):
             rows["improved"] = np.add.reduceat((dist != UNREACHABLE) & ~is_seed, ranks[:-1], dtype=np.int64)

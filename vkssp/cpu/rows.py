@@ -129,15 +129,15 @@ class SweepRows(Rows):
 
     def _needed(self, wanted: Uint32s) -> tuple[Any, int]:
         """Return the part of the hierarchy that nodes need, given by their ranks, and its number of nodes."""
-        tree, bounds = self.layout.tree, self.layout.first_of_level
-        is_needed = np.zeros(self.layout.num_supernodes, np.bool_)
+        layout, tree, bounds = self.layout, self.layout.tree, self.layout.first_of_level
+        is_needed = np.zeros(layout.num_supernodes, np.bool_)
         is_needed[tree.supernode[wanted]] = True
         for first, end in zip(bounds[-2:0:-1].tolist(), bounds[:1:-1].tolist(), strict=True):
-            is_needed[tree.parent[first + np.flatnonzero(is_needed[first:end])]] = True
+            is_needed[layout.parent[first + np.flatnonzero(is_needed[first:end])]] = True
         groups = np.flatnonzero(is_needed)
-        first_node, first_ancestor = tree.first_node.astype(np.int64), tree.first_ancestor.astype(np.int64)
+        first_node, first_ancestor = layout.first_node.astype(np.int64), layout.first_ancestor.astype(np.int64)
         size, count = np.diff(first_node)[groups], np.diff(first_ancestor)[groups]
-        base = np.full(self.layout.num_supernodes, -1, np.int64)
+        base = np.full(layout.num_supernodes, -1, np.int64)
         base[groups] = np.cumsum(size) - size
         ancestor = tree.ancestor[ranges(first_ancestor[groups], count)]
 

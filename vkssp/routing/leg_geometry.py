@@ -94,7 +94,7 @@ class LegGeometry:
         points[size] = end.lat, end.lon
         size += bool((points[size] != points[size - 1]).any())
         begin[-1] = size - 1
-        return points[:size].copy(), begin
+        return points[:size], begin  # what is left over is too little for a copy
 
     @property
     def points(self) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +57,12 @@ def leg_of(
 
 
 def _points(legs: Sequence[Leg]) -> npt.NDArray[np.float64]:
-    return np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])])
+    return _concatenated([legs[0].points, *(leg.points[1:] for leg in legs[1:])])
+
+
+def _concatenated(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return arrays as one; a single array need not be copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
@@ -65,8 +71,8 @@ def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Ro
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
     return Route.deferring(
         {"points": partial(_points, legs)},
-        nodes=np.concatenate([leg.nodes for leg in legs]),
-        arcs=np.concatenate([leg.arcs for leg in legs]),
+        nodes=_concatenated([leg.nodes for leg in legs]),
+        arcs=_concatenated([leg.arcs for leg in legs]),
         weight=sum(leg.weight for leg in legs),
         distance_m=sum(leg.distance_m for leg in legs),
         duration_s=sum(durations) if len(durations) == len(legs) else None,
@@ -75,6 +81,6 @@ def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Ro
         device=device.info.name,
         algorithm=algorithm,
         query_ms=1e3 * (time.perf_counter() - began),
-        parts=np.concatenate([leg.parts for leg in legs]),
+        parts=_concatenated([leg.parts for leg in legs]),
         legs=tuple(legs),
     )

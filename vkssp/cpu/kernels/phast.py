@@ -18,21 +18,21 @@ from vkssp.jit import inlined, jit
 UNREACHABLE = np.uint32(2**32 - 1)
 NOTHING = np.uint32(0)
 ZERO, ONE, EIGHT = (np.uint64(value) for value in (0, 1, 8))
+# Columns of `Tree.groups`.
+NODE, ANCESTOR, ARC, PARENT = range(4)
 
 
 class Tree(NamedTuple):
     """Hierarchy without weights; see `vkssp.graph.hierarchy.Hierarchy`.
 
-    `parent` is the supernode of a supernode's lowest ancestor, or -1, and `place` the place of each ancestor in the
-    front of the parent.
+    A row of `groups` has the first node of a supernode, its first entry in `ancestor`, its first arc, and the supernode
+    of its lowest ancestor, or -1; it lies in one line of the processor's cache. The last row has the ends of the lists.
+    `place` is the place of each ancestor in the front of the parent.
     """
 
-    first_node: Uint32s
-    first_ancestor: Uint32s
+    groups: Int64s
     ancestor: Uint32s
-    first_arc: Int64s
     supernode: Uint32s
-    parent: Int32s
     place: Uint32s
 
 
@@ -66,12 +66,13 @@ def climb(
     `weights` are those of the arcs up or down. Return the distance of the pair, including the target's offset, and the
     largest of `most` and all distances.
     """
-    first_node, first_ancestor, dist, fronts = tree.first_node, tree.first_ancestor, labels.dist, labels.fronts
-    group, best, half = np.int64(tree.supernode[rank]), UNREACHABLE, np.uint64(len(fronts)) >> ONE
+    groups, dist, fronts, best = tree.groups, labels.dist, labels.fronts, UNREACHABLE
+    group, half = np.int64(tree.supernode[rank]), np.uint64(len(fronts)) >> ONE
     front = below = entry = end = ZERO
     while group >= 0:
-        first, stop, begin = np.uint64(first_node[group]), np.uint64(first_node[group + 1]), first_ancestor[group]
-        own = front + np.uint64(first_ancestor[group + 1] - begin)
+        first, stop = np.uint64(groups[group, NODE]), np.uint64(groups[group + 1, NODE])
+        begin = groups[group, ANCESTOR]
+        own = front + np.uint64(groups[group + 1, ANCESTOR] - begin)
         node, at = own + stop - first, front
         while at < node:
             fill_8(fronts, at, UNREACHABLE)
@@ -100,14 +101,14 @@ def climb(
                 elif is_reached:
                     through = np.uint64(distance) + np.uint64(dist[first + inside])
                     best = np.uint32(lesser(np.uint64(best), through))
-                row = np.uint64(tree.first_arc[group]) + inside * (own - front) + (inside * (inside - ONE) >> ONE)
+                row = np.uint64(groups[group, ARC]) + inside * (own - front) + (inside * (inside - ONE) >> ONE)
                 at = front
                 while at < node:
                     improve_8(fronts, at, weights, row, distance)
                     at += EIGHT
                     row += EIGHT
         front = half - front
-        group = np.int64(tree.parent[group])
+        group = groups[group, PARENT]
     return best, most
 
 
@@ -115,10 +116,10 @@ def climb(
 def descend(tree: Tree, down: Uint32s, labels: Labels, mark: np.uint32, group: Index) -> np.uint32:
     """Compute the distances of a supernode from those of its ancestors, and return the largest finite one."""
     dist, front = labels.dist, labels.fronts
-    node, end = np.uint64(tree.first_node[group]), np.uint64(tree.first_node[group + 1])
-    entry = np.uint64(tree.first_ancestor[group])
-    count = np.uint64(tree.first_ancestor[group + 1]) - entry
-    row, at, most = np.uint64(tree.first_arc[group]), ZERO, np.uint32(0)
+    node, end = np.uint64(tree.groups[group, NODE]), np.uint64(tree.groups[group + 1, NODE])
+    entry = np.uint64(tree.groups[group, ANCESTOR])
+    count = np.uint64(tree.groups[group + 1, ANCESTOR]) - entry
+    row, at, most = np.uint64(tree.groups[group, ARC]), ZERO, np.uint32(0)
     while at < count:
         front[at] = dist[tree.ancestor[entry + at]]
         at += ONE
@@ -182,7 +183,7 @@ def walk(
                 while group >= 0 and labels.marks[group, 1] != mark:
                     labels.stack[height] = group
                     height += 1
-                    group = np.int64(tree.parent[group])
+                    group = tree.groups[group, PARENT]
                 while height > 0:
                     height -= 1
                     descend(tree, down, labels, mark, labels.stack[height])
@@ -301,8 +302,8 @@ def sweep_rows(
             while group >= 0:
                 base = part.base[group]
                 if base >= 0:
-                    at, node = np.uint64(base) * width, np.uint64(tree.first_node[group])
-                    end = np.uint64(tree.first_node[group + 1])
+                    at, node = np.uint64(base) * width, np.uint64(tree.groups[group, NODE])
+                    end = np.uint64(tree.groups[group + 1, NODE])
                     if begun[group] != last:
                         begun[group] = last
                         stop = at + (end - node) * width
@@ -314,14 +315,14 @@ def sweep_rows(
                         dist[at + np.uint64(lane)] = labels.dist[node]
                         at += width
                         node += ONE
-                group = np.int64(tree.parent[group])
+                group = tree.groups[group, PARENT]
     for number in range(len(part.groups)):
         group = part.groups[number]
         begin = np.uint64(part.base[group]) * width
-        entry, row = np.uint64(part.first_local[number]), np.uint64(tree.first_arc[group])
-        count = np.uint64(tree.first_ancestor[group + 1] - tree.first_ancestor[group])
+        entry, row = np.uint64(part.first_local[number]), np.uint64(tree.groups[group, ARC])
+        count = np.uint64(tree.groups[group + 1, ANCESTOR] - tree.groups[group, ANCESTOR])
         node = begin
-        end = begin + np.uint64(tree.first_node[group + 1] - tree.first_node[group]) * width
+        end = begin + np.uint64(tree.groups[group + 1, NODE] - tree.groups[group, NODE]) * width
         while node < end:
             if begun[group] != last:
                 fill_8(dist, node, UNREACHABLE)
