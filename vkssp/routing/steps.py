@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.jit import kernels
-from vkssp.route import Place, Step
+from vkssp.route import Place, Step, made
 from vkssp.routing.formatting import arrival, compass, instruction, street_label
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.step_tables import StepTables
@@ -77,7 +77,23 @@ def steps_of(
             toward = compass(arrays.away[side]) if kind == "depart" else modifier
             text = instruction(kind, toward, street_label(name, ref), nth)
             seconds = None if seconds_per_weight is None else weight * seconds_per_weight
-            steps.append(Step(kind, modifier, text, name, ref, way, nth, metres, seconds, lat, lon, low, high))
+            step = made(
+                Step,
+                type=kind,
+                modifier=modifier,
+                instruction=text,
+                name=name,
+                ref=ref,
+                way=way,
+                exit=nth,
+                distance_m=metres,
+                duration_s=seconds,
+                lat=lat,
+                lon=lon,
+                first=low,
+                last=high,
+            )
+            steps.append(step)
     side, end = _side(points, destination), len(points) - 1
     arrived = Step(
         type="arrive",
