@@ -59,8 +59,8 @@ from vkssp.osm import is_extract
 from vkssp.reading import read_graph
 from vkssp.terminal import print_error, print_lines
 
-#: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question, since
-#: the check of an answer leaves nothing of a graph in the caches of the processor.
+#: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question: the
+#: check of an answer empties the caches of the processor.
 SOURCES, BATCH, MANY, BLOCK, IN_A_ROW = 20, 16, 10_000, 100, 10
 #: Changes of all weights, and pairs that are compared after each.
 CHANGES, CHECKED = 3, 20

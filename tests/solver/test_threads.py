@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.graphs import grid, scipy_dijkstra
 from tests.support.threads import at_once
-from vkssp import Graph, QueryError, Solver, SolverPool
+from vkssp import CpuDevice, DeviceError, Graph, QueryError, Solver, SolverPool, prepare
 from vkssp.gpu.device import Device
 from vkssp.prepared.renumbered import RenumberedGraph
 
@@ -129,3 +129,50 @@ def test_nobody_keeps_a_solver_while_waiting_for_weights_to_change(device: Devic
         for thread in (changing, asking):
             thread.join(60)
             assert not thread.is_alive()
+
+
+def test_prepared_pairs_on_the_cpu_are_found_beside_changes_of_weights() -> None:
+    """Pairs need no lock; their weights are those of a moment during the call."""
+    graph = prepare(GRAPH)
+    factor, is_over = [1, 1], threading.Event()  # what may already be set, and what certainly is
+
+    def ask(asked: Solver, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        while not is_over.is_set():
+            source, target = int(rng.integers(40)), int(rng.integers(324))
+            least = factor[1]
+            found = asked.distance(source, target)
+            assert found in [step * WHOLE[source, target] for step in range(least, factor[0] + 1)]
+
+    def change(solver: Solver) -> None:
+        try:
+            for step in range(2, 12):
+                factor[0] = step
+                solver.set_weights(GRAPH.weight * np.uint32(step))
+                factor[1] = step
+                assert solver.distance(0, 323) == step * WHOLE[0, 323]
+        finally:
+            is_over.set()
+
+    with Solver(graph, device="cpu") as solver, solver.clone() as clone:
+        at_once([lambda: change(solver), *(lambda i=i: ask((solver, clone)[i % 2], i) for i in range(4))])  # type: ignore[misc]
+
+
+def test_a_prepared_pair_on_the_cpu_waits_for_nobody() -> None:
+    graph = prepare(GRAPH)
+    with CpuDevice() as cpu, Solver(graph, device=cpu) as solver:
+        assert solver.distance(0, 323) == WHOLE[0, 323]
+        found: list[int] = []
+        asking = threading.Thread(target=lambda: found.append(solver.distance(1, 322)), daemon=True)
+        with solver.holding():
+            asking.start()
+            asking.join(60)
+            assert found == [WHOLE[1, 322]]
+        for source, target in ((-1, 0), (0, 324), (0, 0.5), (True, 0)):
+            with pytest.raises(QueryError, match=r"source|target"):
+                solver.distance(source, target)  # type: ignore[arg-type]
+        cpu.close()
+        with pytest.raises(DeviceError, match="closed"):
+            solver.distance(0, 323)
+    with pytest.raises(QueryError, match="closed"):
+        solver.distance(0, 323)

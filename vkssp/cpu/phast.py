@@ -50,7 +50,17 @@ def ranks_of(renumbered: RenumberedGraph) -> Uint32s:
 
 
 class NumberedLabels:
-    """Labels of searches, and the number of the last search in them; see `vkssp.cpu.kernels.phast.Labels`."""
+    """Labels of searches, and the number of the last search in them; see `vkssp.cpu.kernels.phast.Labels`.
+
+    Attributes
+    ----------
+    labels : Labels
+        The labels.
+    mark : numpy.uint32
+        Number of the last search.
+    pair, found : numpy.ndarray
+        Room for the ends of a pair, with their offsets, 0, and for its distance.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.labels = kernels("vkssp.cpu.kernels.phast").Labels(
@@ -60,6 +70,7 @@ class NumberedLabels:
             np.empty(layout.num_levels, np.int32),
         )
         self.mark = np.uint32(0)
+        self.pair, self.found = np.zeros((2, 2), np.uint32), np.empty(1, np.uint32)
 
     def begin(self, searches: int = 1) -> np.uint32:
         """Reserve numbers for some searches, and return the number before the first."""
@@ -165,6 +176,35 @@ class PhastCpu(Resource):
         found = self.distances
         return found.copy() if found is self.numbered.labels.dist else found
 
+    @property
+    def renumbered(self) -> RenumberedGraph:
+        """The graph whose distances are found."""
+        return self._graph.renumbered
+
+    def pair(self, source: int, target: int) -> tuple[int, bool]:
+        """Return the distance of a pair, and whether it may be unreachable only by overflow.
+
+        Any number of threads may call this at the same time, also during other searches.
+        """
+        numbered, customized = self._taken(), self._customized
+        ends, found = numbered.pair, numbered.found
+        ends[0, 0], ends[1, 0] = (self._rank[source], self._rank[target]) if len(self._rank) else (source, target)
+        numbered.begin()
+        weights = customized.up, customized.down
+        most = self._kernels.search(self._layout.tree, *weights, numbered.labels, numbered.mark, ends, 1, found)
+        best = int(found[0])
+        self._spare.append(numbered)
+        if best != UNREACHABLE:
+            return best, False
+        return best, customized.saturated or most + max(customized.heaviest, most) >= UNREACHABLE
+
+    def _taken(self) -> NumberedLabels:
+        """Return labels that no other thread uses; the caller appends them to the spare ones."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return NumberedLabels(self._layout)
+
     def between(self, sources: Uint32s, targets: Uint32s) -> tuple[Uint32s, npt.NDArray[np.bool_]]:
         """Return the distances of pairs, and whether each may be unreachable only by overflow, shape (k,)."""
         customized, by_source = self._customized, np.argsort(sources, kind="stable")  # one search for each source
@@ -172,10 +212,7 @@ class PhastCpu(Resource):
         found, overflow = np.empty(len(by_source), np.uint32), np.empty(len(by_source), np.uint8)
 
         def find(first: int, end: int) -> None:
-            try:
-                numbered = self._spare.pop()
-            except IndexError:
-                numbered = NumberedLabels(self._layout)
+            numbered = self._taken()
             arrays = (nodes[first:end] for nodes in (*ends, found, overflow))
             weights = customized.up, customized.down, np.uint32(customized.heaviest)
             self._kernels.pairs(self._layout.tree, *weights, numbered.labels, numbered.begin(end - first), *arrays)

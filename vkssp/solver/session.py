@@ -129,6 +129,7 @@ class Session(Resource):
         self._hold = object()
         self.lock = ReentrantLock()
         self._workspace: Workspace | None = None
+        self._pairs: PhastCpu | None = None
         self._kept: tuple[BlockResidentRows | SweepBatch | Rows, object] | None = None
         super().__init__(owner)
         try:
@@ -186,6 +187,7 @@ class Session(Resource):
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
         self.check_open()
         shared, hold = self.shared, object()
+        self._pairs = None  # the function may not search
         try:
             try:
                 with self.lock.held():
@@ -222,6 +224,7 @@ class Session(Resource):
 
         After Ctrl-C or a failure it is unknown which work was recorded, submitted or waited for.
         """
+        self._pairs = None
         if self._workspace is not None:
             try:
                 self._workspace.close()
@@ -398,9 +401,34 @@ class Session(Resource):
 
     def distance(self, source: int, target: int, most: np.uint64 | None = None) -> int:
         """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
+        pairs = self._pairs
+        if pairs is not None and (found := self._at_once(pairs, source, target)) is not None:
+            return found
         with self.holding():
             ends = terminal(self.renumbered, source, "source"), terminal(self.renumbered, target, "target")
+            algorithm = self.algorithm()
+            self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
             return self.best([ends[0]], [ends[1]], most)
+
+    def _at_once(self, pairs: PhastCpu, source: int, target: int) -> int | None:
+        """Return the distance of a pair, found without locks, or None if that is impossible.
+
+        The weights are those of a moment during the call: a change of weights first replaces the graph, then closes the
+        algorithm, whose arrays stay as they are.
+        """
+        renumbered = pairs.renumbered
+        if pairs.closed or renumbered is not self.shared.weights.renumbered:
+            self._pairs = None
+            return None
+        num_nodes, node = renumbered.graph.num_nodes, renumbered.node
+        if not (type(source) is int and type(target) is int and 0 <= source < num_nodes and 0 <= target < num_nodes):
+            return None
+        began = time.perf_counter()
+        best, overflow = pairs.pair(int(node[source]), int(node[target]))
+        if overflow:
+            return None
+        self.last = Outcome(best, False, 1e3 * (time.perf_counter() - began), {"iterations": 1})
+        return best
 
     def search_path(
         self, seeds: Sequence[Terminal], targets: Sequence[Terminal], most: np.uint64 | None = None

@@ -133,7 +133,7 @@ def put_snap(
 
     A row has the values of `vkssp.routing.lines.Snap`.
     """
-    line, at, along = np.int64(found[row, 1]), np.int64(found[row, 2]), found[row, 3]
+    line, at, along = np.int64(found[row, 1]), int(found[row, 2]), found[row, 3]
     begin, end = first[line], first[line + 1] - 1
     here = begin + at
     lat0, lon0, lat1, lon1 = points[here, 0], points[here, 1], points[here + 1, 0], points[here + 1, 1]
@@ -188,8 +188,8 @@ def snap_each(
 ) -> None:
     """Write the nearest point on a street for each place, as `put_snap` does; the street is -1 if none is within limit.
 
-    The search begins within `first_radius`, and reaches four times as far each time. `west` and `east` are the bounds of
-    the streets. `found` and `spare` are room for a piece and its snap.
+    The search begins within `first_radius`, and reaches four times as far each time. `west` and `east` are the bounds
+    of the streets. `found` and `spare` are room for a piece and its snap.
     """
     for row in range(len(places)):
         lat, lon = places[row, 0], places[row, 1]
