@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vkssp.graph.geo import haversine, part_before_nearest, plane_at
+from vkssp.graph.geo import haversine, metres_between, part_before_nearest, plane_at
 from vkssp.jit import kernels
 from vkssp.routing.street_tree import street_tree
 
@@ -56,6 +56,5 @@ def test_the_nearest_piece_is_the_first_of_all_that_are_as_near(count: int, long
 def test_the_distance_of_two_points_is_the_same_one_by_one() -> None:
     ends = np.random.default_rng(0).uniform((-90, -180), (90, 180), (200, 2, 2))
     ends[::2, 1] = ends[::2, 0] + 1e-4
-    metres_between = kernels("vkssp.routing.kernels.snap").metres_between
     one_by_one = [metres_between(*start, *end) for start, end in ends.tolist()]
     np.testing.assert_allclose(one_by_one, haversine(*ends[:, 0].T, *ends[:, 1].T), rtol=1e-12)

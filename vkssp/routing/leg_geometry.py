@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
 from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
@@ -15,7 +15,6 @@ from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
-_NO_TURNS: npt.NDArray[np.uint32] = own(np.empty(0, np.uint32))
 
 
 class LegGeometry:
@@ -64,14 +63,8 @@ class LegGeometry:
             if after:
                 self.parts[-1] = last.at
             self.nodes = np.concatenate([np.array([first.node], np.uint32), index.graph.head[leg_path.inner]])
-        self.metres: Floats = np.empty(len(self.arcs))
-        self.weights: npt.NDArray[np.int64] = np.empty(len(self.arcs), np.int64)
-        streets, polylines = graph.streets, index.polylines
-        turn = _NO_TURNS if streets is None or streets.turn is None else streets.turn
-        self._size: int = kernels("vkssp.routing.kernels.leg").measure(
-            *(self.arcs, self.parts, index.lengths, graph.weight, turn, first.arc >= 0),
-            *(polylines.polyline_of, polylines.first, self.metres, self.weights),
-        )
+        self.metres: Floats = self.parts * index.lengths[self.arcs].astype(np.float64, copy=False)
+        self.weights = _weights(graph, self.arcs, self.parts, first.arc >= 0)
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
         self._cut = first.arc >= 0 and first.at > 0.0, last.arc >= 0 and last.at < 1.0
         self._start, self._end, self._polylines = start, end, index.polylines
@@ -80,14 +73,14 @@ class LegGeometry:
     def _shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
         start, end, arcs = self._start, self._end, self.arcs
         first, _, polyline_of, backward = self._polylines
+        line = polyline_of[arcs].astype(np.int64)
+        count = first[line + 1] - first[line]
         skip = drop = 0
         if self._cut[0]:
-            line = int(polyline_of[arcs[0]])
-            skip = int(first[line + 1] - first[line]) - 1 - start.segment if backward[arcs[0]] else start.segment + 1
+            skip = int(count[0]) - 1 - start.segment if backward[arcs[0]] else start.segment + 1
         if self._cut[1]:
-            line = int(polyline_of[arcs[-1]])
-            drop = end.segment + 1 if backward[arcs[-1]] else int(first[line + 1] - first[line]) - 1 - end.segment
-        points, begin = np.empty((2 + self._size, 2)), np.empty(len(arcs) + 1, np.int64)
+            drop = end.segment + 1 if backward[arcs[-1]] else int(count[-1]) - 1 - end.segment
+        points, begin = np.empty((2 + int(count.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
         points[0] = start.lat, start.lon
         put_points = kernels("vkssp.routing.kernels.leg").put_points
         size = put_points(arcs, skip, drop, *self._polylines, points, begin)
@@ -105,3 +98,17 @@ class LegGeometry:
     def first(self) -> npt.NDArray[np.int64]:
         """Index of the point at which each arc begins, and of the last arc's end, shape (len(arcs) + 1,), int64."""
         return self._shape[1]
+
+
+def _weights(graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool) -> npt.NDArray[np.int64]:
+    """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count."""
+    weight: npt.NDArray[Any] = graph.weight[arcs].astype(np.int64)
+    if graph.streets is None or graph.streets.turn is None:
+        whole: npt.NDArray[np.int64] = np.rint(parts * weight).astype(np.int64)
+        return whole
+    turn = graph.streets.turn[arcs].astype(np.int64)
+    travel = np.rint(parts * (weight - turn)).astype(np.int64)  # as in `vkssp.routing.phantoms.part_weight`
+    if begun:
+        turn[0] = 0
+    found: npt.NDArray[np.int64] = travel + turn
+    return found

@@ -227,13 +227,16 @@ class StreetLines:
         return self.points[self.first[polyline] : self.first[polyline + 1]]
 
     @cached_property
-    def piece_metres(self) -> npt.NDArray[np.float64]:
-        """Metres from each point to the next one; the value of the last point of a polyline means nothing."""
-        found = np.zeros(len(self.points))
-        for first in range(0, len(found) - 1, _AT_ONCE):
+    def passed_metres(self) -> npt.NDArray[np.float64]:
+        """Metres from the beginning of each polyline to each of its points, shape (num_points,)."""
+        passed = np.zeros(len(self.points))
+        for first in range(0, len(passed) - 1, _AT_ONCE):
             some = self.points[first : first + _AT_ONCE + 1]
-            found[first : first + len(some) - 1] = haversine(*some[:-1].T, *some[1:].T)
-        return own(found)
+            passed[first + 1 : first + len(some)] = haversine(*some[:-1].T, *some[1:].T)
+        passed[self.first[:-1]] = 0.0  # no piece ends at the first point
+        np.cumsum(passed, out=passed)
+        passed -= np.repeat(passed[self.first[:-1]], np.diff(self.first))
+        return own(passed)
 
     @cached_property
     def lengths(self) -> npt.NDArray[Any]:

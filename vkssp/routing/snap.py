@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -15,7 +14,7 @@ from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
-from vkssp.graph.geo import between
+from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
 from vkssp.jit import kernels
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
@@ -26,6 +25,9 @@ MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
 # Number of pieces of streets near a place that there is room for; if there are more, they are looked up again.
 _ROOM = 1024
+#: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
+#: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
+_END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
@@ -196,7 +198,7 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Build the cached properties before the first query, so that indices with other weights share them."""
-        _ = self.tree, self.piece_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
+        _ = self.tree, self.passed_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
         self.nearest(self.south, self.west)
 
     def part(self, snap: Snap) -> int:
@@ -341,12 +343,14 @@ class StreetIndex(StreetLines):
         if self.avoided is not None:
             each = (self._nearest_streets(lat, lon, 1, allowed, limit) for lat, lon in places.tolist())
             return [found[0] if found else None for found in each]
-        snaps, tree = np.empty((len(places), len(Snap._fields))), self.tree
-        _kernels().snap_each(
-            *(places, limit, _FIRST_RADIUS_M, self.west, self.east, tree.boxes, tree.nodes, allowed),
-            *(self.first, self.points, self.piece_metres, np.empty((1, 4)), np.empty((1, snaps.shape[1])), snaps),
+        found, tree = np.empty((len(places), 4)), self.tree
+        _kernels().find_nearest(
+            *(places, limit, _FIRST_RADIUS_M, tree.boxes, tree.nodes, self.points, allowed, np.empty((1, 4)), found)
         )
-        return [_snap_of(row) if row[0] >= 0.0 else None for row in snaps.tolist()]
+        return [
+            None if metres == math.inf else self._snap(lat, lon, int(street), int(piece), along)
+            for (lat, lon), (metres, street, piece, along) in zip(places.tolist(), found.tolist(), strict=True)
+        ]
 
     def _nearest_streets(self, lat: float, lon: float, number: int, allowed: Bools, limit: float) -> list[Snap]:
         """Return what `nearest_streets` returns, given the mask of the polylines that may be found."""
@@ -374,15 +378,29 @@ class StreetIndex(StreetLines):
             points = between(self.points[at], self.points[at + 1], along[order])
             order = order[~self.avoided.covers(*points.T)]
         order = order[np.argsort(metres[order], kind="stable")][:number]
-        found, snaps = found[order], np.empty((len(order), len(Snap._fields)))
-        for row in range(len(order)):
-            _kernels().put_snap(lat, lon, found, self.first, self.points, self.piece_metres, snaps, row)
-        return list(map(_snap_of, snaps.tolist()))
+        return [self._snap(lat, lon, int(s), int(p), part) for _, s, p, part in found[order].tolist()]
 
-
-def _snap_of(row: Sequence[float]) -> Snap:
-    polyline, fraction, segment, lat, lon, metres = row
-    return Snap(int(polyline), fraction, int(segment), lat, lon, metres)
+    def _snap(self, lat: float, lon: float, polyline: int, piece: int, along: float) -> Snap:
+        """Return the snap of a place to the point at fraction `along` of a piece of a polyline."""
+        first, end, points = int(self.first[polyline]), int(self.first[polyline + 1]) - 1, self.points
+        here = first + piece
+        (lat0, lon0), (lat1, lon1) = points[here : here + 2].tolist()
+        at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
+        if max(abs(lat0), abs(lat1)) > POLAR_LATITUDE:
+            ends = points[here : here + 2]
+            ((at_lat, at_lon),) = between(ends[:1], ends[1:], np.array([along])).tolist()
+        before, after = self.passed_metres[here : here + 2].tolist()
+        metres, whole = before + along * (after - before), float(self.passed_metres[end])
+        fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0
+        if metres < _END_M:
+            fraction, piece = 0.0, 0
+            at_lat, at_lon = points[first].tolist()
+        elif whole - metres < _END_M:
+            fraction, piece = 1.0, end - first - 1
+            at_lat, at_lon = points[end].tolist()
+        if abs(at_lon) > 180.0:
+            at_lon = (at_lon + 180.0) % 360.0 - 180.0
+        return Snap(polyline, fraction, piece, at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
 
 
 @cache

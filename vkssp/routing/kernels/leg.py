@@ -1,4 +1,4 @@
-"""Kernels of the arcs and the points along a leg."""
+"""Kernel of the points along a leg."""
 
 from __future__ import annotations
 
@@ -11,38 +11,6 @@ from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-@jit
-def measure(
-    arcs: Ints,
-    parts: Floats,
-    lengths: Any,
-    weight: Any,
-    turn: Any,
-    begun: bool,
-    polyline_of: Any,
-    first: Ints,
-    metres: Floats,
-    weights: Ints,
-) -> int:
-    """Write the metres and the weight of the part of each arc, and return the number of points of the whole arcs.
-
-    `turn` has the weight of the turn into each arc, or is empty. If `begun`, the path begins on the first arc, whose
-    turn does not count.
-    """
-    count = 0
-    for i in range(len(arcs)):
-        arc = arcs[i]
-        metres[i] = parts[i] * np.float64(lengths[arc])
-        before = np.int64(turn[arc]) if len(turn) else 0
-        # Rounded as in `vkssp.routing.phantoms.part_weight`.
-        weights[i] = np.int64(np.rint(parts[i] * np.float64(np.int64(weight[arc]) - before)))
-        if i > 0 or not begun:
-            weights[i] += before
-        line = polyline_of[arc]
-        count += first[line + 1] - first[line]
-    return count
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Kernels that find the pieces of streets near places, and the points on them."""
+"""Kernels that find the pieces of streets near places."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph.geo import EARTH_RADIUS, METRES_PER_DEGREE, POLAR_LATITUDE
+from vkssp.graph.geo import METRES_PER_DEGREE, POLAR_LATITUDE
 from vkssp.jit import jit
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-# A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
-# take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
-_END_M = 0.1
 # Streets of these latitudes may be near a place beyond `POLAR_LATITUDE`.
 _CAP = POLAR_LATITUDE - 1.0
 # Boxes and pieces are left out if they are farther than the nearest piece by more than errors of rounding.
@@ -117,100 +113,34 @@ def find_pieces(
 
 
 @jit
-def metres_between(lat0: float, lon0: float, lat1: float, lon1: float) -> float:
-    """Return the great-circle distance of two points; see `vkssp.graph.geo.haversine`."""
-    phi0, phi1 = math.radians(lat0), math.radians(lat1)
-    up, aside = math.sin((phi1 - phi0) / 2.0), math.sin(math.radians(lon1 - lon0) / 2.0)
-    half = up * up + math.cos(phi0) * math.cos(phi1) * aside * aside
-    return 2.0 * EARTH_RADIUS * math.asin(math.sqrt(half if half < 1.0 else 1.0))
-
-
-@jit
-def put_snap(
-    lat: float, lon: float, found: Floats, first: Ints, points: Floats, piece_metres: Floats, snaps: Floats, row: int
-) -> None:
-    """Write a row of `snaps`: the point of a place on the street of that row in `found`; see `find_pieces`.
-
-    A row has the values of `vkssp.routing.lines.Snap`.
-    """
-    line, at, along = np.int64(found[row, 1]), int(found[row, 2]), found[row, 3]
-    begin, end = first[line], first[line + 1] - 1
-    here = begin + at
-    lat0, lon0, lat1, lon1 = points[here, 0], points[here, 1], points[here + 1, 0], points[here + 1, 1]
-    at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
-    most = lat0 if abs(lat0) >= abs(lat1) else lat1
-    if (abs(most) > POLAR_LATITUDE) & (along > 0.0) & (along < 1.0):
-        pole = 1.0 if most > 0.0 else -1.0
-        away0, away1 = (90.0 - pole * lat0) * METRES_PER_DEGREE, (90.0 - pole * lat1) * METRES_PER_DEGREE
-        x, y = away0 * math.cos(math.radians(lon0)), away0 * math.sin(math.radians(lon0))
-        x += along * (away1 * math.cos(math.radians(lon1)) - x)
-        y += along * (away1 * math.sin(math.radians(lon1)) - y)
-        at_lat, at_lon = pole * (90.0 - math.hypot(x, y) / METRES_PER_DEGREE), math.degrees(math.atan2(y, x))
-        at_lon += 360.0 * np.rint((lon0 - at_lon) / 360.0)
-    metres = whole = 0.0
-    for i in range(begin, end):
-        if i == here:
-            metres = whole + along * piece_metres[i]
-        whole += piece_metres[i]
-    fraction = metres / whole if whole > 0.0 else 0.0
-    if fraction > 1.0:
-        fraction = 1.0
-    if metres < _END_M:
-        fraction, at, at_lat, at_lon = 0.0, 0, points[begin, 0], points[begin, 1]
-    elif whole - metres < _END_M:
-        fraction, at, at_lat, at_lon = 1.0, end - begin - 1, points[end, 0], points[end, 1]
-    if abs(at_lon) > 180.0:
-        at_lon = (at_lon + 180.0) % 360.0 - 180.0
-    snaps[row, 0] = line
-    snaps[row, 1] = fraction
-    snaps[row, 2] = at
-    snaps[row, 3] = at_lat
-    snaps[row, 4] = at_lon
-    snaps[row, 5] = metres_between(lat, lon, at_lat, at_lon)
-
-
-@jit
-def snap_each(
+def find_nearest(
     places: Floats,
     limit: float,
     first_radius: float,
-    west: float,
-    east: float,
     boxes: Floats,
     nodes: Any,
-    allowed: Any,
-    first: Ints,
     points: Floats,
-    piece_metres: Floats,
+    allowed: Any,
+    room: Floats,
     found: Floats,
-    spare: Floats,
-    snaps: Floats,
 ) -> None:
-    """Write the nearest point on a street for each place, as `put_snap` does; the street is -1 if none is within limit.
+    """Find the nearest piece of a street for each place; its distance is infinite if none is within `limit` metres.
 
-    The search begins within `first_radius`, and reaches four times as far each time. `west` and `east` are the bounds
-    of the streets. `found` and `spare` are room for a piece and its snap.
+    A row of `found` is as in `find_pieces`, for which `room` has one. The search begins within `first_radius`, and
+    reaches four times as far each time.
     """
     for row in range(len(places)):
-        lat, lon = places[row, 0], places[row, 1]
-        snaps[row, 0] = -1.0
-        radius = first_radius if first_radius < limit else limit
-        while True:
-            angle, aside = radius / EARTH_RADIUS, 180.0
-            if abs(math.radians(lat)) + angle < math.pi / 2.0:  # as `vkssp.graph.geo.longitude_reach`
-                aside = math.degrees(math.asin(math.sin(angle) / math.cos(math.radians(lat))))
-            for turn in range(3):
-                x = lon + (360.0 * turn if turn < 2 else -360.0)
-                if abs(lat) > POLAR_LATITUDE:
-                    if turn > 0:
-                        break
-                elif (x < west - aside) | (x > east + aside):
-                    continue
-                if find_pieces(lat, x, radius, boxes, nodes, points, allowed, found) > 0:
-                    put_snap(lat, x, found, first, points, piece_metres, spare, 0)
-                    if (snaps[row, 0] < 0.0) | (spare[0, 5] < snaps[row, 5]):
-                        for column in range(6):
-                            snaps[row, column] = spare[0, column]
-            if (snaps[row, 0] >= 0.0) | (radius >= limit):
+        lat, radius = places[row, 0], first_radius
+        found[row, 0] = math.inf
+        while found[row, 0] == math.inf:
+            if radius > limit:
+                radius = limit
+            # Streets at the 180th meridian may have longitudes on either side; near a pole all are found at once.
+            for turn in range(1 if abs(lat) > POLAR_LATITUDE else 3):
+                lon = places[row, 1] + 360.0 * (turn if turn < 2 else -1)
+                if find_pieces(lat, lon, radius, boxes, nodes, points, allowed, room) and room[0, 0] < found[row, 0]:
+                    for column in range(4):
+                        found[row, column] = room[0, column]
+            if radius == limit:
                 break
-            radius = 4.0 * radius if 4.0 * radius < limit else limit
+            radius *= 4.0
