@@ -25,14 +25,14 @@ class StepArrays(NamedTuple):
         its side, twice the polyline that it runs along, plus 1 if it runs from the polyline's end; the indices of its
         name and of its number, 0 if there is none, equal if these are equal; and the sum of 1 for a part of a
         roundabout, 2 for a slip road, 4 for a ferry or train, and 8 for an arc without length.
-    away : numpy.ndarray
-        Direction of each polyline at its two ends, shape (2 * num_polylines,); see `vkssp.graph.geo.directions`. An arc
-        leaves in the direction ``away[side]``, and turning round at its end leads to ``away[side ^ 1]``.
+    directions : numpy.ndarray
+        Direction in which each arc leaves its tail, and in which one leaves its head that turns round there, shape
+        (num_arcs, 2), float32; see `vkssp.graph.geo.directions`.
     """
 
     first_out: npt.NDArray[np.uint32]
     table: npt.NDArray[np.uint32]
-    away: npt.NDArray[np.float64]
+    directions: npt.NDArray[np.float32]
 
 
 class StepTables:
@@ -59,7 +59,7 @@ class StepTables:
 
     @cached_property
     def arrays(self) -> StepArrays:
-        """The arrays for the kernel, 16 bytes for each arc and for each polyline; made for the first steps."""
+        """The arrays for the kernel, 24 bytes for each arc; made for the first steps."""
         first, points, polyline_of, backward = self._polylines
         table = np.zeros((len(polyline_of), 4), np.uint32)
         side, name, ref, flags = table.T
@@ -75,4 +75,5 @@ class StepTables:
             for bit, mask in enumerate((streets.roundabout, streets.link, streets.carried)):
                 if mask is not None:
                     flags |= mask.astype(np.uint32) << bit
-        return StepArrays(self._first_out, own(table), own(directions(first, points).reshape(-1)))
+        away = directions(first, points).astype(np.float32).reshape(-1)
+        return StepArrays(self._first_out, own(table), own(np.stack([away[side], away[side ^ 1]], axis=1)))

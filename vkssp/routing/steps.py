@@ -52,7 +52,7 @@ def steps_of(
     found = np.zeros((len(arcs) + 1, 5), np.int64)
     count = module.find_manoeuvres(
         *(arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found),
-        *(arrays.first_out, *arrays.table.T, arrays.away),
+        *(arrays.first_out, *arrays.table.T, *arrays.directions.T),
     )
     found = found[:count]
     begin, _, _, onto, _ = found.T
@@ -70,11 +70,11 @@ def steps_of(
             first.tolist(),
             last.tolist(),
         )
-        for row, (side, name_id, ref_id, _), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
+        for row, (_, name_id, ref_id, _), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
             kind, modifier, nth = module.TYPES[row[1]], module.MODIFIERS[row[2]], row[4] or None
             # If the name is only the number, the step has the number alone.
             name, ref = "" if name_id == ref_id else names[name_id], names[ref_id]
-            toward = compass(arrays.away[side]) if kind == "depart" else modifier
+            toward = compass(float(arrays.directions[row[3], 0])) if kind == "depart" else modifier
             text = instruction(kind, toward, street_label(name, ref), nth)
             seconds = None if seconds_per_weight is None else weight * seconds_per_weight
             step = made(

@@ -54,14 +54,15 @@ def find_manoeuvres(
     name: Any,
     ref: Any,
     flags: Any,
-    away: Floats,
+    away: Any,
+    back_away: Any,
 ) -> int:
     """Find the manoeuvres along the arcs of a leg, the departure first, and return their number.
 
     `nodes` are the tails of the arcs after the first `ahead` ones. `real` has room for the arcs with a length. A row of
     `found`, all zeros at first, is the index of the arc with which a step begins, its type and modifier, the arc that
     it leads onto, and the exit of a roundabout, 0 if none. The other arrays are
-    `vkssp.routing.step_tables.StepArrays`, the columns of the table as arrays.
+    `vkssp.routing.step_tables.StepArrays`, the columns of the tables as arrays.
 
     Conditions on values that are known are joined by bits, which takes less time to compile than a branch for each.
     """
@@ -97,8 +98,8 @@ def find_manoeuvres(
         old_name, old_ref = name[before], ref[before]
         new_name, new_ref = name[target], ref[target]
         same = (new_name != 0) & (new_name == old_name) | (new_ref != 0) & (new_ref == old_ref)
-        arrives = away[here ^ 1] + 180.0
-        angle = (away[there] - arrives + 180.0) % 360.0 - 180.0
+        arrives = np.float64(back_away[before]) + 180.0
+        angle = (away[target] - arrives + 180.0) % 360.0 - 180.0
         turned = abs(angle)
         # The least and the greatest angle of the other streets, of those that are narrow, and how far the straightest
         # rival is from straight on.
@@ -114,7 +115,7 @@ def find_manoeuvres(
                 if (leaving == back) | (leaving == entry) | (kinds & EMPTY != 0):
                     continue
                 is_exit |= kinds & ROUND == 0
-                other = (away[leaving] - arrives + 180.0) % 360.0 - 180.0
+                other = (away[arc] - arrives + 180.0) % 360.0 - 180.0
                 apart = abs(other)
                 if other < low:
                     low = other
