@@ -65,6 +65,18 @@ def test_kernels_are_compiled_once_on_a_machine(tmp_path: Path) -> None:
             assert end(begin(folder)) == (1, 0), "and is replaced"
 
 
+def test_damaged_machine_code_is_compiled_again(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    end(begin(folder))
+    (path,) = folder.rglob("*.nbc")
+    code = bytearray(path.read_bytes())
+    for at in np.random.default_rng(1).integers(0, len(code), 40).tolist():
+        code[at] ^= 255
+    path.write_bytes(code)
+    assert end(begin(folder)) == (0, 1)
+    assert end(begin(folder)) == (1, 0)
+
+
 def test_a_change_in_a_file_that_a_kernel_calls_is_noticed(tmp_path: Path) -> None:
     environment = {
         **os.environ,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import pickle
 import stat
 import threading
 import time
@@ -18,15 +19,29 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core import event, serialize
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from vkssp.terminal import print_error
 
 #: Seconds of compilation after which the notice appears.
 NOTICE_S = 1.0
-_NOTICE = "compiling code for this CPU, which is needed once on a machine"
+_NOTICE = "compiling code for this CPU, which is needed once for each installation"
 _log = logging.getLogger("vkssp")
+
+
+class _Checked(CompileResultCacheImpl):
+    """Form of compiled code in files: with a digest, since damaged machine code would end the process."""
+
+    def reduce(self, data: Any) -> tuple[bytes, bytes]:
+        code = serialize.dumps(super().reduce(data))  # type: ignore[no-untyped-call]
+        return hashlib.sha256(code).digest(), code
+
+    def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+        digest, code = payload
+        if hashlib.sha256(code).digest() != digest:
+            raise ValueError("compiled code is damaged")
+        return super().rebuild(target_context, pickle.loads(code))  # type: ignore[no-untyped-call]
 
 
 class Cache(FunctionCache):
@@ -37,6 +52,8 @@ class Cache(FunctionCache):
     RuntimeError
         If no folder can be written, or another user may write to the folder.
     """
+
+    _impl_class = _Checked
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]

@@ -40,8 +40,10 @@ class Resource:
 
     def close(self) -> None:
         """Close the resources made from this object, then the object itself; later calls do nothing."""
+        if self.inherited:  # another thread of the parent may have been closing it
+            return
         with self._closing:
-            if self.closed or self.inherited:
+            if self.closed:
                 return
             self.closed = True
         if self.is_abandoned:

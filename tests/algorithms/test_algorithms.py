@@ -88,7 +88,7 @@ def test_algorithms_that_run_on_the_cpu_only(device: Device, algorithm: str, mon
 
 @pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if f"{name}@cpu" not in ON_CPU])
 def test_algorithms_that_run_on_vulkan_devices_only(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(QueryError, match=f"^{algorithm} runs on Vulkan devices only; leave device out"):
+    with pytest.raises(QueryError, match=f"^{algorithm} runs on Vulkan devices only; choose a Vulkan device"):
         Solver(TINY, algorithm, "cpu")
     monkeypatch.setenv("VKSSP_DEVICE", "cpu")
     with pytest.raises(QueryError, match=f"^{algorithm} runs on Vulkan devices only; unset VKSSP_DEVICE"):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +13,7 @@ from functools import partial
 
 import pytest
 
+from tests.support.paths import ROOT
 from vkssp.cpu import cores
 from vkssp.cpu.cores import run_ahead, run_all
 
@@ -82,3 +87,29 @@ def test_an_error_comes_at_its_place() -> None:
     assert [next(results), next(results)] == [1, 2]
     with pytest.raises(ValueError, match="third"):
         next(results)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
+def test_interrupts_at_any_moment_lock_nothing() -> None:
+    """In a process of its own, since a lock that is left behind would stop it for ever, also at its end."""
+    program = textwrap.dedent("""
+        import random, signal, time
+        from vkssp.cpu import cores
+        cores.num_cores = lambda: 3
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        tasks = [lambda: time.sleep(2e-5)] * 12
+        interrupts, until = 0, time.monotonic() + 3.0
+        while time.monotonic() < until:
+            for run in (lambda: cores.run_all(tasks), lambda: list(cores.run_ahead(tasks, 4))):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 1.5e-3))
+                    run()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    interrupts += 1
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                assert run() == [None] * 12
+        print(interrupts)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0 and int(done.stdout) > 50, done.stderr

@@ -8,6 +8,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.support.graphs import ON_DEVICE, grid
 from tests.support.paths import ROOT
 from tests.support.resources import watch_closing
 from vkssp import DeviceError, Graph, Solver
+from vkssp.gpu import device as device_module
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu import recording as recording_module
 from vkssp.gpu.buffer import STAGING_BYTES, Buffer
@@ -424,3 +426,23 @@ def test_nothing_leaks_over_hundreds_of_rounds(device: Device, is_shared: bool, 
     assert len(vkffi.children) <= structs, "structs kept alive"
     # The driver's own caches breathe; a buffer or a pipeline left over each round would be tens of megabytes.
     assert after[0] - before[0] < 8 << 20
+
+
+def test_an_interrupt_while_a_device_is_destroyed(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes after the device is gone, whose queues may not be waited for any more."""
+    destroy = device_module.lib.vkDestroyDevice
+
+    class Library:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(library, name)
+
+        def vkDestroyDevice(self, *arguments: Any) -> None:  # noqa: N802
+            destroy(*arguments)
+            raise KeyboardInterrupt
+
+    library = device_module.lib
+    opened = Device(device.info.index)
+    monkeypatch.setattr(device_module, "lib", Library())
+    with pytest.raises(KeyboardInterrupt):
+        opened.close()
+    assert opened.closed

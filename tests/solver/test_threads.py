@@ -176,3 +176,18 @@ def test_a_prepared_pair_on_the_cpu_waits_for_nobody() -> None:
             solver.distance(0, 323)
     with pytest.raises(QueryError, match="closed"):
         solver.distance(0, 323)
+
+
+def test_a_table_that_is_given_up_ends_while_weights_wait_to_change() -> None:
+    """The workers need the weights once more, and the caller, who waits for them, keeps them."""
+    with SolverPool(GRAPH, "dijkstra", "cpu") as pool:
+        for _ in range(3):
+            changing = threading.Thread(target=lambda: pool.set_weights(GRAPH.weight), daemon=True)
+            with pool.holding():
+                rows = pool.table(np.arange(300), np.arange(324), chunked=True)
+                next(rows)
+                changing.start()
+                changing.join(0.05)
+                rows.close()
+            changing.join(60)
+            assert not changing.is_alive()

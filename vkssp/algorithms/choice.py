@@ -96,8 +96,8 @@ def place_of(name: str, device: Any, reduces: bool = False) -> str:
     wanted = Device.selected() if is_default else device
     if is_cpu(wanted):
         if CPU not in places:
-            cure = "unset VKSSP_DEVICE" if is_default else "leave device out"
-            raise QueryError(f"{name} runs on Vulkan devices only; {cure}, or choose another algorithm")
+            cure = "unset VKSSP_DEVICE" if is_default else "choose a Vulkan device"
+            raise QueryError(f"{name} runs on Vulkan devices only; {cure}, or leave algorithm out")
         return CPU
     if VULKAN not in places and not is_default:
         raise QueryError(f"{name} runs on the CPU; leave device out, or choose another algorithm")

@@ -39,7 +39,8 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
     result = measure(experiment, args.device, progress=True, each=keep)
     device, version = result["device"], result["commit"] or result["vkssp"]
-    lines = [f"{device['name']} ({device['driver']}, Vulkan {device['api_version']}), vkssp {version}"]
+    api = f", Vulkan {device['api_version']}" if device["api_version"] else ""
+    lines = [f"{device['name']} ({device['driver']}{api}), vkssp {version}"]
     lines.append(f"beside {result['host']['cpu']}; milliseconds on the device, medians; all distances verified")
     if experiment.peers:
         lines.append("other libraries: milliseconds of the call")

@@ -16,12 +16,12 @@ import numpy as np
 
 import vkssp
 from vkssp.algorithm import CPU, VULKAN
-from vkssp.algorithms.choice import is_cpu
+from vkssp.algorithms.choice import is_cpu, places_of
 from vkssp.bench.experiment import Experiment, Run
 from vkssp.bench.peers import PEERS
 from vkssp.bench.timing import TimedPeer, TimedSolver, fill
 from vkssp.cpu.device import CpuDevice, cpu_model
-from vkssp.errors import QueryError, VksspError
+from vkssp.errors import DeviceError, QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -120,13 +120,20 @@ def steps(experiment: Experiment, device: Device | CpuDevice | int | str | None 
 
 
 def _opened(experiment: Experiment, device: Device | CpuDevice | int | str | None) -> Device | CpuDevice:
-    """Return the device of an experiment; the CPU if it is chosen, or if no run needs a Vulkan device."""
+    """Return the device of an experiment; the CPU if it is chosen, or all there is, or if no run needs another."""
     if isinstance(device, Device | CpuDevice):
         return device
     runs = (*experiment.runs, *(run for more in experiment.more.values() for run in more))
     wanted = Device.selected() if device is None else device
     is_needed = device is not None or any(run.runs_on == VULKAN for run in runs)
-    return CpuDevice() if is_cpu(wanted) or not is_needed else Device(device)
+    if is_cpu(wanted) or not is_needed:
+        return CpuDevice()
+    try:
+        return Device(device)
+    except DeviceError:
+        if wanted or any(run.runs_on == VULKAN and CPU not in places_of(run.algorithm) for run in runs):
+            raise
+        return CpuDevice()  # there is no Vulkan device
 
 
 def _memory(graph: RenumberedGraph) -> int:

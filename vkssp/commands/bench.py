@@ -55,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=float, metavar="S", help="seconds of running time for one algorithm on one graph (default: 60)"
     )
-    parser.add_argument("--device", help="index or part of the name (default: $VKSSP_DEVICE, or the fastest kind)")
+    parser.add_argument(
+        "--device",
+        help="index or part of the name, or cpu (default: $VKSSP_DEVICE, or the fastest Vulkan device, else cpu)",
+    )
     parser.add_argument(
         "--json",
         dest="json_file",

@@ -73,8 +73,8 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
     search = parser.add_argument_group("search")
     search.add_argument(
         "--device",
-        help=f"{device}, or cpu (default: $VKSSP_DEVICE, or the first discrete GPU, else integrated, virtual, or the "
-        "CPU)",
+        help=f"{device}, or cpu; see 'vkssp devices' (default: $VKSSP_DEVICE, or the first discrete, integrated or "
+        "virtual GPU, with the CPU for what that answers sooner, or the CPU)",
     )
     search.add_argument(
         "--algorithm",

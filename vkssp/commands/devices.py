@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="measure anew which queries are faster on each GPU than on the CPU; otherwise its first solver does",
+        help="measure again which queries each GPU answers faster than the CPU; else done when a GPU is first used",
     )
     add_json(parser)
 
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> Result:
     lines, costs = [], dict[int, dict[str, Any]]()
     for device in found:
         mark = "*" if device.index == default else " "
-        lines.append(f"{mark} {device.index}  {device.name}  ({device.kind}, {device.memory / 2**30:.1f} GiB)")
+        kind = "software" if device.kind == "cpu" else device.kind
+        lines.append(f"{mark} {device.index}  {device.name}  ({kind}, {device.memory / 2**30:.1f} GiB)")
         lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
         if device.unusable:
             lines.append(f"     cannot be used: {device.unusable}")
@@ -72,6 +73,8 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"None of these is used by default: {trouble}")
     else:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
+    if args.measure and not costs:
+        lines.append("There is nothing to measure: no GPU can be used, and software devices are slower than the CPU.")
     if missing:
         lines.append(f"There are no Vulkan devices: {missing}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features), "costs": costs.get(d.index)} for d in found]
@@ -98,18 +101,18 @@ def crossings(searches: SearchCosts | None, hierarchies: HierarchyCosts | None) 
 
     def crossing(cpu: Line, device: Line) -> str:
         size = cpu.crossing(device)
-        return f"{size:,.0f}" if math.isfinite(size) else "any number of"
+        return f"up to {size:,.0f}" if math.isfinite(size) else "any number of"
 
     lines = []
     if searches is not None:
         lines.append(
-            f"the CPU is faster in graphs of up to {crossing(searches.cpu, searches.device)} nodes and arcs, and to "
+            f"the CPU is faster in graphs of {crossing(searches.cpu, searches.device)} nodes and arcs, and to "
             f"targets up to {searches.device.fixed_us / searches.cpu_node_us:,.0f} nodes away"
         )
     if hierarchies is not None:
         lines.append(
             f"prepared graphs: a pair takes {hierarchies.cpu_pair.fixed_us:,.0f} µs on the CPU and "
-            f"{hierarchies.device_pair.fixed_us:,.0f} here; pairs at once are faster on the CPU up to "
+            f"{hierarchies.device_pair.fixed_us:,.0f} here; pairs at once are faster on the CPU for "
             f"{crossing(hierarchies.cpu_pairs, hierarchies.device_pairs)} arcs of upward searches"
         )
     return lines or ["not yet compared with the CPU; the first solver does it, or --measure"]

@@ -1,17 +1,21 @@
-"""Work on all cores, by threads whose compiled code holds no lock of the interpreter."""
+"""Work on all cores, by threads whose compiled code holds no lock of the interpreter.
+
+The threads, and what waits for them, share queues of the interpreter, which no interrupt leaves locked; see
+`vkssp.locks`. `concurrent.futures` has locks that one does.
+"""
 
 from __future__ import annotations
 
+import _thread
 import os
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
 
 _Result = TypeVar("_Result")
-
-# The threads, and the process that they belong to: a fork has none of them.
-_threads: tuple[int, ThreadPoolExecutor] | None = None
+# An interrupt may lose the message that a job has ended, so that a thread looks up by itself after so many seconds.
+_LOOK_UP_S = 0.5
 
 
 def num_cores() -> int:
@@ -21,11 +25,71 @@ def num_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _pool() -> ThreadPoolExecutor:
-    global _threads
-    if _threads is None or _threads[0] != os.getpid():
-        _threads = os.getpid(), ThreadPoolExecutor(num_cores(), "vkssp-core")
-    return _threads[1]
+class _Job(Generic[_Result]):
+    """Task of a thread of the crew, and its outcome: the result, or an error."""
+
+    def __init__(self, task: Callable[[], _Result]) -> None:
+        self._task, self._ended = task, SimpleQueue[None]()
+        self._outcome: tuple[_Result | None, BaseException | None] | None = None
+        self.is_wanted = True
+
+    def run(self) -> None:
+        """Do the task, unless it is not wanted any more."""
+        outcome: tuple[_Result | None, BaseException | None] = None, None
+        try:
+            if self.is_wanted:
+                outcome = self._task(), None
+        except BaseException as error:
+            outcome = None, error
+        self._outcome = outcome
+        self._ended.put(None)
+
+    def wait(self) -> BaseException | None:
+        """Wait until the task has ended, and return its error."""
+        while self._outcome is None:
+            with suppress(Empty):
+                self._ended.get(timeout=_LOOK_UP_S)
+        return self._outcome[1]
+
+    def result(self) -> _Result:
+        """Wait until the task has ended; return its result or raise its error."""
+        error = self.wait()
+        if error is not None:
+            raise error
+        assert self._outcome is not None
+        return self._outcome[0]  # type: ignore[return-value]
+
+
+class _Crew:
+    """Threads that do jobs, as many as there were cores when they were first needed."""
+
+    def __init__(self) -> None:
+        self.process, self._size, self._begun = os.getpid(), num_cores(), 0
+        self._jobs = SimpleQueue[_Job[object]]()
+
+    def begin(self, task: Callable[[], _Result]) -> _Job[_Result]:
+        """Hand over a task."""
+        while self._begun < self._size:
+            # A thread of `threading` would be waited for, by a lock that an interrupt leaves locked.
+            _thread.start_new_thread(self._work, ())
+            self._begun += 1
+        job = _Job(task)
+        self._jobs.put(job)  # type: ignore[arg-type]
+        return job
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get().run()
+
+
+_crew: _Crew | None = None
+
+
+def _begin(task: Callable[[], _Result]) -> _Job[_Result]:
+    global _crew
+    if _crew is None or _crew.process != os.getpid():  # a fork has none of the threads
+        _crew = _Crew()
+    return _crew.begin(task)
 
 
 def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
@@ -42,32 +106,36 @@ def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
                 number, task = todo.pop()
                 results[number] = task()
 
-    others: list[Future[None]] = []
+    others: list[_Job[None]] = []
     try:
-        others = [_pool().submit(work) for _ in range(min(num_cores(), len(tasks)) - 1)]
+        for _ in range(min(num_cores(), len(tasks)) - 1):
+            others.append(_begin(work))
         work()
         for other in others:
             other.result()
     finally:
         todo.clear()
         for other in others:
-            other.exception()
+            other.wait()
     return results  # type: ignore[return-value]
 
 
 def run_ahead(tasks: Iterable[Callable[[], _Result]], ahead: int) -> Generator[_Result, None, None]:
     """Yield the results of tasks in order, while other threads work on the next ones, `ahead` of them at most."""
-    under_way: list[Future[_Result]] = []
+    under_way: list[_Job[_Result]] = []
     try:
         for task in tasks:
-            under_way.append(_pool().submit(task))
+            under_way.append(_begin(task))
             if len(under_way) >= ahead:
-                yield under_way.pop(0).result()
+                result = under_way[0].result()
+                del under_way[0]
+                yield result
         while under_way:
-            yield under_way.pop(0).result()
+            result = under_way[0].result()
+            del under_way[0]
+            yield result
     finally:
-        for other in under_way:
-            other.cancel()
-        for other in under_way:
-            with suppress(BaseException):
-                other.result()
+        for job in under_way:
+            job.is_wanted = False
+        for job in under_way:
+            job.wait()

@@ -6,7 +6,6 @@ done by one.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,6 +19,7 @@ from vkssp.cpu.device import CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.jit import kernels
+from vkssp.locks import ReentrantLock
 
 #: Entries behind the end of an array that vectors may read.
 PADDING = 8
@@ -81,7 +81,7 @@ class Layout:
         self.tree = kernels("vkssp.cpu.kernels.phast").Tree(*all_read_only(*arrays))
         self._rank = read_only(hierarchy.rank)
         self._given: tuple[Any, Any, GivenArcs] | None = None
-        self._lock = threading.Lock()
+        self._lock = ReentrantLock()
 
     @property
     def num_supernodes(self) -> int:
@@ -166,7 +166,7 @@ class Layout:
 
     def given_arcs(self, graph: Graph) -> GivenArcs:
         """Return the places of a graph's arcs; those of the last graph, and of others with its arcs, are kept."""
-        with self._lock:
+        with self._lock.held():
             if self._given is not None and self._given[0] is graph.first_out and self._given[1] is graph.head:
                 return self._given[2]
             tree = self.tree
@@ -253,12 +253,12 @@ def _none_of(order: npt.NDArray[np.int32]) -> Indices:
 
 
 _layouts: weakref.WeakKeyDictionary[Hierarchy, Layout] = weakref.WeakKeyDictionary()
-_making = threading.RLock()
+_making = ReentrantLock()  # which a fork does not inherit
 
 
 def layout_of(hierarchy: Hierarchy) -> Layout:
     """Return the layout of a hierarchy; it lives as long as the hierarchy."""
-    with _making:
+    with _making.held():
         if hierarchy not in _layouts:
             _layouts[hierarchy] = Layout(hierarchy)
         return _layouts[hierarchy]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +16,14 @@ from vkssp import memory
 from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import require_numba
+from vkssp.locks import ReentrantLock
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 
 @dataclass(frozen=True)
 class CpuInfo:
-    """Description of the CPU, with the attributes that devices have.
+    """Description of the CPU, with some of the attributes of `DeviceInfo`.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class CpuGraph(Resource):
         self.device = CpuDevice() if device is None else device
         self.renumbered = self.has_weights_of = renumbered
         self.first_out, self.arcs = read_only(renumbered.first_out), read_only(renumbered.arcs)
-        self._lock = threading.RLock()
+        self._lock = ReentrantLock()
         self._things: dict[str, Any] = {}
 
     @property
@@ -152,7 +152,7 @@ class CpuGraph(Resource):
 
     def take_order(self, other: CpuGraph) -> None:
         """Take the order of the arcs by head from a graph that differs in weights, instead of sorting them again."""
-        with other._lock:
+        with other._lock.held():
             incoming = other._things.get("incoming")
         if incoming is not None and other.renumbered.arc is self.renumbered.arc:
             first_in, arcs_in, arc_in = incoming
@@ -161,7 +161,7 @@ class CpuGraph(Resource):
 
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""
-        with self._lock:
+        with self._lock.held():
             if name not in self._things:
                 self._things[name] = make()
             return self._things[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -15,6 +14,7 @@ from vkssp.cpu.device import CpuGraph, array_bytes
 from vkssp.cpu.path import CpuWalker
 from vkssp.cpu.voronoi import CpuVoronoi
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.locks import ReentrantLock
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
@@ -143,12 +143,12 @@ class CpuSearch(Resource):
 
 
 _compiled: set[type[CpuSearch]] = set()
-_compiling = threading.RLock()
+_compiling = ReentrantLock()
 
 
 def compile_for(algorithm: Any) -> None:
     """Compile an algorithm's kernels, or load them from the cache, by a search in a tiny graph."""
-    with _compiling:
+    with _compiling.held():
         if algorithm in _compiled:
             return
         _compiled.add(algorithm)

@@ -214,9 +214,10 @@ class Device(Resource):
                     continue
 
     def _release(self) -> None:
-        lib.vkDeviceWaitIdle(self.handle)
-        lib.vkDestroyDevice(self.handle, ffi.NULL)
-        self._handle = None
+        handle = self.handle
+        lib.vkDeviceWaitIdle(handle)
+        self._handle = None  # first: an interrupt of the next call comes after it, and then nothing may use the handle
+        lib.vkDestroyDevice(handle, ffi.NULL)
         self._instance.close()
 
     def __repr__(self) -> str:

@@ -175,7 +175,7 @@ def _no_driver() -> DeviceError:
     if not told:
         return DeviceError(
             "no Vulkan driver found; install your GPU vendor's driver, or a software one "
-            "(Debian and Ubuntu: apt install mesa-vulkan-drivers)"
+            "(Debian and Ubuntu: apt install mesa-vulkan-drivers), or use the CPU: leave device and algorithm out"
         )
     listed = []
     for name, value in told.items():
@@ -338,16 +338,22 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         If no device fits, or the device is unusable; the message lists the devices.
     """
     ranked = sorted(devices, key=lambda d: (bool(d.unusable), _PREFERENCE.index(d.kind), d.index))
-    listing = "; ".join(f"{d.index}: {d.name} ({d.kind})" for d in devices)
+    kinds = {"cpu": "software"}  # Vulkan's word for it would look like the CPU itself
+    listing = "; ".join(f"{d.index}: {d.name} ({kinds.get(d.kind, d.kind)})" for d in devices)
+    listing += ", or 'cpu' for compiled code on the CPU"
     if not ranked:
         raise _no_driver()
+    if isinstance(selector, str) and selector and not any(map(str.isalnum, selector)):
+        raise DeviceError(f"device is {shown(selector)}; choose one of {listing}")
     if selector is None or (isinstance(selector, str) and not selector):
         chosen = ranked[0]
     else:
         fitting = _by_index(devices, selector)
-        if not fitting and isinstance(selector, str):  # a number may also be part of a model's name
+        # A number may also be part of a model's name, such as 4090; a small one is found in many.
+        if not fitting and isinstance(selector, str) and not (selector.isdecimal() and len(selector) < 3):
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting and isinstance(selector, str) and selector.casefold() == "cpu":
+            listing = listing.rpartition(",")[0]
             raise DeviceError(f"the CPU is no Vulkan device, and one is needed here; choose one of {listing}")
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
             raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")

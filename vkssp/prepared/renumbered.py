@@ -6,7 +6,6 @@ along distances cannot run in circles, and solvers need no special case. Results
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.landmarks import landmark_order, road_order
 from vkssp.graph.order import Order, z_order
+from vkssp.locks import ReentrantLock
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
 
 ORDERS = ("auto", "natural", "z", "landmarks", "hierarchy")
@@ -90,7 +90,7 @@ class RenumberedGraph:
             raise QueryError("order is 'z' but the graph has no coordinates; give it lat and lon, or use 'landmarks'")
         self.graph, self.order = graph, order
         self._kept: dict[str, Any] | None = {} if keep else None
-        self._making = threading.RLock()  # solvers that begin at once wait for a single computation
+        self._making = ReentrantLock()  # solvers that begin at once wait for a single computation
         self.hierarchy = _hierarchy(graph) if order == "hierarchy" else None
         if self.hierarchy is not None:
             self._rank: npt.NDArray[np.uint32] | None = self.hierarchy.rank
@@ -201,7 +201,7 @@ class RenumberedGraph:
         """Return the result of `make`; if derived data is kept, return the earlier result under this name."""
         if self._kept is None:
             return make()
-        with self._making:
+        with self._making.held():
             if name not in self._kept:
                 self._kept[name] = make()
             return self._kept[name]

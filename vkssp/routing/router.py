@@ -41,8 +41,9 @@ class Router(Resource):
         A graph with coordinates, such as `read_graph` builds from an OpenStreetMap extract.
     algorithm : str
         Name of an algorithm, or ``"auto"``; see `Solver`.
-    device : Device, int, str, or sequence of them, optional
-        See `Solver`. Several devices, or ``"all"``, share the work of tables; see `SolverPool`.
+    device : Device, CpuDevice, int, str, or sequence of them, optional
+        See `Solver`. Several devices, or ``"all"``, share the work of tables and of isochrones of many places; see
+        `SolverPool`.
     metric : str
         The metric that routes minimize: ``"duration"``, the graph's weights, or ``"distance"``, metres.
     avoid : str, Path, mapping or geometry, optional

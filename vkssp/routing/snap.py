@@ -23,7 +23,7 @@ from vkssp.routing.step_tables import StepTables
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
 _FIRST_RADIUS_M = 200.0
-# Number of pieces of streets near a place that there is room for; if there are more, they are looked up again.
+# Rows of the first buffer for the pieces of streets near a place; if there are more, they are looked up again.
 _ROOM = 1024
 #: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
 #: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
@@ -197,7 +197,7 @@ class StreetIndex(StreetLines):
         return result
 
     def prepare(self) -> None:
-        """Build the cached properties before the first query, so that indices with other weights share them."""
+        """Make what the first query needs, the compiled code too, so that indices with other weights share it."""
         _ = self.tree, self.passed_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
         self.nearest(self.south, self.west)
 

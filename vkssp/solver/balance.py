@@ -9,11 +9,11 @@ import numpy as np
 from vkssp.algorithm import Outcome
 from vkssp.solver.costs import SearchCosts
 
-# A search goes to the device if it is predicted to take so many times longer on the CPU, and gives up if it takes twice
-# as long nevertheless.
+# A search goes to the device if it is predicted to take so many times longer on the CPU, and gives up there if it takes
+# this many times as long as on the device.
 _DOUBT, _TOO_LONG = 1.2, 2.0
-# A search without a prediction gives up after a part of the time on the device between these, the larger the more
-# searches have ended before, by a factor for each.
+# A search without a prediction gives up after a part of the time on the device between these: at first the larger one,
+# less by a factor for each search that was given up, and more again for each that ended.
 _BLIND, _SHARE = (1 / 8, 1.0), 1.2
 # Least time of a node, and most nodes of a search, whatever is measured.
 _LEAST_US, _MOST_NODES = 1e-6, 2.0**62
@@ -53,9 +53,10 @@ class Balance:
             self._factor[is_cpu] = _mean(self._factor[is_cpu], factor)
 
     def gain_us(self, cpu_us: float, device_us: float) -> float:
-        """Return the time that the CPU should save, given predictions.
+        """Return the time that the CPU should save, given predictions; negative if the device should answer.
 
-        A place that seems to be slower, but not by much, gets some queries to show how fast it is.
+        A place that seems to be slower, but not by much, gets some queries to show how fast it is: the sign then says
+        that it answers.
         """
         times = {True: cpu_us * self._factor[True], False: device_us * self._factor[False]}
         gain = times[False] - times[True]
@@ -73,6 +74,8 @@ class SearchBalance:
     ----------
     costs : SearchCosts
         Costs of searches.
+    can_predict : bool
+        Whether the number of nodes that a search will settle can be predicted.
 
     Attributes
     ----------

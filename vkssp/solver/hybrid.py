@@ -10,8 +10,10 @@ answers are the same, bit for bit.
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -52,6 +54,19 @@ class _Own(threading.local):
     answering: Session | None = None
 
 
+_sessions: weakref.WeakSet[HybridSession] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    # The device is the parent's, so that asking it raises an error; without this the CPU would answer some queries.
+    for session in _sessions:
+        session.forget_cpu()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class HybridSession(Resource):
     """Session of a device and one of the CPU; has the methods for queries of `Session`.
 
@@ -67,6 +82,7 @@ class HybridSession(Resource):
         super().__init__(owner)
         self._main, self._own, self._making = main, _Own(), threading.Lock()
         self._near: Session | None = None
+        _sessions.add(self)
         device = main.device
         assert isinstance(device, Device)
         self._hierarchy = main.renumbered.hierarchy if main.shared.sweeps else None
@@ -104,6 +120,10 @@ class HybridSession(Resource):
         """Make what the first path needs in both places; otherwise the first queries do it."""
         self._main.warm_up()
         self.near().warm_up()
+
+    def forget_cpu(self) -> None:
+        """Do not use the session of the CPU any more; a fork of the process calls this."""
+        self._near = None
 
     def near(self) -> Session:
         """Return the session of the CPU; make it on first use."""
@@ -247,7 +267,8 @@ class HybridSession(Resource):
     def _pair(self) -> Session:
         """Return the session that should answer a single pair sooner."""
         near, (cpu_us, device_us) = self._near, self._pair_us
-        if cpu_us < device_us and near is not None and near.is_current:  # what a pair takes leaves no time for more
+        # Without the look at a balance, which takes longer than a pair.
+        if cpu_us < device_us and near is not None and near.is_current:
             self._own.answering = near
             return near
         return self._faster("pair", cpu_us, device_us)

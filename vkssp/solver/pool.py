@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -146,7 +147,7 @@ class SolverPool(Resource):
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         for place in places:
             checked(algorithm, parameters, place)
-        self._waiting_bytes = waiting_bytes
+        self._waiting_bytes, self._own = waiting_bytes, threading.local()
         self._members: list[_Member] = []
         self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
         self._schedulers: weakref.WeakSet[RowScheduler] = weakref.WeakSet()
@@ -206,8 +207,11 @@ class SolverPool(Resource):
 
     @property
     def answered_by(self) -> tuple[Device | CpuDevice, str]:
-        """The first device that is not lost, and the names of the algorithms."""
-        return self.device, self.algorithm
+        """The device that answered this thread's last query, and the name of the algorithm.
+
+        After a table, which all devices share, these are the first device and the names of all algorithms.
+        """
+        return getattr(self._own, "answered_by", None) or (self.device, self.algorithm)
 
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""
@@ -226,7 +230,7 @@ class SolverPool(Resource):
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, limit = checked_columns(graph, nodes, limit)
-        whole = flag(whole, "whole")
+        whole, self._own.answered_by = flag(whole, "whole"), None
         with self.holding():
             groups = checked_groups(self._weights.renumbered, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)
@@ -250,7 +254,8 @@ class SolverPool(Resource):
 
         free = memory.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
-        scheduler = RowScheduler(list(map(worker, self._left())), len(seeds), waiting // (4 * max(1, wanted)))
+        most, helped = waiting // (4 * max(1, wanted)), self._weights.lock.helped
+        scheduler = RowScheduler(list(map(worker, self._left())), len(seeds), most, helped)
         self._schedulers.add(scheduler)
         yield from scheduler.blocks(self._waiting)
 
@@ -391,7 +396,9 @@ class SolverPool(Resource):
             member = min(self._left(), key=lambda one: len(one.users))
             try:
                 with member.used():
-                    return question(member.solver)
+                    answer = question(member.solver)
+                    self._own.answered_by = member.solver.answered_by
+                    return answer
             except DeviceError as error:
                 if not self._is_lost(member, error):
                     raise
@@ -441,7 +448,7 @@ def solver_on(
     graph: Graph | RenumberedGraph, algorithm: str, device: Devices | None, **parameters: Any
 ) -> Solver | SolverPool:
     """Return a solver, or a pool of solvers if several devices are named."""
-    if are_several(device):
+    if are_several(Device.selected() if device is None else device):
         return SolverPool(graph, algorithm, device, **parameters)
     one: Any = device
     return Solver(graph, algorithm, one, **parameters)

@@ -37,7 +37,7 @@ from vkssp.solver.tables import distances, pairs, table
 
 
 class Solver(Resource):
-    """Shortest paths on one graph, kept on one device.
+    """Shortest paths on one graph, on one device; beside a GPU that was not named the CPU answers, too.
 
     Distances are exact and the same, bit for bit, on every device. Several threads may use a solver, and take turns;
     `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another

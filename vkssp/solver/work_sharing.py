@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 from vkssp.errors import DeviceError, QueryError
@@ -64,6 +64,8 @@ class RowScheduler:
         Number of rows.
     most_waiting : int
         Most rows that may be finished or under way ahead of the next row to hand over; at least one for each worker.
+    helped : callable
+        Returns a context that is held while a thread waits for the workers to end.
 
     Attributes
     ----------
@@ -77,7 +79,14 @@ class RowScheduler:
         Number of rows that each worker has made, and the seconds that they took.
     """
 
-    def __init__(self, workers: list[Worker], total: int, most_waiting: int) -> None:
+    def __init__(
+        self,
+        workers: list[Worker],
+        total: int,
+        most_waiting: int,
+        helped: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        self._helped = helped
         self._total = self._end = total  # the end falls if a row fails: rows beyond it are not wanted
         most = {worker: MOST_BATCHES * worker.batch for worker in workers}
         self._window = max(len(workers), min(_IN_WINDOW * sum(most.values()), most_waiting))
@@ -156,10 +165,12 @@ class RowScheduler:
         if not self._threads or os.getpid() != self._process:
             return  # the program has ended, or this process is a fork, which has none of the threads
         self._tell_to_stop()
-        for thread in self._threads:
-            # `join` fails for this thread itself, which may collect a forgotten iterator, and for unstarted threads.
-            with suppress(RuntimeError):
-                thread.join()
+        with self._helped():
+            for thread in self._threads:
+                # `join` fails for this thread itself, which may collect a forgotten iterator, and for threads that
+                # have not begun.
+                with suppress(RuntimeError):
+                    thread.join()
 
     def _tell_to_stop(self) -> None:
         with self._lock.held():

@@ -1,8 +1,8 @@
 """Kernels of searches over a customized hierarchy: upward searches, sweeps, pairs, and walks back along a path.
 
 They go from supernode to supernode. The front of a supernode has the distances of its ancestors, by ascending rank, and
-then those of its own nodes, so that the arcs of a node belong to consecutive distances. Fronts end with eight entries
-that vectors may reach beyond the end, and so do the weights of arcs.
+then those of its own nodes, so that the arcs of a node belong to consecutive distances. Eight spare entries follow each
+front, since vectors of eight may reach past its end, and so they do the weights of arcs.
 """
 
 from __future__ import annotations
