@@ -70,8 +70,7 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path) -> None:
     end(begin(folder))
     (path,) = folder.rglob("*.nbc")
     code = bytearray(path.read_bytes())
-    for at in np.random.default_rng(1).integers(0, len(code), 40).tolist():
-        code[at] ^= 255
+    code[code.index(b"\x7fELF") + 80] ^= 255
     path.write_bytes(code)
     assert end(begin(folder)) == (0, 1)
     assert end(begin(folder)) == (1, 0)

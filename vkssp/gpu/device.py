@@ -217,8 +217,10 @@ class Device(Resource):
         handle = self.handle
         lib.vkDeviceWaitIdle(handle)
         self._handle = None  # first: an interrupt of the next call comes after it, and then nothing may use the handle
-        lib.vkDestroyDevice(handle, ffi.NULL)
-        self._instance.close()
+        try:
+            lib.vkDestroyDevice(handle, ffi.NULL)
+        finally:
+            self._instance.close()
 
     def __repr__(self) -> str:
         """Return the device's name and driver."""
