@@ -1,4 +1,4 @@
-"""Arrays that nothing can write to, which can be shared instead of copied."""
+"""Arrays that nothing can write to, which can be shared instead of copied; arrays in huge pages of memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+# Bytes of a huge page, and of the smallest array that gets some.
+_PAGE, _LEAST = 1 << 21, 1 << 19
 
 
 def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -40,3 +43,23 @@ def _is_fixed(array: npt.NDArray[Any]) -> bool:
     if isinstance(part, mmap.mmap):
         return memoryview(part).readonly
     return isinstance(part, bytes)
+
+
+def in_huge_pages(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of a large array in huge pages, if the system has them, or else the array itself.
+
+    Kernels that read at random places then look up fewer pages. NumPy asks for huge pages, too, but only for arrays of
+    4 MiB or more, and in vain for memory that the process has used before.
+    """
+    if array.nbytes < _LEAST or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return array
+    try:
+        memory = mmap.mmap(-1, array.nbytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    except (OSError, ValueError):  # a kernel without them, or little memory
+        return array
+    words = np.frombuffer(memory, np.uint8)
+    begin = -words.ctypes.data % _PAGE
+    copy = words[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import in_huge_pages
 from vkssp.cpu.cores import num_cores, run_all
 from vkssp.cpu.device import CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -77,7 +78,7 @@ class Layout:
             first_node, first_ancestor, hierarchy.first_arc, parent
         )
         groups = np.stack([first_node, first_ancestor, hierarchy.first_arc, np.append(parent, np.int32(-1))], axis=1)
-        arrays = groups.astype(np.int64), ancestor, hierarchy.supernode, place
+        arrays = [in_huge_pages(array) for array in (groups.astype(np.int64), ancestor, hierarchy.supernode, place)]
         self.tree = kernels("vkssp.cpu.kernels.phast").Tree(*all_read_only(*arrays))
         self._rank = read_only(hierarchy.rank)
         self._given: tuple[Any, Any, GivenArcs] | None = None

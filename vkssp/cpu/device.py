@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp import memory
+from vkssp.arrays import in_huge_pages
 from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.jit import require_numba
@@ -145,7 +146,7 @@ class CpuGraph(Resource):
 
         def make() -> tuple[Uint32s, Uint32s, npt.NDArray[np.int64]]:
             first_in, arcs_in, arc_in = self.renumbered.reverse()
-            return read_only(first_in), read_only(arcs_in), arc_in
+            return read_only(in_huge_pages(first_in)), read_only(in_huge_pages(arcs_in)), in_huge_pages(arc_in)
 
         first_in, arcs_in, arc_in = self.shared("incoming", make)
         return first_in, arcs_in, arc_in
@@ -157,7 +158,7 @@ class CpuGraph(Resource):
         if incoming is not None and other.renumbered.arc is self.renumbered.arc:
             first_in, arcs_in, arc_in = incoming
             arcs_in = np.stack([arcs_in[:, 0], self.renumbered.graph.weight[arc_in]], axis=1)
-            self.shared("incoming", lambda: (first_in, read_only(arcs_in), arc_in))
+            self.shared("incoming", lambda: (first_in, read_only(in_huge_pages(arcs_in)), arc_in))
 
     def shared(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, or the earlier result under this name if there is one."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import in_huge_pages, own
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.geo import (
@@ -132,7 +132,8 @@ class StreetLines:
         self._by_polyline = np.argsort(self.polyline_of, kind="stable")
         self._row = np.searchsorted(self.polyline_of[self._by_polyline], np.arange(len(self.first)))
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
-        self.first, self.points = own(self.first), own(self.points)  # as kernels expect them
+        # As kernels expect them.
+        self.first, self.points = own(in_huge_pages(self.first)), own(in_huge_pages(self.points))
         self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward)
         self.south, self.west = self.points.min(axis=0).tolist()
         self.north, self.east = self.points.max(axis=0).tolist()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrays import own
+from vkssp.arrays import in_huge_pages, own
 from vkssp.graph.geo import directions
 from vkssp.routing.lines import StreetLines
 
@@ -76,4 +76,8 @@ class StepTables:
                 if mask is not None:
                     flags |= mask.astype(np.uint32) << bit
         away = directions(first, points).astype(np.float32).reshape(-1)
-        return StepArrays(self._first_out, own(table), own(np.stack([away[side], away[side ^ 1]], axis=1)))
+        return StepArrays(
+            self._first_out,
+            own(in_huge_pages(table)),
+            own(in_huge_pages(np.stack([away[side], away[side ^ 1]], axis=1))),
+        )
