@@ -58,6 +58,11 @@ def test_devices(capsys: pytest.CaptureFixture[str], device: Device, monkeypatch
         assert result["default"] == (device.info.index if marked == software else "cpu")
         assert result["devices"][device.info.index]["name"] == device.info.name
         assert result["cpu"]["name"] and result["cpu"]["cores"] >= 1
+    monkeypatch.setenv("VKSSP_DEVICE", f"{device.info.index},cpu")
+    assert main(["devices"]) == 0
+    text = capsys.readouterr().out
+    assert f"* {software}" in text and "* cpu  " in text
+    assert as_json(capsys, "devices")["default"] == [device.info.index, "cpu"]
 
 
 def test_import_reports_and_info_describes(

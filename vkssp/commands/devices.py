@@ -38,21 +38,21 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.gpu.instance import list_devices
 
     found: list[DeviceInfo] = []
-    default: int | str | None = None
+    defaults: list[int | str] = []
     trouble, missing = "", ""
     try:
         found = list_devices()
     except DeviceError as error:  # no loader, or no driver
         missing = str(error)
     try:
-        default = _default(found)
+        defaults = _defaults(found)
     except DeviceError as error:  # a wrong VKSSP_DEVICE, which this list helps to correct
         trouble = str(error)
     lines, costs = [], dict[int, dict[str, Any]]()
     for device in found:
-        mark = "*" if device.index == default else " "
-        kind = "software" if device.kind == "cpu" else device.kind
-        lines.append(f"{mark} {device.index}  {device.name}  ({kind}, {device.memory / 2**30:.1f} GiB)")
+        mark = "*" if device.index in defaults else " "
+        memory = f"{device.memory / 2**30:.1f} GiB"
+        lines.append(f"{mark} {device.index}  {device.name}  ({device.kind_name}, {memory})")
         lines.append(f"     {device.driver}, Vulkan {device.api_version}, subgroups of {device.limits.subgroup_size}")
         if device.unusable:
             lines.append(f"     cannot be used: {device.unusable}")
@@ -64,13 +64,15 @@ def run(args: argparse.Namespace) -> Result:
                 "hierarchies": None if hierarchies is None else dataclasses.asdict(hierarchies),
             }
     cores = num_cores()
-    lines.append(f"{'*' if default == CPU else ' '} cpu  {cpu_model()}  ({cores} core{'s' * (cores > 1)})")
+    lines.append(f"{'*' if CPU in defaults else ' '} cpu  {cpu_model()}  ({cores} core{'s' * (cores > 1)})")
     compiler = _compiler()
     lines.append(
         f"       compiled by {compiler}, without Vulkan" if compiler else "       cannot be used: it needs numba"
     )
     if trouble:
         lines.append(f"None of these is used by default: {trouble}")
+    elif len(defaults) > 1:
+        lines.append("Those with a star share the work where several can, since VKSSP_DEVICE names them.")
     else:
         lines.append("The one with the star is used unless --device or VKSSP_DEVICE says otherwise.")
     if args.measure and not costs:
@@ -79,6 +81,7 @@ def run(args: argparse.Namespace) -> Result:
         lines.append(f"There are no Vulkan devices: {missing}")
     described = [{**dataclasses.asdict(d), "features": sorted(d.features), "costs": costs.get(d.index)} for d in found]
     cpu = {"name": cpu_model(), "cores": cores, "compiler": compiler}
+    default = defaults if len(defaults) > 1 else next(iter(defaults), None)
     return {"devices": described, "cpu": cpu, "default": default, "no_vulkan": missing}, lines
 
 
@@ -126,21 +129,26 @@ def _compiler() -> str:
         return ""
 
 
-def _default(found: list[DeviceInfo]) -> int | str:
-    """Return the selector of the default device: the index of a Vulkan device, or "cpu".
+def _defaults(found: list[DeviceInfo]) -> list[int | str]:
+    """Return the selectors of the default devices: indices of Vulkan devices, or "cpu"; several if VKSSP_DEVICE does.
 
     Raises
     ------
     DeviceError
         If VKSSP_DEVICE selects no device.
     """
-    from vkssp.algorithm import CPU
+    from vkssp.algorithm import AUTO, CPU
     from vkssp.algorithms.choice import is_cpu
     from vkssp.gpu.device import DEVICE_VARIABLE, Device
+    from vkssp.gpu.instance import choose
+    from vkssp.solver.several import are_several, chosen
 
     selected = Device.selected()
+    if are_several(selected):
+        several: list[Any] = chosen(selected, AUTO)[0]
+        return [CPU if is_cpu(one) else choose(found, one).index for one in several]
     if is_cpu(selected) or (not selected and not any(d.kind != "cpu" and not d.unusable for d in found)):
-        return CPU
+        return [CPU]
     if not found:
         raise DeviceError(f"{DEVICE_VARIABLE} is {shown(selected)}, and there are no Vulkan devices; unset it")
-    return Device.default(found).index
+    return [Device.default(found).index]

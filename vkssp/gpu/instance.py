@@ -107,6 +107,11 @@ class DeviceInfo:
     uuid: str
     unusable: str
 
+    @property
+    def kind_name(self) -> str:
+        """The kind as a word: what Vulkan calls a CPU is software, and not `CpuDevice`."""
+        return "software" if self.kind == "cpu" else self.kind
+
 
 # Identifiers of the processes that made the open instances, by the number of the instance.
 _makers: dict[int, int] = {}
@@ -338,9 +343,8 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         If no device fits, or the device is unusable; the message lists the devices.
     """
     ranked = sorted(devices, key=lambda d: (bool(d.unusable), _PREFERENCE.index(d.kind), d.index))
-    kinds = {"cpu": "software"}  # Vulkan's word for it would look like the CPU itself
-    listing = "; ".join(f"{d.index}: {d.name} ({kinds.get(d.kind, d.kind)})" for d in devices)
-    listing += ", or 'cpu' for compiled code on the CPU"
+    vulkan = "; ".join(f"{d.index}: {d.name} ({d.kind_name})" for d in devices)
+    listing = f"{vulkan}, or 'cpu' for compiled code on the CPU"
     if not ranked:
         raise _no_driver()
     if isinstance(selector, str) and selector and not any(map(str.isalnum, selector)):
@@ -353,8 +357,7 @@ def choose(devices: list[DeviceInfo], selector: int | str | None) -> DeviceInfo:
         if not fitting and isinstance(selector, str) and not (selector.isdecimal() and len(selector) < 3):
             fitting = [d for d in ranked if selector.casefold() in d.name.casefold()]
         if not fitting and isinstance(selector, str) and selector.casefold() == "cpu":
-            listing = listing.rpartition(",")[0]
-            raise DeviceError(f"the CPU is no Vulkan device, and one is needed here; choose one of {listing}")
+            raise DeviceError(f"the CPU is no Vulkan device, and one is needed here; choose one of {vulkan}")
         if not fitting and isinstance(selector, str) and not selector.isdecimal():
             raise DeviceError(f"no device's name contains {shown(selector)}; choose one of {listing}")
         if not fitting:
