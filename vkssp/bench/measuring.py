@@ -23,6 +23,7 @@ from vkssp.bench.timing import TimedPeer, TimedSolver, fill
 from vkssp.cpu.device import CpuDevice, cpu_model
 from vkssp.errors import DeviceError, QueryError, VksspError
 from vkssp.gpu.device import Device
+from vkssp.gpu.instance import list_devices
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
@@ -126,14 +127,18 @@ def _opened(experiment: Experiment, device: Device | CpuDevice | int | str | Non
     runs = (*experiment.runs, *(run for more in experiment.more.values() for run in more))
     wanted = Device.selected() if device is None else device
     is_needed = device is not None or any(run.runs_on == VULKAN for run in runs)
-    if is_cpu(wanted) or not is_needed:
+    runs_there = all(run.runs_on == CPU or CPU in places_of(run.algorithm) for run in runs)
+    if is_cpu(wanted) or not is_needed or (not wanted and runs_there and not _has_vulkan()):
         return CpuDevice()
+    return Device(device)
+
+
+def _has_vulkan() -> bool:
+    """Return whether there is a Vulkan device; one that cannot be opened is an error, no reason to take the CPU."""
     try:
-        return Device(device)
-    except DeviceError:
-        if wanted or any(run.runs_on == VULKAN and CPU not in places_of(run.algorithm) for run in runs):
-            raise
-        return CpuDevice()  # there is no Vulkan device
+        return bool(list_devices())
+    except DeviceError:  # no loader, or no driver
+        return False
 
 
 def _memory(graph: RenumberedGraph) -> int:

@@ -123,17 +123,19 @@ def run_all(tasks: Sequence[Callable[[], _Result]]) -> list[_Result]:
 def run_ahead(tasks: Iterable[Callable[[], _Result]], ahead: int) -> Generator[_Result, None, None]:
     """Yield the results of tasks in order, while other threads work on the next ones, `ahead` of them at most."""
     under_way: list[_Job[_Result]] = []
+
+    def next_result() -> _Result:
+        result = under_way[0].result()
+        del under_way[0]  # only now, so that an interrupt of the wait leaves it to be waited for
+        return result
+
     try:
         for task in tasks:
             under_way.append(_begin(task))
             if len(under_way) >= ahead:
-                result = under_way[0].result()
-                del under_way[0]
-                yield result
+                yield next_result()
         while under_way:
-            result = under_way[0].result()
-            del under_way[0]
-            yield result
+            yield next_result()
     finally:
         for job in under_way:
             job.is_wanted = False

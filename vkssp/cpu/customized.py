@@ -231,6 +231,10 @@ class CustomizedHierarchy:
         self.up, self.down = read_only(self.up), read_only(self.down)
         del self._given, self._weights
 
+    def may_overflow(self, most: int) -> bool:
+        """Return whether a sum may have passed 32 bits in a search with such a largest finite distance."""
+        return self.saturated or most + max(self.heaviest, most) >= UNREACHABLE
+
     def _run(
         self, order: npt.NDArray[np.int32], saved: Indices, top: int, fronts: Sequence[npt.NDArray[np.uint32]]
     ) -> int:

@@ -143,8 +143,8 @@ class PhastCpu(Resource):
         if self._counting:
             rows = self._counted()
             counters |= {name: int(rows[name].sum(dtype=np.int64)) for name in TOTALS}
-        overflow = customized.saturated or self._most + max(customized.heaviest, self._most) >= UNREACHABLE
-        return Outcome(min(self._found, default=UNREACHABLE), overflow, milliseconds, counters)
+        best = min(self._found, default=UNREACHABLE)
+        return Outcome(best, customized.may_overflow(self._most), milliseconds, counters)
 
     def _sweep(self) -> None:
         """Compute the distances of all nodes from the last upward search, unless they are known."""
@@ -194,9 +194,7 @@ class PhastCpu(Resource):
         most = self._kernels.search(self._layout.tree, *weights, numbered.labels, numbered.mark, ends, 1, found)
         best = int(found[0])
         self._spare.append(numbered)
-        if best != UNREACHABLE:
-            return best, False
-        return best, customized.saturated or most + max(customized.heaviest, most) >= UNREACHABLE
+        return best, best == UNREACHABLE and customized.may_overflow(most)
 
     def _taken(self) -> NumberedLabels:
         """Return labels that no other thread uses; the caller appends them to the spare ones."""

@@ -201,7 +201,7 @@ class StreetLines:
         return found
 
     @cached_property
-    def _nodes_at_ends(self) -> npt.NDArray[np.uint32]:
+    def nodes_at_ends(self) -> npt.NDArray[np.uint32]:
         """A node at the beginning and one at the end of each polyline, shape (num_polylines, 2)."""
         ends = np.zeros((self.num_polylines, 2), np.uint32)
         ends[self.polyline_of] = np.stack([self.graph.tail, self.graph.head], axis=1)
@@ -212,7 +212,7 @@ class StreetLines:
     def nodes_of(self, snap: Snap) -> list[int]:
         """Return the nodes at the end of a polyline that a point lies on."""
         if self.knows_turns:  # all of them are one place
-            return self.nodes_at(int(self._nodes_at_ends[snap.polyline, int(snap.fraction == 1.0)]))
+            return self.nodes_at(int(self.nodes_at_ends[snap.polyline, int(snap.fraction == 1.0)]))
         # The two directions of a street may have nodes of their own, as on either side of a gate that takes time.
         arcs = self.arcs(snap.polyline).tolist()
         tail, head, end = self.graph.tail, self.graph.head, snap.fraction

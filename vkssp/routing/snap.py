@@ -199,6 +199,8 @@ class StreetIndex(StreetLines):
     def prepare(self) -> None:
         """Make what the first query needs, the compiled code too, so that indices with other weights share it."""
         _ = self.tree, self.passed_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
+        if self.knows_turns:
+            _ = self.nodes_at_ends
         self.nearest(self.south, self.west)
 
     def part(self, snap: Snap) -> int:

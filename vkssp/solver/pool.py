@@ -71,6 +71,13 @@ class _Member:
         return f"{info.name} ({'CPU' if isinstance(info, CpuInfo) else f'device {info.index}'})"
 
 
+class _Own(threading.local):
+    """What each thread has of its own."""
+
+    #: Solver that answered the last query; None if all did, or before the first one.
+    answering: Solver | None = None
+
+
 class SolverPool(Resource):
     """Shortest paths on one graph and several devices of one machine, the CPU among them.
 
@@ -147,7 +154,7 @@ class SolverPool(Resource):
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         for place in places:
             checked(algorithm, parameters, place)
-        self._waiting_bytes, self._own = waiting_bytes, threading.local()
+        self._waiting_bytes, self._own = waiting_bytes, _Own()
         self._members: list[_Member] = []
         self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
         self._schedulers: weakref.WeakSet[RowScheduler] = weakref.WeakSet()
@@ -211,7 +218,8 @@ class SolverPool(Resource):
 
         After a table, which all devices share, these are the first device and the names of all algorithms.
         """
-        return getattr(self._own, "answered_by", None) or (self.device, self.algorithm)
+        solver = self._own.answering
+        return (self.device, self.algorithm) if solver is None else solver.answered_by
 
     def holding(self) -> Claim:
         """Keep the weights unchanged for several queries; may be nested."""
@@ -230,7 +238,7 @@ class SolverPool(Resource):
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, limit = checked_columns(graph, nodes, limit)
-        whole, self._own.answered_by = flag(whole, "whole"), None
+        whole, self._own.answering = flag(whole, "whole"), None
         with self.holding():
             groups = checked_groups(self._weights.renumbered, seeds)
         return self._blocks(graph, groups, nodes, whole, limit)
@@ -397,7 +405,7 @@ class SolverPool(Resource):
             try:
                 with member.used():
                     answer = question(member.solver)
-                    self._own.answered_by = member.solver.answered_by
+                    self._own.answering = member.solver
                     return answer
             except DeviceError as error:
                 if not self._is_lost(member, error):
