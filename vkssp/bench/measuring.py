@@ -127,7 +127,7 @@ def _opened(experiment: Experiment, device: Device | CpuDevice | int | str | Non
     runs = (*experiment.runs, *(run for more in experiment.more.values() for run in more))
     wanted = Device.selected() if device is None else device
     is_needed = device is not None or any(run.runs_on == VULKAN for run in runs)
-    runs_there = all(run.runs_on == CPU or CPU in places_of(run.algorithm) for run in runs)
+    runs_there = any(run.runs_on == CPU or CPU in places_of(run.algorithm) for run in runs)
     if is_cpu(wanted) or not is_needed or (not wanted and runs_there and not _has_vulkan()):
         return CpuDevice()
     return Device(device)
