@@ -14,6 +14,8 @@ from vkssp.jit import kernels
 
 # Fewest and most cells in a row of the map, and nodes of a cell if they were spread evenly.
 _FEWEST, _MOST, _NODES = 16, 1024, 4
+# Factor by which the number of nodes that are far may change until near places are found again.
+_MARGIN = 1.2
 
 
 class Nearness:
@@ -37,42 +39,38 @@ class Nearness:
             at -= at.min(axis=0)
             at *= cells / max(float(at.max()), 1e-9)
         column, row = np.minimum(at.astype(np.int64), cells - 1).T
+        cell = row * cells + column
         counts = np.zeros((cells + 1, cells + 1), np.int32)
-        counts[1:, 1:] = np.bincount(row * cells + column, minlength=cells * cells).reshape(cells, cells)
+        counts[1:, 1:] = np.bincount(cell, minlength=cells * cells).reshape(cells, cells)
         self._at, self._sums = read_only(at.astype(np.float32)), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
         x, y = np.ascontiguousarray(self._at.T)
-        self._x, self._y = memoryview(x.data), memoryview(y.data)
-        self._radii, self._counts = _most_within(counts.cumsum(0).cumsum(1))
-        self._far, self._near = -1.0, 0.0
-        self._count = kernels("vkssp.cpu.kernels.nearness").count_around
+        self._x, self._y, self._cell = memoryview(x.data), memoryview(y.data), memoryview(cell.astype(np.int32).data)
+        # Of each cell, and the number of nodes for which they were found.
+        self._squares = memoryview(np.zeros(cells * cells, np.float32).data)
+        self._fewest, self._many = 0.0, 0.0
+        self._kernels = kernels("vkssp.cpu.kernels.nearness")
 
     def predict(self, source: Any, target: Any, far: float) -> float:
         """Return about how many nodes a search from one node to another will settle.
 
         If they are no nodes, or certainly less than `far`, 0 is returned, which takes less time.
         """
-        if far != self._far:
-            fitting = self._radii[self._counts < far]
-            self._near, self._far = float(fitting.max(initial=0.0)) ** 2, far
+        if not self._fewest <= far < self._many:
+            self._find_squares(far)
         try:
             x, y = self._x[source] - self._x[target], self._y[source] - self._y[target]
-            if x * x + y * y <= self._near:
+            if x * x + y * y <= self._squares[self._cell[source]]:
                 return 0.0
             ends = operator.index(source), operator.index(target)
         except (TypeError, IndexError):
             return 0.0
-        found: float = self._count(self._at, self._sums, *ends) if min(ends) >= 0 else 0.0
+        found: float = self._kernels.count_around(self._at, self._sums, *ends) if min(ends) >= 0 else 0.0
         return found
 
-
-def _most_within(sums: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return some radii, and the largest number of nodes in squares around them, wherever these are."""
-    cells = len(sums) - 1
-    radii = np.unique(np.geomspace(0.5, cells, 24).astype(np.int64))
-    counts = []
-    for radius in radii.tolist():
-        # A square whose sides are twice the radius, and do not lie on the sides of cells.
-        width = min(2 * radius + 1, cells)
-        inside = sums[width:, width:] - sums[:-width, width:] - sums[width:, :-width] + sums[:-width, :-width]
-        counts.append(int(inside.max()))
-    return radii.astype(np.float64), np.array(counts, np.int64)
+    def _find_squares(self, far: float) -> None:
+        """Find the distances up to which a node is certainly near, for a number of nodes that is about `far`."""
+        cells = len(self._sums) - 1
+        squares: npt.NDArray[np.float32] = np.zeros((cells, cells), np.float32)
+        self._kernels.near_squares(self._sums, far / _MARGIN, squares)
+        self._squares = memoryview(squares.reshape(-1).data)
+        self._fewest, self._many = far / _MARGIN, far * _MARGIN

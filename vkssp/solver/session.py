@@ -401,8 +401,8 @@ class Session(Resource):
 
     def distance(self, source: int, target: int, most: np.uint64 | None = None) -> int:
         """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
-        pairs = self._pairs
-        if pairs is not None and (found := self._at_once(pairs, source, target)) is not None:
+        found = self.at_once(source, target)
+        if found is not None:
             return found
         with self.holding():
             ends = terminal(self.renumbered, source, "source"), terminal(self.renumbered, target, "target")
@@ -410,12 +410,15 @@ class Session(Resource):
             self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
             return self.best([ends[0]], [ends[1]], most)
 
-    def _at_once(self, pairs: PhastCpu, source: int, target: int) -> int | None:
-        """Return the distance of a pair, found without locks, or None if that is impossible.
+    def at_once(self, source: int, target: int) -> int | None:
+        """Return the distance of a pair over a hierarchy on the CPU, found without locks; None if that is impossible.
 
         The weights are those of a moment during the call: a change of weights first replaces the graph, then closes the
         algorithm, whose arrays stay as they are.
         """
+        pairs = self._pairs
+        if pairs is None:
+            return None
         renumbered = pairs.renumbered
         if pairs.closed or renumbered is not self.shared.weights.renumbered:
             self._pairs = None

@@ -1,4 +1,4 @@
-"""Kernel of the number of nodes around a place."""
+"""Kernels of the number of nodes around a place."""
 
 from __future__ import annotations
 
@@ -29,3 +29,25 @@ def count_around(at: Float32s, sums: Int32s, source: Index, target: Index) -> fl
         here += b * ((1 - a) * sums[i + 1, j] + a * sums[i + 1, j + 1])
         count += here if side in (0, 3) else -here
     return count * np.pi / 4
+
+
+@jit
+def near_squares(sums: Int32s, most: float, squares: Float32s) -> None:
+    """Write for each cell the square of a radius within which there are less than `most` nodes around its nodes.
+
+    `squares` has shape (cells, cells). No radius is less than that of the cell to the left by more than a cell, so that
+    few are tried.
+    """
+    cells = len(sums) - 1
+    for i in range(cells):
+        radius = -1
+        for j in range(cells):
+            radius = max(radius - 1, -1)
+            while radius < cells:
+                wider = radius + 1
+                low, high = max(i - wider, 0), min(i + wider + 1, cells)
+                left, right = max(j - wider, 0), min(j + wider + 1, cells)
+                if sums[high, right] - sums[low, right] - sums[high, left] + sums[low, left] >= most:
+                    break
+                radius = wider
+            squares[i, j] = max(radius, 0) ** 2
