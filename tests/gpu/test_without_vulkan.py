@@ -129,5 +129,11 @@ def test_the_commands(run: Run, missing: str, tmp_path: Path) -> None:
     assert json.loads(alone.stdout)["duration_s"] == json.loads(answers[0])["duration_s"]
     told = run("-m", "vkssp", "devices", VKSSP_DEVICE="0")
     assert told.returncode == 0 and "there are no Vulkan devices; unset it" in told.stdout
+    bench = ("-m", "vkssp", "bench", "road:8", "--sources", "1", "--repetitions", "1")
+    measured = run(*bench)
+    assert measured.returncode == 0, measured.stderr
+    assert "dijkstra" in measured.stdout and "near_far runs on Vulkan devices only" in measured.stdout
+    unmeasured = run(*bench, "--run", "near_far")
+    assert unmeasured.returncode == 2 and WORDS[missing] in unmeasured.stderr
     refused = run("-m", "vkssp", "route", graph, *TRIP, "--device", "0")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and WORDS[missing] in refused.stderr

@@ -169,6 +169,23 @@ def test_the_number_of_nodes_around(costs: SetCosts) -> None:
     assert Nearness(one).predict(0, 0, 0.0) == pytest.approx(0.0, abs=1.0)
 
 
+def test_what_is_certainly_near_in_towns_and_between_them(costs: SetCosts) -> None:
+    rng = np.random.default_rng(3)
+    towns = rng.random((6, 2)) * 5
+    places = np.concatenate([town + rng.normal(0, 0.02, (800, 2)) for town in towns] + [rng.random((800, 2)) * 5])
+    ids = np.arange(len(places))
+    nearness = Nearness(Graph.from_edges(ids, ids, np.ones_like(ids), lat=places[:, 0], lon=places[:, 1]))
+    pairs = rng.permuted(np.stack([ids, rng.permutation(ids)]), axis=1).T.tolist()
+    pairs += [(node, int(np.argpartition(((places - places[node]) ** 2).sum(1), 20)[20])) for node in ids.tolist()]
+    for far in (100.0, 1000.0):
+        around = np.array(
+            [(np.hypot(*(places - places[a]).T) <= np.hypot(*(places[a] - places[b]))).sum() for a, b in pairs]
+        )
+        is_near = np.array([nearness.predict(a, b, far) == 0.0 for a, b in pairs])
+        assert (around[is_near] < 2 * far).all()
+        assert is_near[around < far / 8].mean() > 0.8
+
+
 def test_new_weights_are_customized_on_the_cpu_when_it_pays(costs: SetCosts, device: Device) -> None:
     graph = prepare(grid(8))
     assert graph.hierarchy is not None

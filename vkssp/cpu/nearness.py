@@ -12,8 +12,8 @@ from vkssp.cpu.device import read_only
 from vkssp.graph import Graph
 from vkssp.jit import kernels
 
-# Fewest and most cells in a row of the map, and nodes of a cell if they were spread evenly.
-_FEWEST, _MOST, _NODES = 16, 1024, 4
+# Fewest and most cells in a row of the map, and nodes of a cell if they were spread evenly; in towns there are more.
+_FEWEST, _MOST, _NODES = 16, 2048, 0.5
 # Factor by which the number of nodes that are far may change until near places are found again.
 _MARGIN = 1.2
 

@@ -101,17 +101,18 @@ class CpuSearch(Resource):
             counters |= {name: getattr(work, name) for name in TOTALS}
             if work.buckets is not None:
                 counters["buckets"] = work.buckets
-        best, beyond = self._best(there)
+        best, beyond = self._best(targets)
         return Outcome(best, work.overflow or beyond, milliseconds, counters)
 
-    def _best(self, targets: Uint32s) -> tuple[int, bool]:
+    def _best(self, targets: Sequence[Terminal]) -> tuple[int, bool]:
         """Return the length of the path to the best target, and whether a length to a reached target overflows."""
-        if len(targets) == 0:
-            return UNREACHABLE, False
-        distance = self.distances[targets[:, 0]].astype(np.uint64)
-        through = distance + targets[:, 1]
-        beyond = (distance < UNREACHABLE) & (through >= UNREACHABLE)
-        return min(int(through.min()), UNREACHABLE), bool(beyond.any())
+        best, beyond = UNREACHABLE, False
+        # Not by operations on arrays, each of which takes as long as several targets.
+        for node, offset in targets:
+            distance = self.distances.item(node)
+            if distance != UNREACHABLE:
+                best, beyond = min(best, distance + offset), beyond or distance + offset >= UNREACHABLE
+        return best, beyond
 
     def read(self) -> Uint32s:
         """Return a copy of the distances of the last search; see `Algorithm`."""

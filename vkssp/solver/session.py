@@ -406,8 +406,9 @@ class Session(Resource):
             return found
         with self.holding():
             ends = terminal(self.renumbered, source, "source"), terminal(self.renumbered, target, "target")
-            algorithm = self.algorithm()
-            self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
+            if self.shared.sweeps:
+                algorithm = self.algorithm()
+                self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
             return self.best([ends[0]], [ends[1]], most)
 
     def at_once(self, source: int, target: int) -> int | None:
