@@ -18,6 +18,7 @@ from vkssp.arrays import in_huge_pages
 from vkssp.cpu.cores import num_cores, run_all
 from vkssp.cpu.device import CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.csr import rows_of
 from vkssp.graph.hierarchy import Hierarchy, Indices
 from vkssp.jit import kernels
 from vkssp.locks import ReentrantLock
@@ -98,6 +99,15 @@ class Layout:
     def longest(self) -> int:
         """Length of the longest front."""
         return int(self._length.max(initial=0))
+
+    @cached_property
+    def below(self) -> tuple[Indices, npt.NDArray[np.int32]]:
+        """The supernodes that have each rank among their ancestors: the first of each rank, and all of them."""
+        first, order = rows_of(self.tree.ancestor, self.num_nodes)
+        first_ancestor: Indices = self.first_ancestor.astype(np.int64)
+        counts = first_ancestor[1:] - first_ancestor[:-1]
+        groups = np.repeat(np.arange(self.num_supernodes, dtype=np.int32), counts)
+        return read_only(first.astype(np.int64)), read_only(groups[order])
 
     @cached_property
     def front_lengths(self) -> Indices:
@@ -230,6 +240,11 @@ class CustomizedHierarchy:
         self.saturated = 2 * self.heaviest >= UNREACHABLE
         self.up, self.down = read_only(self.up), read_only(self.down)
         del self._given, self._weights
+
+    @cached_property
+    def splits(self) -> npt.NDArray[np.int64]:
+        """How each arc is split, as far as paths have needed it; see `vkssp.cpu.kernels.unpack.Splits.of`."""
+        return np.zeros((2, self.layout.num_arcs), np.int64)  # pages of arcs that no path needs take no memory
 
     def may_overflow(self, most: int) -> bool:
         """Return whether a sum may have passed 32 bits in a search with such a largest finite distance."""
