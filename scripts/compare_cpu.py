@@ -61,7 +61,7 @@ from vkssp.terminal import print_error, print_lines
 
 #: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question: the
 #: check of an answer empties the caches of the processor.
-SOURCES, BATCH, MANY, BLOCK, IN_A_ROW = 20, 16, 10_000, 100, 10
+SOURCES, BATCH, MANY, BLOCK, IN_A_ROW = 20, 16, 10_000, 100, 100
 #: Changes of all weights, and pairs that are compared after each.
 CHANGES, CHECKED = 3, 20
 #: Largest share of the length of a route by which the sum of its points or steps may differ from it.
@@ -616,7 +616,7 @@ def main() -> int:
     parser.add_argument("--osrm-python", metavar="PYTHON", help="a Python that has osrm-bindings")
     parser.add_argument("--repetitions", type=int, default=15, metavar="N", help="default: %(default)s")
     parser.add_argument("--warm-up", type=float, default=1.0, metavar="S", help="seconds before each row (default: 1)")
-    parser.add_argument("--routes", type=int, default=60, metavar="N", help="pairs of places (default: %(default)s)")
+    parser.add_argument("--routes", type=int, default=200, metavar="N", help="pairs of places (default: %(default)s)")
     parser.add_argument("--table", type=int, nargs="+", default=[100, 1000], metavar="N", help="default: 100 1000")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/performance.md")

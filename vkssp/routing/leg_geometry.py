@@ -72,18 +72,17 @@ class LegGeometry:
     @cached_property
     def _shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
         start, end, arcs = self._start, self._end, self.arcs
-        first, _, polyline_of, backward = self._polylines
-        line = polyline_of[arcs].astype(np.int64)
-        count = first[line + 1] - first[line]
+        spans = self._polylines.spans[arcs].astype(np.int64)
+        counts = np.abs(spans[:, 1] - spans[:, 0]) + 1
         skip = drop = 0
         if self._cut[0]:
-            skip = int(count[0]) - 1 - start.segment if backward[arcs[0]] else start.segment + 1
+            skip = int(counts[0]) - 1 - start.segment if spans[0, 0] > spans[0, 1] else start.segment + 1
         if self._cut[1]:
-            drop = end.segment + 1 if backward[arcs[-1]] else int(count[-1]) - 1 - end.segment
-        points, begin = np.empty((2 + int(count.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
+            drop = end.segment + 1 if spans[-1, 0] > spans[-1, 1] else int(counts[-1]) - 1 - end.segment
+        points, begin = np.empty((2 + int(counts.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
         points[0] = start.lat, start.lon
         put_points = kernels("vkssp.routing.kernels.leg").put_points
-        size = put_points(arcs, skip, drop, *self._polylines, points, begin)
+        size = put_points(spans, skip, drop, self._polylines.points, points, begin)
         points[size] = end.lat, end.lon
         size += bool((points[size] != points[size - 1]).any())
         begin[-1] = size - 1

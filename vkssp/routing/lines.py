@@ -77,12 +77,14 @@ class Polylines(NamedTuple):
 
     `first` is the offset of each polyline's first point in `points`, which has latitude and longitude in degrees.
     `polyline_of` is the polyline that each arc runs along, and `backward` whether it does so from the polyline's end.
+    `spans` has the first and the last point of each arc, in its direction, shape (num_arcs, 2), uint32.
     """
 
     first: npt.NDArray[np.int64]
     points: npt.NDArray[np.float64]
     polyline_of: npt.NDArray[np.uint32]
     backward: Bools
+    spans: npt.NDArray[np.uint32]
 
 
 class StreetLines:
@@ -134,7 +136,9 @@ class StreetLines:
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
         # As kernels expect them.
         self.first, self.points = own(in_huge_pages(self.first)), own(in_huge_pages(self.points))
-        self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward)
+        spans = np.stack([self.first[:-1], self.first[1:] - 1], axis=1).astype(np.uint32)[self.polyline_of]
+        spans[self.backward] = spans[self.backward, ::-1]
+        self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward, own(in_huge_pages(spans)))
         self.south, self.west = self.points.min(axis=0).tolist()
         self.north, self.east = self.points.max(axis=0).tolist()
         self._reach_poles()
