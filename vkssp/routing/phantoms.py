@@ -156,7 +156,11 @@ def find_direct(
         if shared:
             end = PhantomNode(min(shared), 0)
             return 0, end, end
-    for arc in index.arcs(goal.polyline).tolist():
+    arcs = index.arcs(goal.polyline).tolist()
+    if start == goal and leaving is None and coming is None and index.avoided is None:
+        end = PhantomNode(-1, 0, arcs[0], position(index, arcs[0], start))
+        return 0, end, end
+    for arc in arcs:
         if any(via_state is not None and not _is_along(via_state, arc) for via_state in (leaving, coming)):
             continue
         there = position(index, arc, goal)

@@ -67,8 +67,8 @@ def extend(
     rank: np.uint64,
     is_target: Flag,
     room: Room,
-    length: Index,
-) -> Index:
+    length: Any,
+) -> Any:
     """Extend a path downward from its highest node to an end; return its number of ranks, negative if it is not unique.
 
     `own` are the labels of the search from this end, and `other` those from the other one, whose number is `met`. From
@@ -114,7 +114,7 @@ def extend(
 
 
 @inlined
-def place_in(ancestor: Uint32s, begin: Index, end: Index, rank: Index) -> int:
+def place_in(ancestor: Uint32s, begin: Index, end: Index, rank: Index) -> Any:
     """Return the index of the first ancestor, from `begin` on, that is not smaller than a rank."""
     low, high = np.int64(begin), np.int64(end)
     while low < high:
@@ -138,13 +138,14 @@ def split_of(
     is_down: Index,
     low: Index,
     high: Index,
-) -> tuple[int, int]:
+) -> tuple[Any, Any]:
     """Return how an arc between two ranks is split, as an entry of `Splits.of`, and the rank between them, or -1."""
     tail, head, weight = (high, low, np.uint64(down[arc])) if is_down else (low, high, np.uint64(up[arc]))
-    found, between = np.int64(UNKNOWN), np.int64(-1)
-    for at in range(first_in[head], first_in[head + 1]):
-        if np.int64(arcs_in[at, 0]) == tail and np.uint64(arcs_in[at, 1]) == weight:
-            found = np.int64(at) << 2 | GIVEN
+    found: Any = np.int64(UNKNOWN)
+    between: Any = np.int64(-1)
+    for place in range(first_in[head], first_in[head + 1]):
+        if np.int64(arcs_in[place, 0]) == tail and np.uint64(arcs_in[place, 1]) == weight:
+            found = np.int64(place) << 2 | GIVEN
             break
     group = np.int64(tree.supernode[low])
     at, last = splits.first_below[low], splits.first_below[low + 1]
