@@ -36,6 +36,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, Solver, VksspError, prepare
@@ -62,6 +63,8 @@ from vkssp.terminal import print_error, print_lines
 #: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question: the
 #: check of an answer empties the caches of the processor.
 SOURCES, BATCH, MANY, BLOCK, IN_A_ROW = 20, 16, 10_000, 100, 100
+#: Bytes about as many as prepared routes and tables of Iceland read at random.
+CACHED = 8 << 20
 #: Changes of all weights, and pairs that are compared after each.
 CHANGES, CHECKED = 3, 20
 #: Largest share of the length of a route by which the sum of its points or steps may differ from it.
@@ -572,6 +575,31 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 
 
+def read_ns() -> float:
+    """Return the nanoseconds of a read at a random place in `CACHED` bytes, whose place the read before gives.
+
+    They stay in a cache that all cores of a processor share, unless work on other cores pushes them out.
+    """
+
+    @numba.njit
+    def follow(after: Any, steps: int) -> int:
+        at = 0
+        for _ in range(steps):
+            at = after[at]
+        return at
+
+    order = np.random.default_rng(0).permutation(CACHED // 8)
+    after = np.empty_like(order)
+    after[order] = np.roll(order, 1)
+    follow(after, len(after))
+    times = []
+    for _ in range(9):
+        began = time.perf_counter()
+        follow(after, len(after) // 8)
+        times.append(1e9 * (time.perf_counter() - began) / (len(after) // 8))
+    return float(np.median(times))
+
+
 def run(args: argparse.Namespace) -> None:
     """Measure all graphs; print and write the result."""
     if min(args.repetitions, args.routes, *args.table) < 1 or args.seed < 0 or args.warm_up < 0:
@@ -589,10 +617,11 @@ def run(args: argparse.Namespace) -> None:
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")}
     with CpuDevice() as device:
         result: dict[str, Any] = {**where_and_when(device), "cores": num_cores(), "versions": versions, "graphs": []}
-    began, result["load"] = time.time(), [load()]
+    began, result["load"], result["read_ns"] = time.time(), [load()], [read_ns()]
     for text in args.graphs:
         result["graphs"].append(measure(text, args, versions))
         result["load"].append(load())
+        result["read_ns"].append(read_ns())
         if args.json_file:
             save_result(args.json_file, result)  # after each graph, so that an interrupt loses little
     host = result["host"]
@@ -602,6 +631,8 @@ def run(args: argparse.Namespace) -> None:
             f"load {' '.join(f'{one:.1f}' for one in result['load'])}; vkssp "
             f"{result['commit'] or result['vkssp']}, {', '.join(' '.join(one) for one in versions.items())}, "
             f"Python {host['python']}",
+            f"a read at a random place in {CACHED >> 20} MiB takes "
+            f"{' '.join(f'{one:.0f}' for one in result['read_ns'])} ns, less if the processor's other cores are idle",
             f"medians and quartiles of at least {args.repetitions} times, {time.time() - began:.0f} s in all",
         ]
     )
