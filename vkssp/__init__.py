@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
+    from vkssp.solver.centrality import Centrality
+    from vkssp.solver.decay import Decay
     from vkssp.solver.nearest import NearestSources
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
@@ -38,7 +40,9 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
+    "Centrality",
     "CpuDevice",
+    "Decay",
     "Device",
     "DeviceError",
     "DeviceInfo",
@@ -75,7 +79,9 @@ __all__ = [
 _MODULES = {
     "ALGORITHMS": "vkssp.algorithms.registry",
     "UNREACHABLE": "vkssp.graph.graph",
+    "Centrality": "vkssp.solver.centrality",
     "CpuDevice": "vkssp.cpu.device",
+    "Decay": "vkssp.solver.decay",
     "Device": "vkssp.gpu.device",
     "DeviceError": "vkssp.errors",
     "DeviceInfo": "vkssp.gpu.instance",

@@ -168,11 +168,12 @@ class FinishedRows:
     overflow : numpy.ndarray
         For each row whether a sum did not fit into 32 bits, shape (rows,), bool.
     read : callable
-        Returns the rows, shape (rows, k), uint32; on a device they stay there until the generator is resumed.
+        Returns the rows, shape (rows, k), uint32, or their aggregates, int64; on a device they stay there until the
+        generator is resumed.
     """
 
     overflow: npt.NDArray[np.bool_]
-    read: Callable[[], Uint32s]
+    read: Callable[[], npt.NDArray[Any]]
 
 
 class Walker(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vkssp.algorithm import FinishedRows
+from vkssp.cpu.aggregates import aggregated
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
@@ -18,6 +19,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.jit import kernels
 from vkssp.memory import SMALL
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -71,16 +73,21 @@ class Rows(Resource):
         """Make the rows of some groups of seeds."""
         raise NotImplementedError
 
-    def rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
-        """Compute rows of distances, in order.
+    def rows(self, groups: Groups, aggregates: Aggregates | None = None) -> Generator[FinishedRows, None, None]:
+        """Compute rows of distances, or their aggregates, in order.
 
         If the overflow of a row is set, only a separate search tells whether it matters.
         """
         step = self.rows_of_task(len(groups))
-        tasks = (
-            partial(self.make, groups, first, min(first + step, len(groups))) for first in range(0, len(groups), step)
-        )
-        yield from run_ahead(tasks, _AHEAD * num_cores())
+
+        def task(first: int) -> FinishedRows:
+            made = self.make(groups, first, min(first + step, len(groups)))
+            if aggregates is None:
+                return made
+            sums = aggregated(aggregates, made.read())
+            return FinishedRows(made.overflow, lambda: sums)
+
+        yield from run_ahead((partial(task, first) for first in range(0, len(groups), step)), _AHEAD * num_cores())
 
 
 def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int) -> int:

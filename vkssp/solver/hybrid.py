@@ -26,6 +26,7 @@ from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import pairs_of
 from vkssp.resource import Resource
@@ -207,6 +208,7 @@ class HybridSession(Resource):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, some rows at a time; see `RowSource.row_blocks`."""
         rows, columns = len(seeds), graph.num_nodes if whole else len(nodes)
@@ -225,7 +227,8 @@ class HybridSession(Resource):
                 device_us = self._pairs_us(rows * columns)[1]
                 cpu_us = cpu_pairs_us if makes_pairs(CPU, rows * columns, size) else cpu_us
         session, began = self._faster(query, cpu_us, device_us), time.perf_counter()
-        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)  # a small table is ready here
+        # A small table is ready here.
+        blocks = session.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates)
         spent = time.perf_counter() - began
         return self._timed(blocks, spent, lambda seconds: self._learn(query, session, cpu_us, device_us, seconds))
 

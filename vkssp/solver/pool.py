@@ -25,12 +25,16 @@ from vkssp.gpu.device import DEVICE_VARIABLE, Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
 from vkssp.resource import Resource
 from vkssp.route import Route
+from vkssp.solver.accessibility import accessibility, backward
+from vkssp.solver.centrality import Centrality, centrality
+from vkssp.solver.decay import Decay
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
@@ -235,23 +239,26 @@ class SolverPool(Resource):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
         nodes, limit = checked_columns(graph, nodes, limit)
         whole, self._own.answering = flag(whole, "whole"), None
         with self.holding():
             groups = checked_groups(self._weights.renumbered, seeds)
-        return self._blocks(graph, groups, nodes, whole, limit)
+        return self._blocks(graph, groups, nodes, whole, limit, aggregates)
 
     def _blocks(
-        self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int
+        self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int, aggregates: Aggregates | None
     ) -> Generator[RowBlock, None, None]:
         wanted = graph.num_nodes if whole else len(nodes)
 
         def worker(member: _Member) -> Worker:
             with member.solver.holding():
                 at_once = member.solver.session.rows_at_once(len(seeds), wanted)
-                maker = member.solver.session.row_maker(graph, nodes, len(seeds), whole=whole, limit=limit)
+                maker = member.solver.session.row_maker(
+                    graph, nodes, len(seeds), whole=whole, limit=limit, aggregates=aggregates
+                )
 
             def make(first: int, end: int) -> Generator[RowBlock, None, None]:
                 with member.used():
@@ -391,6 +398,37 @@ class SolverPool(Resource):
                         raise
             self._left()
             weights.renumbered = renumbered
+
+    def accessibility(
+        self,
+        values: npt.ArrayLike,
+        limits: npt.ArrayLike | None = None,
+        *,
+        decays: Decay | Sequence[Decay] | None = None,
+        sources: npt.ArrayLike | None = None,
+        reverse: bool = False,
+    ) -> npt.NDArray[Any]:
+        """Return the sums of values that can be reached from nodes, by all devices; see `Solver.accessibility`."""
+        with self._facing(reverse) as source:
+            return accessibility(source, values, limits, decays, sources)
+
+    def centrality(
+        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+    ) -> Centrality:
+        """Return the centrality of nodes, by all devices; see `Solver.centrality`."""
+        with self._facing(reverse) as source:
+            return centrality(source, sources, limit)
+
+    @contextmanager
+    def _facing(self, reverse: bool) -> Iterator[SolverPool]:
+        """Hand over this pool or, if `reverse`, one on the same devices that searches the graph backward."""
+        if not flag(reverse, "reverse"):
+            yield self
+            return
+        names = {member.solver.algorithm for member in self._left()}
+        name = names.pop() if len(names) == 1 else AUTO
+        with SolverPool(backward(self.graph), name, self.devices) as pool:
+            yield pool
 
     distances_from = FormerName("distances", seeds="source")
     distances_between = FormerName("pairs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,13 @@ from vkssp.algorithm import Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
 from vkssp.batch.sweep_batch import SweepBatch
+from vkssp.cpu.aggregates import aggregated_by_all
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.rows import Rows
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 
 if TYPE_CHECKING:
@@ -39,13 +41,13 @@ class RowBlock:
     ----------
     distances : numpy.ndarray
         Distances to k nodes, or to all nodes of the graph, 2**32 - 1 if no path has a weight that fits; shape (rows, k)
-        or (rows, num_nodes), uint32.
+        or (rows, num_nodes), uint32. In place of them there may be their aggregates, int64.
     overflowed : numpy.ndarray or None
         Whether paths lead to each of the k nodes, but none whose weight fits; shape (rows, k), bool; None if no
         distance overflowed.
     """
 
-    distances: Uint32s
+    distances: npt.NDArray[Any]
     overflowed: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -95,10 +97,22 @@ class RowMaker:
         Whether rows hold the distances of all nodes of the graph.
     limit : int
         Distances beyond it count as unreachable, and are not looked for.
+    aggregates : tuple of Aggregate, optional
+        What is made of whole rows, in place of their distances.
     """
 
-    def __init__(self, session: Session, graph: Graph, nodes: Uint32s, total: int, whole: bool, limit: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        graph: Graph,
+        nodes: Uint32s,
+        total: int,
+        whole: bool,
+        limit: int,
+        aggregates: Aggregates | None = None,
+    ) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
+        self._aggregates = aggregates
         with session.holding():
             self._node = session.renumbered.node
         self._checked = self._node[nodes]
@@ -142,9 +156,12 @@ class RowMaker:
         if batch is None:
             size = max(1, min(MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
             for first in range(0, len(seeds), size):
-                yield self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
+                yield self._summed(
+                    self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
+                )
             return
-        with closing(batch.rows(seeds)) as made:
+        in_place = self._aggregates is not None and isinstance(batch, Rows)
+        with closing(batch.rows(seeds, self._aggregates) if isinstance(batch, Rows) else batch.rows(seeds)) as made:
             done = 0
             while True:
                 with self._holding():
@@ -157,7 +174,10 @@ class RowMaker:
                 block = RowBlock(found)
                 # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
-                if len(again):
+                if in_place:
+                    for row in again:
+                        found[row] = self._summed(self._one_by_one([seeds[done + int(row)]])).distances[0]
+                elif len(again):
                     overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
                     for row in again:
                         one = self._one_by_one([seeds[done + int(row)]])
@@ -166,7 +186,15 @@ class RowMaker:
                             overflowed[row] = one.overflowed[0]
                     block = RowBlock(found, overflowed)
                 done += len(block)
-                yield block
+                yield block if in_place else self._summed(block)
+
+    def _summed(self, block: RowBlock) -> RowBlock:
+        """Return the aggregates of a block in place of its distances, if they are wanted."""
+        if self._aggregates is None:
+            return block
+        if block.overflowed is not None and block.overflowed.any():
+            raise DistanceOverflowError(OVERFLOW)
+        return RowBlock(aggregated_by_all(self._aggregates, block.distances))
 
     @contextmanager
     def _holding(self) -> Iterator[None]:

@@ -29,6 +29,7 @@ from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.memory import SMALL
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, checked_limit, ends_of, pairs_of, terminal, terminals
@@ -301,6 +302,7 @@ class Session(Resource):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
         nodes, limit = checked_columns(graph, nodes, limit)
@@ -310,7 +312,8 @@ class Session(Resource):
             block = None if whole or self.graph is not graph else self._by_pairs(groups, nodes, limit)
         if block is not None:
             return (one for one in (block,))
-        return self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit).once(groups)
+        maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit, aggregates=aggregates)
+        return maker.once(groups)
 
     def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
         """Return a small table, each entry found as a pair; None if the table is large, or a distance overflows."""
@@ -338,10 +341,17 @@ class Session(Resource):
         return RowBlock(best)
 
     def row_maker(
-        self, graph: Graph, nodes: Uint32s, total: int, *, whole: bool = False, limit: int = UNREACHABLE
+        self,
+        graph: Graph,
+        nodes: Uint32s,
+        total: int,
+        *,
+        whole: bool = False,
+        limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> RowMaker:
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
-        return RowMaker(self, graph, nodes, total, whole, limit)
+        return RowMaker(self, graph, nodes, total, whole, limit, aggregates)
 
     def take_kept(self) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import choice, is_many
+from vkssp.checks import choice, flag, is_many
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
@@ -21,12 +21,16 @@ from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import ends_of, pairs_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along
+from vkssp.solver.accessibility import accessibility, backward
+from vkssp.solver.centrality import Centrality, centrality
+from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.nearest import NearestSources, nearest_sources
 from vkssp.solver.row_maker import RowBlock
@@ -384,9 +388,10 @@ class Solver(Resource):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
-        return self._queries.row_blocks(graph, seeds, nodes, whole=whole, limit=limit)
+        return self._queries.row_blocks(graph, seeds, nodes, whole=whole, limit=limit, aggregates=aggregates)
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
@@ -575,6 +580,113 @@ class Solver(Resource):
         ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
         """
         return nearest_sources(self._queries.for_all(), sources, offsets, limit)
+
+    def accessibility(
+        self,
+        values: npt.ArrayLike,
+        limits: npt.ArrayLike | None = None,
+        *,
+        decays: Decay | Sequence[Decay] | None = None,
+        sources: npt.ArrayLike | None = None,
+        reverse: bool = False,
+    ) -> npt.NDArray[Any]:
+        """Return the sums of values that can be reached from nodes, such as the jobs within half an hour.
+
+        All sums are of integers, and the same, bit for bit, on every device. Values that are not whole numbers, and the
+        weights of decays, are rounded: a value to 2**-60 of the sum of all values, with decays to 2**-36 of it, and a
+        weight to 2**-24.
+
+        Parameters
+        ----------
+        values : array_like
+            Finite numbers, one for each node, shape (num_nodes,), or several, shape (num_nodes, c).
+        limits : int or array_like, optional
+            Distances; each sum is of the values at nodes at most as far as that.
+        decays : Decay or sequence of Decay, optional
+            Weights by distance; each sum is of all values, times the weights of their distances.
+        sources : array_like, optional
+            Node ids, shape (s,); by default all nodes.
+        reverse : bool
+            Whether distances to the sources count, not those from them: who can reach a place. The graph is searched
+            backward then; a copy of it is made for the call.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (s, k, c): a sum for each source, each limit and then each decay, and each column of values. Without
+            the last axis if `values` has no columns, and without the one before it if `limits` is a single number and
+            there are no decays. int64 if the values are integers and there are no decays, or else float64.
+
+        Raises
+        ------
+        QueryError
+            If an argument is invalid, or there are neither limits nor decays.
+        DistanceOverflowError
+            If a shortest distance that counts does not fit into 32 bits.
+        MemoryShortageError
+            If the sums do not fit into memory.
+
+        Examples
+        --------
+        >>> from vkssp import Decay, Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9], undirected=True)
+        >>> with Solver(graph) as solver:
+        ...     solver.accessibility([10, 20, 30, 40], limits=[4, 7]).tolist()
+        ...     solver.accessibility([10, 20, 30, 40], decays=Decay.linear(8), sources=[0]).tolist()
+        [[30, 60], [60, 60], [50, 60], [40, 40]]
+        [[23.75]]
+        """
+        with self._facing(reverse) as source:
+            return accessibility(source, values, limits, decays, sources)
+
+    def centrality(
+        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+    ) -> Centrality:
+        """Return the centrality of nodes: closeness, harmonic centrality and eccentricity, from the same searches.
+
+        Parameters
+        ----------
+        sources : array_like, optional
+            Node ids, shape (s,); by default all nodes.
+        limit : int, optional
+            Radius: only nodes up to this distance count.
+        reverse : bool
+            Whether distances to the nodes count, not those from them; networkx counts these.
+
+        Returns
+        -------
+        Centrality
+            Arrays with an entry for each source.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or the limit is not a valid distance.
+        DistanceOverflowError
+            If a shortest distance within the limit does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9], undirected=True)
+        >>> with Solver(graph) as solver:
+        ...     found = solver.centrality()
+        >>> found.closeness.round(3).tolist(), found.eccentricity.tolist()
+        ([0.111, 0.158, 0.158, 0.081], [16, 12, 9, 16])
+        """
+        with self._facing(reverse) as source:
+            return centrality(source, sources, limit)
+
+    @contextmanager
+    def _facing(self, reverse: bool) -> Iterator[Solver]:
+        """Hand over this solver or, if `reverse`, one on the same device that searches the graph backward."""
+        if not flag(reverse, "reverse"):
+            yield self
+            return
+        session = self._session
+        parameters: dict[str, Any] = dict(session.parameters)
+        with Solver(backward(self.graph), session.name, self.device, **parameters) as solver:
+            yield solver
 
     distances_from = FormerName("distances", seeds="source")
     distances_between = FormerName("pairs")

@@ -14,6 +14,7 @@ from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.memory import require
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, fitting
@@ -40,6 +41,7 @@ class RowSource(Protocol):
         *,
         whole: bool = False,
         limit: int = UNREACHABLE,
+        aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
 
@@ -58,6 +60,9 @@ class RowSource(Protocol):
             Whether rows hold the distances of all nodes of the graph.
         limit : int
             Distances beyond it count as unreachable, and are not looked for.
+        aggregates : tuple of Aggregate, optional
+            What is made of whole rows in place of their distances; then a distance that does not fit into 32 bits is an
+            error, if there is no limit.
 
         Returns
         -------

@@ -1,0 +1,229 @@
+"""Accessibility and centrality beside sums over tables of distances, exact and on every device the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.graphs import grid, random_graphs, scipy_dijkstra
+from vkssp import (
+    UNREACHABLE,
+    CpuDevice,
+    Decay,
+    Device,
+    DistanceOverflowError,
+    Graph,
+    MemoryShortageError,
+    QueryError,
+    Solver,
+    SolverPool,
+    prepare,
+)
+from vkssp.solver.decay import BITS
+
+ONE_WAY = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]  # two of the nodes lead nowhere
+
+
+def distances_of(graph: Graph) -> np.ndarray:
+    return (
+        np.stack([scipy_dijkstra(graph, node) for node in range(graph.num_nodes)])
+        if graph.num_nodes
+        else np.zeros((0, 0), np.uint32)
+    )
+
+
+def within(distances: np.ndarray, values: np.ndarray, limits: list[int]) -> np.ndarray:
+    """Return the exact sums of integers, shape (s, k, c)."""
+    found = [(distances <= limit) & (distances != UNREACHABLE) for limit in limits]
+    return np.stack([mask.astype(object) @ values.astype(object) for mask in found], axis=1).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def sources_of_rows(device: Device) -> Iterator[list[tuple[str, Any]]]:
+    """Solvers that make rows in all ways."""
+    graph = GRAPH
+    prepared = prepare(graph)
+    solvers = [
+        Solver(graph, "dijkstra", "cpu"),
+        Solver(prepared, "phast", "cpu"),
+        Solver(graph, "bellman_ford", "cpu"),
+        Solver(prepared, "phast", device),
+        Solver(graph, "block_resident", device),
+        Solver(graph, "near_far", device, reduction="full"),
+        SolverPool(prepared, devices=[device, "cpu"]),
+    ]
+    yield [(f"{solver.algorithm} on {solver.device.info.name}", solver) for solver in solvers]
+    for solver in solvers:
+        solver.close()
+
+
+GRAPH = grid(13, seed=5)
+RNG = np.random.default_rng(4)
+VALUES = RNG.integers(-50, 1000, (GRAPH.num_nodes, 3))
+
+
+def test_all_ways_give_the_same_sums(sources_of_rows: list[tuple[str, Any]]) -> None:
+    distances = distances_of(GRAPH)
+    limits, decays = [300, 0, 150, 150, 100_000], [Decay.exponential(90.0), Decay.table([10, 200], [1.0, 0.25])]
+    some = [3, 3, 160, 7]
+    expected = within(distances, VALUES, limits)
+    parts = RNG.random((GRAPH.num_nodes, 2)) / 3
+    first: tuple[np.ndarray, ...] | None = None
+    for name, solver in sources_of_rows:
+        found = solver.accessibility(VALUES, limits)
+        assert found.dtype == np.int64 and np.array_equal(found, expected), name
+        assert np.array_equal(solver.accessibility(VALUES[:, 1], limits, sources=some), expected[some][:, :, 1]), name
+        assert np.array_equal(solver.accessibility(VALUES, 150), expected[:, 2]), name
+        whole = solver.accessibility(VALUES.astype(np.float64), limits)
+        assert whole.dtype == np.float64 and np.array_equal(whole, expected), name
+        backward = within(distances.T, VALUES, limits)
+        assert np.array_equal(solver.accessibility(VALUES, limits, reverse=True), backward), name
+        weighed = solver.accessibility(parts, [200], decays=decays)
+        sums = [
+            within(distances, np.ones((GRAPH.num_nodes, 0), int), [0])[:, 0],
+            *(one(distances) @ parts for one in decays),
+        ]
+        assert np.allclose(weighed[:, 0], (distances <= 200) @ parts, rtol=1e-12), name
+        assert all(np.allclose(weighed[:, 1 + at], sums[1 + at], rtol=1e-6) for at in range(2)), name
+        central = solver.centrality()
+        assert np.array_equal(central.total, distances.sum(axis=1, dtype=np.int64)), name
+        assert np.array_equal(central.eccentricity, distances.max(axis=1)), name
+        assert np.array_equal(central.farthest, distances.argmax(axis=1)), name
+        bits = (weighed, central.closeness, central.harmonic)
+        first = first or bits
+        assert all(np.array_equal(one, other) for one, other in zip(first, bits, strict=True)), name
+
+
+@given(graph=random_graphs(), data=st.data())
+@settings(max_examples=60)
+def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
+    if not graph.num_nodes:
+        return
+    distances = distances_of(graph)
+    size = graph.num_nodes
+    values = np.array(data.draw(st.lists(st.integers(-(2**40), 2**40), min_size=size, max_size=size)))
+    limits = data.draw(st.lists(st.integers(0, 200), min_size=1, max_size=4))
+    expected = within(distances, values[:, None], limits)[:, :, 0]
+    for solver in (Solver(graph, "dijkstra", "cpu"), Solver(prepare(graph), "phast", "cpu")):
+        with solver:
+            assert np.array_equal(solver.accessibility(values, limits), expected)
+            for reverse, here in ((False, distances), (True, distances.T)):
+                found = solver.centrality(limit=limits[0], reverse=reverse)
+                counts = (here <= limits[0]) & (here != UNREACHABLE)
+                assert np.array_equal(found.reached, counts.sum(axis=1))
+                assert np.array_equal(found.total, np.where(counts, here, 0).sum(axis=1, dtype=np.int64))
+                assert np.array_equal(found.eccentricity, np.where(counts, here, 0).max(axis=1))
+                exact = [
+                    sum((Fraction(1, int(d)) for d in row[mask] if d), Fraction())
+                    for row, mask in zip(here, counts, strict=True)
+                ]
+                assert found.harmonic == pytest.approx([float(one) for one in exact], rel=1e-9)
+
+
+def test_centrality_is_that_of_networkx() -> None:
+    tails, heads = zip(*ONE_WAY, strict=True)
+    graph = Graph.from_edges(tails, heads, [3, 4, 5, 6, 7], num_nodes=6)
+    other = networkx.DiGraph()
+    other.add_nodes_from(range(6))
+    other.add_weighted_edges_from(zip(tails, heads, [3, 4, 5, 6, 7], strict=True))
+    with Solver(graph, "dijkstra", "cpu") as solver:
+        found = solver.centrality(reverse=True)
+        assert found.closeness == pytest.approx([*networkx.closeness_centrality(other, distance="weight").values()])
+        assert found.harmonic == pytest.approx([*networkx.harmonic_centrality(other, distance="weight").values()])
+        assert solver.centrality().farthest.tolist() == [4, 4, 4, 4, 4, 5]
+
+
+def test_decays() -> None:
+    far = np.array([0.0, 5.0, 40.0, 100.0, 101.0])
+    assert np.allclose(Decay.exponential(20.0, 100.0)(far), [1, np.exp(-0.25), np.exp(-2), np.exp(-5), 0])
+    assert np.allclose(Decay.gaussian(20.0, 100.0)(far), [1, np.exp(-1 / 32), np.exp(-2), np.exp(-12.5), 0])
+    assert np.allclose(Decay.power(2.0, 5.0, 100.0)(far), [1, 1, 1 / 64, 1 / 400, 0])
+    assert np.allclose(Decay.linear(100.0)(far), [1, 0.95, 0.6, 0, 0])
+    assert np.allclose(Decay.table([5, 45], [1.0, 0.5])(far), [1, 1, 0.5625, 0, 0])
+    weights, shift, limit = Decay.linear(100.5).weights()
+    assert shift == 0 and limit == 100 and weights[50] == round((1 - 50 / 100.5) * 2**BITS)
+    # With more distances than a table has entries, steps of some distances have one weight.
+    weights, shift, limit = Decay.linear(4e9).weights()
+    middle = (np.array([0, 1000, len(weights) - 2]) + 0.5) * 2**shift - 0.5
+    assert shift > 0 and np.allclose(weights[[0, 1000, -2]] / 2**BITS, 1 - middle / 4e9, atol=1e-7)
+    graph = Graph.from_edges([0, 1], [1, 2], [2_000_000_000, 1_500_000_000])
+    with Solver(graph, "dijkstra", "cpu") as solver:
+        found = solver.accessibility([1.0, 2.0, 4.0], decays=Decay.linear(4e9), sources=[0])
+    assert found[0, 0] == pytest.approx(1 + 2 * 0.5 + 4 * 0.125, rel=1e-5)
+
+
+def test_sums_are_exact_and_overflow_is_an_error() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [1, UNREACHABLE - 1])
+    with Solver(graph, "dijkstra", "cpu") as solver:
+        large = 2**61 - 7
+        assert solver.accessibility([large, 5, 9], 1).tolist() == [large + 5, 5, 9]
+        tiny = solver.accessibility([1e-300, 3e-300, 1e-300], 1)
+        assert tiny.tolist() == pytest.approx([4e-300, 3e-300, 1e-300], rel=1e-12, abs=0)
+        assert solver.accessibility(np.zeros(3), 1).tolist() == [0, 0, 0]
+        assert solver.accessibility(np.array([True, False, True]), 1).tolist() == [1, 0, 1]
+        assert solver.accessibility(np.ones((3, 0)), [1, 2]).shape == (3, 2, 0)
+        assert solver.centrality(limit=5).reached.tolist() == [2, 1, 1]
+        with pytest.raises(DistanceOverflowError):
+            solver.centrality()
+    with Solver(Graph.from_edges([], [], []), "dijkstra", "cpu") as solver:
+        assert solver.accessibility([], [1]).shape == (0, 1)
+        assert solver.centrality().closeness.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"values": [1, 2]}, "values has shape"),
+        ({"values": [[1], [2]]}, "values has shape"),
+        ({"values": ["a", "b", "c"]}, "values has dtype"),
+        ({"values": [1.0, np.nan, 2.0]}, "finite"),
+        ({"values": [2**62, 2**62, 0]}, "beyond"),
+        ({"limits": None}, "neither limits nor decays"),
+        ({"limits": [-1]}, "limits"),
+        ({"limits": 2**32 - 1}, "limits"),
+        ({"limits": [1.5]}, "limits"),
+        ({"decays": "linear"}, "decays"),
+        ({"decays": [Decay.linear(3), 5]}, r"decays\[1\]"),
+        ({"sources": []}, "no sources"),
+        ({"sources": [3]}, r"sources\[0\]"),
+        ({"reverse": "yes"}, "reverse"),
+    ],
+)
+def test_invalid_arguments(change: dict[str, Any], words: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [1, 1])
+    with Solver(graph, "dijkstra", CpuDevice()) as solver:
+        with pytest.raises(QueryError, match=words) as raised:
+            solver.accessibility(**({"values": [1, 2, 3], "limits": [1]} | change))
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Decay.exponential(0),
+        lambda: Decay.gaussian(float("inf")),
+        lambda: Decay.power(1.0, -1.0, 5.0),
+        lambda: Decay.linear(float("nan")),
+        lambda: Decay.table([], []),
+        lambda: Decay.table([1, 1], [1, 1]),
+        lambda: Decay.table([1, 2], [1, 2]),
+        lambda: Decay.exponential(5, limit=-1),
+    ],
+)
+def test_invalid_decays(make: Any) -> None:
+    with pytest.raises(QueryError):
+        make()
+
+
+def test_too_many_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vkssp.memory.free_bytes", lambda: 1 << 20)
+    graph = grid(40)
+    with Solver(graph, "dijkstra", "cpu") as solver, pytest.raises(MemoryShortageError, match="sums"):
+        solver.accessibility(np.ones((graph.num_nodes, 40)), list(range(100)))

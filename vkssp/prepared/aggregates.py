@@ -1,0 +1,109 @@
+"""Aggregates: sums that are made of each row of distances, in place of the row.
+
+All sums are of integers, so that their order does not matter: every algorithm, device and number of threads gives the
+same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import UNREACHABLE, Uint32s
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeSums:
+    """Sums of values at the nodes within some limits of the source.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        Values of each node, shape (num_nodes, columns), int64. The sum of the magnitudes of a column is below 2**63.
+    limits : numpy.ndarray
+        Distances, ascending, shape (k,), uint32, at least one.
+    """
+
+    values: Int64s
+    limits: Uint32s
+
+    @property
+    def width(self) -> int:
+        """Number of sums of a row: those of all columns within the first limit, then within the next."""
+        return len(self.limits) * int(self.values.shape[1])
+
+    @property
+    def limit(self) -> int:
+        """Distance beyond which no node counts."""
+        return int(self.limits[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class DecayedSums:
+    """Sums of values at nodes, each times a weight that depends on its distance.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        Values of each node, shape (num_nodes, columns), int64.
+    weights : numpy.ndarray
+        Weight of the distances d with d >> `shift` equal to its index, shape (t,), uint32. The sum of the magnitudes of
+        a column, times the largest weight, is below 2**63.
+    shift : int
+        See `weights`.
+    limit : int
+        Distance beyond which no node counts.
+    """
+
+    values: Int64s
+    weights: Uint32s
+    shift: int
+    limit: int
+
+    @property
+    def width(self) -> int:
+        """Number of sums of a row, one for each column."""
+        return int(self.values.shape[1])
+
+
+#: Columns of `Totals`.
+REACHED, TOTAL, FARTHEST, FARTHEST_NODE, RECIPROCALS = range(5)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Number of nodes within a limit, sum of their distances, largest distance and its node, and sum of reciprocals.
+
+    Of several nodes at the largest distance the one with the least id counts. A reciprocal is 2**`bits` over the
+    distance, rounded down; nodes at distance 0 have none.
+
+    Attributes
+    ----------
+    bits : int
+        See above; the number of nodes times 2**`bits` is at most 2**62.
+    limit : int
+        Distance beyond which no node counts.
+    """
+
+    bits: int
+    limit: int = UNREACHABLE - 1
+
+    @property
+    def width(self) -> int:
+        """Number of sums of a row."""
+        return 5
+
+
+Aggregate = CumulativeSums | DecayedSums | Totals
+#: Aggregates whose results lie side by side.
+Aggregates = tuple[Aggregate, ...]
+
+
+def limit_of(aggregates: Aggregates) -> int:
+    """Return the distance beyond which a node counts in no aggregate, or `UNREACHABLE` if there is none."""
+    most = max(one.limit for one in aggregates)
+    return UNREACHABLE if most >= UNREACHABLE - 1 else most

@@ -1,0 +1,140 @@
+"""Accessibility: what can be reached from nodes, summed up where the distances are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import array_of, dtype_of, is_many, listed, shown, whole_numbers
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Graph
+from vkssp.memory import require
+from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, limit_of
+from vkssp.prepared.seed_groups import Groups
+from vkssp.prepared.terminals import nodes_of
+from vkssp.solver.decay import BITS, Decay
+from vkssp.solver.tables import RowSource
+
+# Bits of the sums of the magnitudes of values, and of values that are multiplied by weights.
+_SUM_BITS = 62
+
+
+def accessibility(
+    source: RowSource, values: npt.ArrayLike, limits: Any, decays: Any, sources: npt.ArrayLike | None
+) -> npt.NDArray[Any]:
+    """Return the sums of values that can be reached from nodes; see `vkssp.Solver.accessibility`."""
+    graph = source.graph
+    table, is_flat = _values(values, graph.num_nodes)
+    most, within = _limits(limits)
+    shapes = _decays(decays)
+    if not within and not shapes:
+        raise QueryError("there are neither limits nor decays; give limits=[...], distances within which values count")
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
+    count, columns = len(within) + len(shapes), table.shape[1]
+    require(16 * len(nodes) * count * columns, f"{count * columns:,} sums for {len(nodes):,} sources", "ask for fewer")
+    aggregates: list[Any] = []
+    exponents: list[int] = []
+    if within:
+        fixed, exponent = _fixed(table, _SUM_BITS)
+        aggregates.append(CumulativeSums(fixed, np.unique(np.array(within, np.uint32))))
+        exponents += [exponent] * len(aggregates[0].limits)
+    for shape in shapes:
+        fixed, exponent = _fixed(table, _SUM_BITS - BITS)
+        aggregates.append(DecayedSums(fixed, *shape.weights()))
+        exponents.append(exponent + BITS)
+    sums = aggregated_rows(source, Groups.of_nodes(nodes), tuple(aggregates))
+    sums = sums.reshape(len(nodes), len(exponents), columns)
+    found: npt.NDArray[Any] = sums
+    if shapes or table.dtype.kind == "f":
+        found = np.ldexp(sums.astype(np.float64), -np.array(exponents, np.int64)[:, None])
+    if within:
+        # In the order of the caller, who may name a limit twice.
+        where = np.searchsorted(aggregates[0].limits, np.array(within, np.uint32))
+        found = found[:, [*where.tolist(), *range(len(aggregates[0].limits), found.shape[1])]]
+    if most and not shapes:
+        found = found[:, 0]
+    return np.ascontiguousarray(found[..., 0] if is_flat else found)
+
+
+def backward(graph: Graph) -> Graph:
+    """Return a graph with every arc reversed, with the same hierarchy, which knows no directions."""
+    return replace(graph.reversed()[0], hierarchy=graph.hierarchy)
+
+
+def aggregated_rows(source: RowSource, groups: Groups, aggregates: Aggregates) -> Int64s:
+    """Return the aggregates of the distances from groups of seeds, shape (groups, sum of widths), int64.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a shortest distance within the limits of the aggregates does not fit into 32 bits.
+    """
+    found = np.empty((len(groups), sum(one.width for one in aggregates)), np.int64)
+    at, graph = 0, source.graph
+    limit = limit_of(aggregates)
+    if not graph.num_nodes:
+        return found
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32)
+    blocks = source.row_blocks(graph, groups, nodes, whole=True, limit=limit, aggregates=aggregates)
+    for block in blocks:
+        found[at : at + len(block)] = block.distances
+        at += len(block)
+    return found
+
+
+def _values(values: npt.ArrayLike, num_nodes: int) -> tuple[npt.NDArray[Any], bool]:
+    """Return checked values, shape (num_nodes, columns), int64 or float64, and whether they have no columns."""
+    table = array_of(values, "values", "numbers, one for each node", QueryError)
+    if table.ndim not in (1, 2) or len(table) != num_nodes:
+        raise QueryError(
+            f"values has shape {table.shape}; give one number for each of the {num_nodes} nodes, or a row of numbers"
+        )
+    if table.dtype.kind not in "biuf":
+        raise QueryError(f"values has dtype {dtype_of(table)}; give numbers")
+    if table.dtype.kind == "f":
+        table = table.astype(np.float64)
+        if not np.isfinite(table).all():
+            at = np.argwhere(~np.isfinite(table))[0].tolist()
+            raise QueryError(f"values{at} is {table[tuple(at)]}; give finite numbers, such as 0 where nothing is known")
+    elif np.abs(table.astype(np.float64)).sum(axis=0).max(initial=0.0) >= 2.0**_SUM_BITS:
+        raise QueryError("values have a sum beyond 2**62; divide them by a common factor")
+    flat = table.ndim == 1
+    whole = table.reshape(num_nodes, -1) if num_nodes else table.reshape(0, 1 if flat else table.shape[1])
+    return whole if whole.dtype.kind == "f" else whole.astype(np.int64), flat
+
+
+def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, int]:
+    """Return values as multiples of 2**-exponent, and the exponent.
+
+    The sum of the magnitudes of a column is at most 2**`bits`. Whole numbers stay as they are, if their sums allow it.
+    """
+    total = float(np.abs(values.astype(np.float64)).sum(axis=0).max(initial=0.0))
+    is_whole = values.dtype.kind != "f" or bool((values == np.trunc(values)).all())
+    if is_whole and total < 2.0**bits:
+        return np.ascontiguousarray(values.astype(np.int64)), 0
+    exponent = bits - 1 - int(np.frexp(total)[1])
+    return np.ascontiguousarray(np.rint(np.ldexp(values.astype(np.float64), exponent)).astype(np.int64)), exponent
+
+
+def _limits(limits: Any) -> tuple[bool, list[int]]:
+    """Return whether there is a single limit, not in a list, and the limits."""
+    if limits is None:
+        return False, []
+    is_one = not is_many(limits) and not hasattr(limits, "__array__")
+    found = whole_numbers([limits] if is_one else limits, "limits", "distances", UNREACHABLE - 1, QueryError)
+    return is_one, found.tolist()
+
+
+def _decays(decays: Any) -> Sequence[Decay]:
+    """Return the decays, given as one or as a list."""
+    given = (
+        [] if decays is None else [decays] if isinstance(decays, Decay) else listed(decays, "decays", "Decay objects")
+    )
+    for at, one in enumerate(given):
+        if not isinstance(one, Decay):
+            raise QueryError(f"decays[{at}] is {shown(one)}; make one, such as by Decay.exponential")
+    return given

@@ -1,0 +1,79 @@
+"""Centrality of nodes by their distances to all others, or to those within a radius."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import Uint32s
+from vkssp.memory import require
+from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, Totals
+from vkssp.prepared.seed_groups import Groups
+from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.solver.accessibility import aggregated_rows
+from vkssp.solver.tables import RowSource
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Centrality:
+    """Centrality of some nodes. All arrays have shape (s,), an entry for each node.
+
+    Attributes
+    ----------
+    reached : numpy.ndarray
+        Number of nodes that are reached, the node itself included, int64.
+    total : numpy.ndarray
+        Sum of the distances to them, int64.
+    eccentricity : numpy.ndarray
+        Largest of these distances, uint32.
+    farthest : numpy.ndarray
+        Node at that distance, the one with the least id, uint32.
+    num_nodes : int
+        Number of nodes of the graph.
+    """
+
+    reached: Int64s
+    total: Int64s
+    eccentricity: Uint32s
+    farthest: Uint32s
+    num_nodes: int
+    _reciprocals: Floats
+
+    @property
+    def closeness(self) -> Floats:
+        """Reciprocal of the mean distance to the nodes reached, times their share of all nodes, float64.
+
+        The factor lets graphs that are not connected be compared (S. Wasserman, K. Faust, Social network analysis,
+        1994). It is 0 for a node that reaches no other.
+        """
+        others: Floats = (self.reached - 1).astype(np.float64)
+        whole = self.total * float(max(1, self.num_nodes - 1))
+        found: Floats = np.divide(others * others, whole, out=np.zeros(len(others)), where=self.total > 0)
+        return found
+
+    @property
+    def harmonic(self) -> Floats:
+        """Sum of the reciprocals of the distances to the other nodes, float64; nodes at distance 0 do not count."""
+        return self._reciprocals
+
+
+def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Centrality:
+    """Return the centrality of nodes; see `vkssp.Solver.centrality`."""
+    graph, most = source.graph, checked_limit(limit)
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
+    require(96 * len(nodes), f"the centrality of {len(nodes):,} nodes", "ask for fewer")
+    bits = 62 - max(1, graph.num_nodes).bit_length()
+    aggregate = Totals(bits) if limit is None else Totals(bits, most)
+    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
+    return Centrality(
+        reached=found[REACHED],
+        total=found[TOTAL],
+        eccentricity=found[FARTHEST].astype(np.uint32),
+        farthest=found[FARTHEST_NODE].astype(np.uint32),
+        num_nodes=graph.num_nodes,
+        _reciprocals=np.ldexp(found[RECIPROCALS].astype(np.float64), -bits),
+    )

@@ -1,0 +1,135 @@
+"""Decay of the weight of opportunities with their distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import number_of, real_numbers, shown
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Uint32s
+
+Floats = npt.NDArray[np.float64]
+#: Bits of a weight: weights are multiples of 2**-`BITS`.
+BITS = 24
+# Most entries of a table of weights.
+_MOST_ENTRIES = 1 << 20
+# Smaller weights are 0 when they are rounded.
+_LEAST = 2.0 ** -(BITS + 1)
+
+
+@dataclass(frozen=True)
+class Decay:
+    """Weight of an opportunity, from 0 to 1, as a function of its distance.
+
+    Make one by `exponential`, `gaussian`, `power`, `linear` or `table`. Distances are in the weights of the graph.
+
+    Attributes
+    ----------
+    function : callable
+        Takes distances, float64, and returns their weights.
+    limit : float
+        Distance beyond which the weight is 0.
+
+    Examples
+    --------
+    >>> from vkssp import Decay
+    >>> Decay.exponential(600.0)([0, 600]).round(3).tolist()
+    [1.0, 0.368]
+    """
+
+    function: Callable[[Floats], Floats]
+    limit: float
+
+    @classmethod
+    def exponential(cls, scale: float, limit: float | None = None) -> Decay:
+        """Return the decay exp(-d / scale), up to a limit; by default as far as the weight exceeds 2**-25."""
+        scale = _positive(scale, "scale")
+        return cls(lambda d: np.exp(-d / scale), _limit(limit, -scale * math.log(_LEAST)))
+
+    @classmethod
+    def gaussian(cls, scale: float, limit: float | None = None) -> Decay:
+        """Return the decay exp(-d² / (2 scale²)), up to a limit; by default as far as the weight exceeds 2**-25."""
+        scale = _positive(scale, "scale")
+        return cls(lambda d: np.exp(-0.5 * (d / scale) ** 2), _limit(limit, scale * math.sqrt(-2 * math.log(_LEAST))))
+
+    @classmethod
+    def power(cls, exponent: float, least: float, limit: float) -> Decay:
+        """Return the decay (d / least)**-exponent up to a limit; distances below `least` count as `least`."""
+        exponent, least = _positive(exponent, "exponent"), _positive(least, "least")
+        return cls(lambda d: (np.maximum(d, least) / least) ** -exponent, _limit(limit, limit))
+
+    @classmethod
+    def linear(cls, limit: float) -> Decay:
+        """Return the decay 1 - d / limit."""
+        far = _limit(limit, limit)
+        return cls(lambda d: 1.0 - d / far, far)
+
+    @classmethod
+    def table(cls, distances: npt.ArrayLike, weights: npt.ArrayLike) -> Decay:
+        """Return the decay that leads through some points in straight lines, and is 0 beyond the last of them.
+
+        Parameters
+        ----------
+        distances : array_like
+            Ascending distances, shape (k,); nearer opportunities have the first weight.
+        weights : array_like
+            Their weights, from 0 to 1, shape (k,).
+        """
+        at, value = (
+            real_numbers(given, name, name, QueryError)
+            for given, name in ((distances, "distances"), (weights, "weights"))
+        )
+        if not len(at) or len(at) != len(value):
+            raise QueryError(
+                f"there are {len(at)} distances and {len(value)} weights; give one weight for each distance"
+            )
+        if not (np.isfinite(at).all() and at[0] >= 0 and (np.diff(at) > 0).all()):
+            raise QueryError("distances are not ascending numbers from 0 on; sort them, and leave out equal ones")
+        if not ((value >= 0) & (value <= 1)).all():
+            raise QueryError("weights are not all between 0 and 1; divide them by the largest")
+        return cls(lambda d: np.interp(d, at, value), _limit(float(at[-1]), 0.0))
+
+    def __call__(self, distances: npt.ArrayLike) -> Floats:
+        """Return the weights of distances, float64, of the same shape."""
+        given = np.asarray(distances, np.float64)
+        weights: Floats = np.where(given <= self.limit, np.clip(self.function(given), 0.0, 1.0), 0.0)
+        return weights
+
+    def weights(self) -> tuple[Uint32s, int, int]:
+        """Return the weights of whole distances, as multiples of 2**-`BITS`.
+
+        Returns
+        -------
+        weights : numpy.ndarray
+            Weight of the distances d with d >> shift equal to its index, shape (t,), uint32. If there are too many
+            distances for a table, the weight is that of the middle one of 2**shift distances.
+        shift : int
+            See above.
+        limit : int
+            Largest distance in the table.
+        """
+        limit = int(min(self.limit, UNREACHABLE - 2))
+        shift = max(0, (limit // _MOST_ENTRIES).bit_length())
+        middle = (np.arange((limit >> shift) + 1, dtype=np.float64) + 0.5) * 2**shift - 0.5
+        return np.rint(self(np.minimum(middle, self.limit)) * 2**BITS).astype(np.uint32), shift, limit
+
+
+def _positive(value: float, name: str) -> float:
+    number = number_of(value)
+    if number is None or not 0 < number < math.inf:
+        raise QueryError(f"{name} is {shown(value)}; give a number above 0")
+    return number
+
+
+def _limit(limit: float | None, default: float) -> float:
+    if limit is None:
+        return default
+    number = number_of(limit)
+    if number is None or not 0 <= number < math.inf:
+        raise QueryError(f"limit is {shown(limit)}; give a distance, a number from 0 on")
+    return number
