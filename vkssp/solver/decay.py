@@ -14,7 +14,7 @@ from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 
 Floats = npt.NDArray[np.float64]
-#: Bits of a weight: weights are multiples of 2**-`BITS`.
+#: Weights are multiples of 2 to the power of -`BITS`.
 BITS = 24
 # Most entries of a table of weights.
 _MOST_ENTRIES = 1 << 20
@@ -101,7 +101,7 @@ class Decay:
         return weights
 
     def weights(self) -> tuple[Uint32s, int, int]:
-        """Return the weights of whole distances, as multiples of 2**-`BITS`.
+        """Return the weights of whole distances, as multiples of 2**-24.
 
         Returns
         -------
