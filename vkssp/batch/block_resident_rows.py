@@ -15,6 +15,7 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph
 from vkssp.errors import DeviceError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.blocks import RECORD_BYTES
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
@@ -110,7 +111,7 @@ class BlockResidentRows(Resource):
         self._delta = parameters["delta"] or max(1, default_bucket(measured.renumbered) // NARROWER)
         super().__init__(graph)
 
-    def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
+    def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
         """Return whether this makes rows of the given nodes, so many at once, up to the given limit."""
         is_same = limit == self._limit and searches <= self._searches and np.array_equal(nodes, self._nodes)
         return is_same and not self.closed

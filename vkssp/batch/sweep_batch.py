@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
+from vkssp.batch.aggregation import Aggregation, words_of
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -25,6 +27,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.graph.hierarchy import Hierarchy
+from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -105,6 +108,8 @@ class SweepBatch(Resource):
         Number of searches at once, see `sweeps_at_once`.
     limit : int
         Distances beyond it count as unreachable.
+    aggregates : tuple of Aggregate, optional
+        What is made of the distances of all nodes, in place of rows.
 
     Attributes
     ----------
@@ -116,9 +121,13 @@ class SweepBatch(Resource):
         Number of nodes that are swept.
     """
 
-    def __init__(self, graph: DeviceGraph, nodes: Uint32s, searches: int, limit: int) -> None:
+    def __init__(
+        self, graph: DeviceGraph, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None
+    ) -> None:
         super().__init__(graph)
         self._graph, self.device, self._limit, self._nodes = graph, graph.device, limit, nodes
+        self._aggregates = aggregates
+        self._aggregation: Aggregation | None = None
         self.searches, self._num_wanted = searches, len(nodes)
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         try:
@@ -133,7 +142,7 @@ class SweepBatch(Resource):
         self._rank = ranks_of(self._graph.renumbered)
         wanted = nodes if self._rank is None else self._rank[nodes]
         needed = needed_ranks(hierarchy, wanted)
-        is_part = len(needed) <= _MOST_PART * hierarchy.num_nodes
+        is_part = self._aggregates is None and len(needed) <= _MOST_PART * hierarchy.num_nodes
         if not is_part:
             needed = np.arange(hierarchy.num_nodes, dtype=np.uint32)
         self.num_swept = len(needed)
@@ -154,7 +163,8 @@ class SweepBatch(Resource):
         rows_of = self._upload("the rows of ranks", row_of)
         ranks = self._upload("the ranks of rows", needed if is_part else needed[:1])
         wants = self._upload("what is wanted", row_of[wanted] if is_part else wanted)
-        row_bytes = 4 * self._num_wanted
+        words = 0 if self._aggregates is None else sum(map(words_of, self._aggregates))
+        self._row_bytes = row_bytes = 8 * words or 4 * self._num_wanted
         self._finished, self._seeds, self._mapped = [], [], []
         for _ in range(2):
             name = "the finished rows"
@@ -201,6 +211,9 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
+        if self._aggregates is not None:
+            rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
+            self._aggregation = Aggregation(device, self._aggregates, self._tiles, rows, *sizes, self._finished, self)
         self._recordings: dict[tuple[int, int], Recording] = {}
 
     def make_labels(self, seeds_each: int) -> None:
@@ -267,11 +280,14 @@ class SweepBatch(Resource):
                     parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
-            transpose = self._transposes[parity]
-            recording.bind(transpose)
-            recording.push(transpose, num_rows, self._num_wanted, searches, self._limit)
-            squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
-            recording.dispatch(min(max(1, squares), limits.workgroups))
+            if self._aggregation is not None:
+                self._aggregation.record(recording, parity, num_tiles, searches)
+            else:
+                transpose = self._transposes[parity]
+                recording.bind(transpose)
+                recording.push(transpose, num_rows, self._num_wanted, searches, self._limit)
+                squares = -(-self._num_wanted // _SIDE) * -(-searches // _SIDE)
+                recording.dispatch(min(max(1, squares), limits.workgroups))
             recording.timestamp(self._timestamps, 2 * parity + 1)
             recording.barrier("all", "all")
             mapped = self._mapped[parity]
@@ -280,9 +296,14 @@ class SweepBatch(Resource):
             recording.barrier("all", "all")
         return recording
 
-    def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
-        """Return whether this makes rows of the given nodes, so many at once, up to the given limit."""
-        is_same = limit == self._limit and searches <= self.searches and np.array_equal(nodes, self._nodes)
+    def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
+        """Return whether this makes rows of the given nodes, so many at once, up to a limit, or aggregates of rows."""
+        is_same = (
+            aggregates is self._aggregates
+            and limit == self._limit
+            and searches <= self.searches
+            and np.array_equal(nodes, self._nodes)
+        )
         return is_same and not self.closed
 
     def rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
@@ -336,13 +357,15 @@ class SweepBatch(Resource):
         self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
-        row_bytes = 4 * self._num_wanted
+        row_bytes, aggregation = self._row_bytes, self._aggregation
         for first in range(0, count, self._most_rows):
             size = min(self._most_rows, count - first)
 
-            def read(first: int = first, size: int = size) -> Uint32s:
+            def read(first: int = first, size: int = size) -> npt.NDArray[Any]:
                 span = (row_bytes * first, row_bytes * (first + size))
                 found = self.download.read(self._finished[parity], [span])
+                if aggregation is not None:
+                    return aggregation.decode(found)
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
             yield FinishedRows(is_over[first : first + size], read)

@@ -61,7 +61,7 @@ class Rows(Resource):
     def _own_bytes(self) -> int:
         return array_bytes(self) + sum(map(array_bytes, self._spare))
 
-    def suits(self, nodes: Uint32s, searches: int, limit: int) -> bool:
+    def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
         """Return whether this makes rows of the given nodes up to the given limit."""
         return limit == self._limit and np.array_equal(nodes, self._nodes) and not self.closed
 

@@ -78,8 +78,8 @@ REACHED, TOTAL, FARTHEST, FARTHEST_NODE, RECIPROCALS = range(5)
 class Totals:
     """Number of nodes within a limit, sum of their distances, largest distance and its node, and sum of reciprocals.
 
-    Of several nodes at the largest distance the one with the least id counts. A reciprocal is 2**`bits` over the
-    distance, rounded down; nodes at distance 0 have none.
+    Of several nodes at the largest distance the one with the least id counts. A reciprocal is about 2**`bits` over the
+    distance, see `reciprocal` in `vkssp.cpu.kernels.aggregates`; nodes at distance 0 have none.
 
     Attributes
     ----------

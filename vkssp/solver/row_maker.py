@@ -160,7 +160,7 @@ class RowMaker:
                     self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
                 )
             return
-        in_place = self._aggregates is not None and isinstance(batch, Rows)
+        in_place = self._aggregates is not None and isinstance(batch, Rows | SweepBatch)
         with closing(batch.rows(seeds, self._aggregates) if isinstance(batch, Rows) else batch.rows(seeds)) as made:
             done = 0
             while True:
@@ -215,14 +215,14 @@ class RowMaker:
             return None
         kept = session.take_kept()
         if kept is not None:
-            if kept.suits(wanted, searches, self._limit):
+            if kept.suits(wanted, searches, self._limit, self._aggregates):
                 return kept
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
         if isinstance(graph, CpuGraph):
             return session.cpu_rows(graph, wanted, self._limit)
         if session.name == Phast.NAME:
-            return SweepBatch(graph, wanted, searches, self._limit)
+            return SweepBatch(graph, wanted, searches, self._limit, self._aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:

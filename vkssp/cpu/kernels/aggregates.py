@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from vkssp.cpu.kernels.types import Index, Int64s, Uint32s
-from vkssp.jit import jit
+from vkssp.jit import inlined, jit
 
 UNREACHABLE = np.uint32(2**32 - 1)
 BLOCK = 1024
+WORD, LOW, HALF = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31)
 
 
 @jit
@@ -50,10 +51,25 @@ def decay(distances: Uint32s, values: Int64s, weights: Uint32s, shift: Index, li
                         out[row, column] += values[node, column] * weight
 
 
+@inlined
+def reciprocal(distance: np.uint64, bits: Index) -> np.uint64:
+    """Return the reciprocal of a distance above 0, below 2**32, as a multiple of 2**-`bits`, off by 2**-29 of itself.
+
+    A division of 16 bits is improved by a step of Newton's method, in integers, so that all devices agree.
+    """
+    zeros = 0
+    while distance << np.uint64(zeros) < HALF:
+        zeros += 1
+    scaled = distance << np.uint64(zeros)
+    first = (LOW // (scaled >> np.uint64(16))) << np.uint64(15)
+    found = ((first * ((HALF + HALF - (first * scaled >> WORD)) & LOW)) >> np.uint64(31)) & LOW
+    shift = 63 - zeros - bits
+    return found >> np.uint64(shift) if shift >= 0 else found << np.uint64(-shift)
+
+
 @jit
 def total(distances: Uint32s, limit: np.uint32, bits: Index, out: Int64s) -> None:
     """Write what `vkssp.prepared.aggregates.Totals` has to `out`, shape (rows, 5)."""
-    one = np.int64(1) << bits
     for row in range(len(distances)):
         reached = whole = reciprocals = np.int64(0)
         farthest, where = np.int64(-1), np.int64(-1)
@@ -65,5 +81,5 @@ def total(distances: Uint32s, limit: np.uint32, bits: Index, out: Int64s) -> Non
                 if distance > farthest:
                     farthest, where = distance, np.int64(node)
                 if distance > 0:
-                    reciprocals += one // distance
+                    reciprocals += np.int64(reciprocal(np.uint64(distance), bits))
         out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals

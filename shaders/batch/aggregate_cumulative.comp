@@ -1,0 +1,36 @@
+// Sums of values at the nodes within some limits, for a batch of searches.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "aggregate.glsl"
+
+layout(constant_id = 3) const uint LIMITS = 1;
+layout(constant_id = 4) const uint COLUMNS = 1;
+layout(std430, binding = 2) readonly restrict buffer Values { uvec2 values[]; };  // of each row
+layout(std430, binding = 3) readonly restrict buffer Limits { uint limits[]; };
+
+void main() {
+    uint first_limit = given[0], first_column = given[1], num_columns = given[2];
+    for (uint part = gl_WorkGroupID.x; part < num_tiles * num_chunks; part += gl_NumWorkGroups.x) {
+        uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
+        uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;
+        uint base = tile * num_rows * QUADS + quad;
+        uvec4 low[LIMITS * COLUMNS], high[LIMITS * COLUMNS];
+        for (uint word = 0; word < LIMITS * COLUMNS; ++word) low[word] = high[word] = uvec4(0);
+        for (uint row = chunk * each + gl_LocalInvocationIndex / QUADS; row < end; row += WORKGROUP_SIZE / QUADS) {
+            uvec4 distance = dist[base + row * QUADS];
+            for (uint column = 0; column < COLUMNS; ++column) {
+                uvec2 value = values[row * num_columns + first_column + column];
+                for (uint i = 0; i < LIMITS; ++i) {
+                    bvec4 counts = lessThanEqual(distance, uvec4(limits[first_limit + i]));
+                    add_if(low[i * COLUMNS + column], high[i * COLUMNS + column], value, counts);
+                }
+            }
+        }
+        for (uint i = 0; i < LIMITS; ++i) {
+            for (uint column = 0; column < COLUMNS; ++column) {
+                uint word = (first_limit + i) * num_columns + first_column + column;
+                write_word(tile, chunk, word, low[i * COLUMNS + column], high[i * COLUMNS + column], false);
+            }
+        }
+    }
+}
