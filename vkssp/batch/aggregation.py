@@ -135,9 +135,9 @@ class Aggregation(Resource):
             np.minimum.at(least, row_of, np.arange(len(row_of), dtype=np.uint32))
             nodes = np.stack([count.astype(np.uint32), least], axis=1)
             return [("aggregate_totals", {}, [self._upload("the nodes of rows", nodes)], (one.limit, one.bits, 0))]
-        columns = one.values.shape[1]
+        columns = len(one.values)
         values = np.zeros((self._num_rows, columns), np.int64)
-        np.add.at(values, row_of, one.values)
+        np.add.at(values, row_of, one.values.T)
         by_row, spans = self._upload("the values of rows", values), _spans(columns, _MOST_COLUMNS)
         if isinstance(one, DecayedSums):
             words = np.concatenate([np.array([one.limit, one.shift], np.uint32), one.weights])

@@ -34,7 +34,8 @@ def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
         if isinstance(one, CumulativeSums):
             module.cumulate(rows, read_only(one.values), read_only(one.limits), out)
         elif isinstance(one, DecayedSums):
-            module.decay(rows, read_only(one.values), read_only(one.weights), one.shift, np.uint32(one.limit), out)
+            shift, limit, room = np.uint32(one.shift), np.uint32(one.limit), np.empty(module.BLOCK, np.int64)
+            module.decay(rows, read_only(one.values), read_only(one.weights), shift, limit, room, out)
         else:
             module.total(rows, np.uint32(one.limit), one.bits, out)
         found.append(out)

@@ -23,7 +23,7 @@ class CumulativeSums:
     Attributes
     ----------
     values : numpy.ndarray
-        Values of each node, shape (num_nodes, columns), int64. The sum of the magnitudes of a column is below 2**63.
+        Values of each node, shape (columns, num_nodes), int64. The sum of the magnitudes of a column is below 2**63.
     limits : numpy.ndarray
         Distances, ascending, shape (k,), uint32, at least one.
     """
@@ -34,7 +34,7 @@ class CumulativeSums:
     @property
     def width(self) -> int:
         """Number of sums of a row: those of all columns within the first limit, then within the next."""
-        return len(self.limits) * int(self.values.shape[1])
+        return len(self.limits) * len(self.values)
 
     @property
     def limit(self) -> int:
@@ -49,7 +49,7 @@ class DecayedSums:
     Attributes
     ----------
     values : numpy.ndarray
-        Values of each node, shape (num_nodes, columns), int64.
+        Values of each node, shape (columns, num_nodes), int64.
     weights : numpy.ndarray
         Weight of the distances d with d >> `shift` equal to its index, shape (t,), uint32. The sum of the magnitudes of
         a column, times the largest weight, is below 2**63.
@@ -67,7 +67,7 @@ class DecayedSums:
     @property
     def width(self) -> int:
         """Number of sums of a row, one for each column."""
-        return int(self.values.shape[1])
+        return len(self.values)
 
 
 #: Columns of `Totals`.

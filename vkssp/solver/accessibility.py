@@ -108,16 +108,16 @@ def _values(values: npt.ArrayLike, num_nodes: int) -> tuple[npt.NDArray[Any], bo
 
 
 def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, int]:
-    """Return values as multiples of 2**-exponent, and the exponent.
+    """Return values as multiples of 2**-exponent, shape (columns, num_nodes), and the exponent.
 
     The sum of the magnitudes of a column is at most 2**`bits`. Whole numbers stay as they are, if their sums allow it.
     """
     total = float(np.abs(values.astype(np.float64)).sum(axis=0).max(initial=0.0))
     is_whole = values.dtype.kind != "f" or bool((values == np.trunc(values)).all())
     if is_whole and total < 2.0**bits:
-        return np.ascontiguousarray(values.astype(np.int64)), 0
+        return np.ascontiguousarray(values.T, np.int64), 0
     exponent = bits - 1 - int(np.frexp(total)[1])
-    return np.ascontiguousarray(np.rint(np.ldexp(values.astype(np.float64), exponent)).astype(np.int64)), exponent
+    return np.ascontiguousarray(np.rint(np.ldexp(values.T.astype(np.float64), exponent)), np.int64), exponent
 
 
 def _limits(limits: Any) -> tuple[bool, list[int]]:

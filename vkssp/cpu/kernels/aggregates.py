@@ -1,6 +1,7 @@
 """Kernels of sums over rows of distances.
 
-The nodes are taken in blocks, of which all rows are read before the next: the values of a block stay in the cache.
+The nodes are taken in blocks, of which all rows are read before the next, so that the values of a block stay in the
+cache. The innermost loops are sums over a block without branches, which LLVM turns into vector operations.
 """
 
 from __future__ import annotations
@@ -10,45 +11,65 @@ from typing import Any
 import numpy as np
 
 from vkssp.cpu.kernels.types import Index, Int64s, Uint32s
+from vkssp.cpu.kernels.vectors import greater, lesser
 from vkssp.jit import inlined, jit
 
 UNREACHABLE = np.uint32(2**32 - 1)
+ZERO, NONE = np.uint32(0), np.int64(0)
 BLOCK = 1024
 WORD, LOW, HALF = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31)
 
 
 @jit
 def cumulate(distances: Uint32s, values: Int64s, limits: Uint32s, out: Int64s) -> None:
-    """Add the values of the nodes within each limit to `out`, shape (rows, limits * columns), at first 0."""
-    columns, last = values.shape[1], limits[len(limits) - 1]
-    for begin in range(0, len(values), BLOCK):
-        end = min(begin + BLOCK, len(values))
+    """Add the values of the nodes within each limit to `out`, shape (rows, limits * columns), at first 0.
+
+    `values` has shape (columns, nodes).
+    """
+    columns = len(values)
+    for begin in range(0, distances.shape[1], BLOCK):
+        size = lesser(np.int64(BLOCK), np.int64(distances.shape[1] - begin))
         for row in range(len(distances)):
-            for node in range(begin, end):
-                distance = distances[row, node]
-                if distance <= last and distance != UNREACHABLE:
-                    at = 0
-                    while limits[at] < distance:
-                        at += 1
+            near, least = distances[row, begin : begin + size], UNREACHABLE
+            for i in range(size):
+                least = lesser(least, near[i])
+            for k in range(len(limits)):
+                if least <= limits[k]:
                     for column in range(columns):
-                        out[row, at * columns + column] += values[node, column]
-    for row in range(len(distances)):
-        for at in range(columns, out.shape[1]):
-            out[row, at] += out[row, at - columns]
+                        some, limit, found = values[column, begin : begin + size], limits[k], np.int64(0)
+                        for i in range(size):
+                            found += some[i] if near[i] <= limit else NONE
+                        out[row, k * columns + column] += found
 
 
 @jit
-def decay(distances: Uint32s, values: Int64s, weights: Uint32s, shift: Index, limit: np.uint32, out: Int64s) -> None:
-    """Add the values of nodes, times the weights of their distances, to `out`, shape (rows, columns), at first 0."""
-    for begin in range(0, len(values), BLOCK):
-        end = min(begin + BLOCK, len(values))
+def decay(
+    distances: Uint32s,
+    values: Int64s,
+    weights: Uint32s,
+    shift: np.uint32,
+    limit: np.uint32,
+    factors: Int64s,
+    out: Int64s,
+) -> None:
+    """Add the values of nodes, times the weights of their distances, to `out`, shape (rows, columns), at first 0.
+
+    `values` has shape (columns, nodes). `factors` has room for the weights of a block.
+    """
+    for begin in range(0, distances.shape[1], BLOCK):
+        size = lesser(np.int64(BLOCK), np.int64(distances.shape[1] - begin))
         for row in range(len(distances)):
-            for node in range(begin, end):
-                distance = distances[row, node]
-                if distance <= limit and distance != UNREACHABLE:
-                    weight: Any = np.int64(weights[np.int64(distance) >> shift])
-                    for column in range(values.shape[1]):
-                        out[row, column] += values[node, column] * weight
+            any_weight = np.int64(0)
+            for i in range(size):
+                distance = distances[row, begin + i]
+                factors[i] = np.int64(weights[distance >> shift]) if distance <= limit else NONE
+                any_weight |= factors[i]
+            if any_weight != 0:
+                for column in range(len(values)):
+                    some, found = values[column, begin : begin + size], np.int64(0)
+                    for i in range(size):
+                        found += some[i] * factors[i]
+                    out[row, column] += found
 
 
 @inlined
@@ -57,10 +78,17 @@ def reciprocal(distance: np.uint64, bits: Index) -> np.uint64:
 
     A division of 16 bits is improved by a step of Newton's method, in integers, so that all devices agree.
     """
-    zeros = 0
-    while distance << np.uint64(zeros) < HALF:
-        zeros += 1
-    scaled = distance << np.uint64(zeros)
+    scaled, zeros = distance, 0
+    if scaled < np.uint64(1 << 16):
+        scaled, zeros = scaled << np.uint64(16), zeros + 16
+    if scaled < np.uint64(1 << 24):
+        scaled, zeros = scaled << np.uint64(8), zeros + 8
+    if scaled < np.uint64(1 << 28):
+        scaled, zeros = scaled << np.uint64(4), zeros + 4
+    if scaled < np.uint64(1 << 30):
+        scaled, zeros = scaled << np.uint64(2), zeros + 2
+    if scaled < np.uint64(1 << 31):
+        scaled, zeros = scaled << np.uint64(1), zeros + 1
     first = (LOW // (scaled >> np.uint64(16))) << np.uint64(15)
     found = ((first * ((HALF + HALF - (first * scaled >> WORD)) & LOW)) >> np.uint64(31)) & LOW
     shift = 63 - zeros - bits
@@ -71,15 +99,18 @@ def reciprocal(distance: np.uint64, bits: Index) -> np.uint64:
 def total(distances: Uint32s, limit: np.uint32, bits: Index, out: Int64s) -> None:
     """Write what `vkssp.prepared.aggregates.Totals` has to `out`, shape (rows, 5)."""
     for row in range(len(distances)):
+        near = distances[row]
         reached = whole = reciprocals = np.int64(0)
-        farthest, where = np.int64(-1), np.int64(-1)
-        for node in range(distances.shape[1]):
-            if distances[row, node] <= limit and distances[row, node] != UNREACHABLE:
-                distance = np.int64(distances[row, node])
-                reached += 1
-                whole += distance
-                if distance > farthest:
-                    farthest, where = distance, np.int64(node)
-                if distance > 0:
-                    reciprocals += np.int64(reciprocal(np.uint64(distance), bits))
+        farthest: Any = ZERO
+        for i in range(len(near)):
+            counts = near[i] <= limit
+            reached += counts
+            whole += np.int64(near[i]) if counts else NONE
+            farthest = greater(farthest, near[i] if counts else ZERO)
+        for i in range(len(near)):
+            if near[i] <= limit and near[i] != ZERO:
+                reciprocals += np.int64(reciprocal(np.uint64(near[i]), bits))
+        where = np.int64(0)
+        while where < len(near) and near[where] != farthest:
+            where += 1
         out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals
