@@ -26,7 +26,7 @@ from vkssp.references import DIJKSTRA, JOHNSON
 
 _EMPTY_ENTRY = 2**64 - 1
 #: Number of nodes at which no search gives up.
-ALL_NODES = np.uint64(2**64 - 1)
+ALL_NODES = 2**62
 
 
 class Dijkstra(CpuSearch):
@@ -65,7 +65,7 @@ class Dijkstra(CpuSearch):
         seeds: Sequence[Terminal],
         targets: Sequence[Terminal] = (),
         limit: int = UNREACHABLE,
-        most: np.uint64 = ALL_NODES,
+        most: int = ALL_NODES,
     ) -> Outcome:
         """Find distances; see `Algorithm`. The search gives up when it has settled `most` nodes."""
         self._most = most
@@ -82,7 +82,7 @@ class Dijkstra(CpuSearch):
                 seeds,
                 targets,
                 self._graph.lightest == 0,
-                np.uint64(self.limit),
+                self.limit,
                 self._most,
                 self._order,
                 self._rows,
@@ -127,7 +127,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.array([[node, 0]], np.uint32),
         np.empty((0, 2), np.uint32),
         False,
-        np.uint64(2**32 - 1),
+        UNREACHABLE,
         ALL_NODES,
         order,
         np.empty(0, ROW),

@@ -42,11 +42,12 @@ class Nearness:
         cell = row * cells + column
         counts = np.zeros((cells + 1, cells + 1), np.int32)
         counts[1:, 1:] = np.bincount(cell, minlength=cells * cells).reshape(cells, cells)
-        self._at, self._sums = read_only(at.astype(np.float32)), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
-        x, y = np.ascontiguousarray(self._at.T)
-        self._x, self._y, self._cell = memoryview(x.data), memoryview(y.data), memoryview(cell.astype(np.int32).data)
-        # Of each cell, and the number of nodes for which they were found.
-        self._squares = memoryview(np.zeros(cells * cells, np.float32).data)
+        self._cell, self._sums = cell.astype(np.int32), read_only(counts.cumsum(0).cumsum(1).astype(np.int32))
+        # The place of each node and the square of a distance up to which others are near, together in a line of a
+        # cache; the fourth column has no meaning. The squares depend on the number of nodes for which they were found.
+        self._nodes = np.zeros((graph.num_nodes, 4), np.float32)
+        self._nodes[:, :2] = at
+        self._flat = memoryview(self._nodes.reshape(-1).data)
         self._fewest, self._many = 0.0, 0.0
         self._kernels = kernels("vkssp.cpu.kernels.nearness")
 
@@ -58,13 +59,14 @@ class Nearness:
         if not self._fewest <= far < self._many:
             self._find_squares(far)
         try:
-            x, y = self._x[source] - self._x[target], self._y[source] - self._y[target]
-            if x * x + y * y <= self._squares[self._cell[source]]:
+            flat, here, there = self._flat, 4 * source, 4 * target
+            x, y = flat[here] - flat[there], flat[here + 1] - flat[there + 1]
+            if x * x + y * y <= flat[here + 2]:
                 return 0.0
             ends = operator.index(source), operator.index(target)
         except (TypeError, IndexError):
             return 0.0
-        found: float = self._kernels.count_around(self._at, self._sums, *ends) if min(ends) >= 0 else 0.0
+        found: float = self._kernels.count_around(self._nodes, self._sums, *ends) if min(ends) >= 0 else 0.0
         return found
 
     def _find_squares(self, far: float) -> None:
@@ -72,5 +74,5 @@ class Nearness:
         cells = len(self._sums) - 1
         squares: npt.NDArray[np.float32] = np.zeros((cells, cells), np.float32)
         self._kernels.near_squares(self._sums, far / _MARGIN, squares)
-        self._squares = memoryview(squares.reshape(-1).data)
+        self._nodes[:, 2] = squares.reshape(-1)[self._cell]
         self._fewest, self._many = far / _MARGIN, far * _MARGIN

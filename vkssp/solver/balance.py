@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from vkssp.algorithm import Outcome
 from vkssp.solver.costs import SearchCosts
 
@@ -81,7 +79,7 @@ class SearchBalance:
     ----------
     far : float
         Number of nodes from which the device is faster.
-    most : numpy.uint64
+    most : int
         Number of nodes after which a search on the CPU gives up.
     """
 
@@ -93,7 +91,7 @@ class SearchBalance:
     def _set(self) -> None:
         nodes = self._device_us / self._node_us
         self.far = _DOUBT * nodes
-        self.most = np.uint64(min(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)), _MOST_NODES))
+        self.most = int(min(max(1.0, nodes * (_TOO_LONG if self._can_predict else self._blind)), _MOST_NODES))
 
     def end(self, outcome: Outcome) -> None:
         """Learn from a search that the CPU has ended, after `MANY` nodes at least."""

@@ -48,6 +48,11 @@ def _node_of(terminal: object) -> object:
     return terminal[0] if isinstance(terminal, tuple | list) and terminal else None
 
 
+def _nothing_known(source: object, target: object, far: float) -> float:
+    """Return the number of nodes that a search will settle, without knowledge of places: 0, it should be tried."""
+    return 0.0
+
+
 class _Own(threading.local):
     """What each thread has of its own."""
 
@@ -95,6 +100,7 @@ class HybridSession(Resource):
             has_places = main.graph.lat is not None
             self._to_node, self._to_path = SearchBalance(costs, has_places), SearchBalance(costs, has_places)
             self._to_limit = SearchBalance(costs, can_predict=False)
+            self._predict: Callable[[object, object, float], float] = self._first_prediction
         else:
             self._queries = measured_costs(device, HierarchyCosts)
 
@@ -142,8 +148,8 @@ class HybridSession(Resource):
         """Return the distance from one node to another; see `Session.distance`."""
         if self._hierarchy is not None:
             return self._pair_distance(source, target)
-        searching, nearness = self._to_node, self._nearness
-        predicted = 0.0 if nearness is None else nearness.predict(source, target, searching.far)
+        searching = self._to_node
+        predicted = self._predict(source, target, searching.far)
         if predicted < searching.far:
             near = self._near or self.near()
             try:
@@ -158,11 +164,10 @@ class HybridSession(Resource):
         """Find the shortest path from any seed to any target; see `Session.search_path`."""
         if self._hierarchy is not None:
             return self._pair().search_path(seeds, targets)
-        searching, nearness = self._to_path, self._nearness
+        searching, predicted = self._to_path, 0.0
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        predicted = 0.0
-        if nearness is not None and seeds and targets:
-            predicted = nearness.predict(_node_of(seeds[0]), _node_of(targets[0]), searching.far)
+        if seeds and targets:
+            predicted = self._predict(_node_of(seeds[0]), _node_of(targets[0]), searching.far)
         if predicted < searching.far:
             near = self.near()
             try:
@@ -262,10 +267,10 @@ class HybridSession(Resource):
         searching.on_device(predicted, 1e6 * (time.perf_counter() - began))
         return answer
 
-    @cached_property
-    def _nearness(self) -> Nearness | None:
-        """Map that tells how far a search goes; None without coordinates."""
-        return None if self.graph.lat is None else Nearness(self.graph)
+    def _first_prediction(self, source: object, target: object, far: float) -> float:
+        """Make what tells about how many nodes a search will settle, and tell it; see `Nearness.predict`."""
+        self._predict = _nothing_known if self.graph.lat is None else Nearness(self.graph).predict
+        return self._predict(source, target, far)
 
     def _pair_distance(self, source: int, target: int) -> int:
         """Return the distance of a pair over a hierarchy."""

@@ -409,7 +409,7 @@ class Session(Resource):
                 self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
             return found
 
-    def distance(self, source: int, target: int, most: np.uint64 | None = None) -> int:
+    def distance(self, source: int, target: int, most: int | None = None) -> int:
         """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
         found = self.at_once(source, target)
         if found is not None:
@@ -445,7 +445,7 @@ class Session(Resource):
         return best
 
     def search_path(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], most: np.uint64 | None = None
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], most: int | None = None
     ) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
@@ -464,7 +464,7 @@ class Session(Resource):
                 raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, most: np.uint64 | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, most: int | None = None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
         within = checked_limit(limit)
         with self.holding():
@@ -477,7 +477,7 @@ class Session(Resource):
             raise DistanceOverflowError(OVERFLOW)
         return found if renumbered.is_identity else found[renumbered.node]
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal], most: np.uint64 | None = None) -> int:
+    def best(self, seeds: list[Terminal], targets: list[Terminal], most: int | None = None) -> int:
         """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
 
         Raises
@@ -494,7 +494,7 @@ class Session(Resource):
         return outcome.best
 
     def run(
-        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, most: np.uint64 | None = None
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, most: int | None = None
     ) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Flag, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
+from vkssp.cpu.kernels.types import Flag, Index, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
 from vkssp.jit import jit
 
 UNREACHABLE = np.uint64(2**32 - 1)
@@ -81,8 +81,8 @@ def search(
     seeds: Uint32s,
     targets: Uint32s,
     zeros: Flag,
-    limit: np.uint64,
-    most: np.uint64,
+    limit: Index,
+    most: Index,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
@@ -113,7 +113,7 @@ def search(
     marks = ZERO
     for i in range(len(targets)):
         marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
-    best, beyond = UNREACHABLE, np.uint64(zeros)
+    best, beyond, within = UNREACHABLE, np.uint64(zeros), np.uint64(limit)
     settled = improved = 0
     relaxed = ZERO
     overflow = False
@@ -126,7 +126,7 @@ def search(
             for i in range(len(targets)):
                 if np.uint64(targets[i, 0]) == node:
                     best = min(best, distance + np.uint64(targets[i, 1]))
-        if distance >= best + beyond or distance > limit or np.uint64(settled) >= most:
+        if distance >= best + beyond or distance > within or settled >= most:
             break
         size -= ONE
         remove_least(heap, place, size)
