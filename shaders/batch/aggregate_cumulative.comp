@@ -1,6 +1,7 @@
 // Sums of values at the nodes within some limits, for a batch of searches.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define GIVEN uint first_limit; uint first_column; uint num_columns;
 #include "aggregate.glsl"
 
 layout(constant_id = 3) const uint LIMITS = 1;
@@ -9,7 +10,6 @@ layout(std430, binding = 2) readonly restrict buffer Values { uvec2 values[]; };
 layout(std430, binding = 3) readonly restrict buffer Limits { uint limits[]; };
 
 void main() {
-    uint first_limit = given[0], first_column = given[1], num_columns = given[2];
     for (uint part = gl_WorkGroupID.x; part < num_tiles * num_chunks; part += gl_NumWorkGroups.x) {
         uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;

@@ -1,6 +1,7 @@
 // Sums of values at nodes, each times a weight that depends on its distance, for a batch of searches.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define GIVEN uint first_column; uint num_columns;
 #include "aggregate.glsl"
 
 layout(constant_id = 4) const uint COLUMNS = 1;
@@ -8,7 +9,7 @@ layout(std430, binding = 2) readonly restrict buffer Values { uvec2 values[]; };
 layout(std430, binding = 3) readonly restrict buffer Weights { uint weights[]; };  // limit, shift; then the table
 
 void main() {
-    uint first_column = given[1], num_columns = given[2], limit = weights[0], shift = weights[1];
+    uint limit = weights[0], shift = weights[1];
     for (uint part = gl_WorkGroupID.x; part < num_tiles * num_chunks; part += gl_NumWorkGroups.x) {
         uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;

@@ -2,6 +2,7 @@
 // for a batch of searches.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define GIVEN uint limit; uint bits;
 #include "aggregate.glsl"
 
 layout(std430, binding = 2) readonly restrict buffer Nodes { uvec2 nodes[]; };  // of each row: how many, and the least id
@@ -20,7 +21,6 @@ uvec2 reciprocal(uint distance, uint bits) {
 }
 
 void main() {
-    uint limit = given[0], bits = given[1];
     for (uint part = gl_WorkGroupID.x; part < num_tiles * num_chunks; part += gl_NumWorkGroups.x) {
         uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;

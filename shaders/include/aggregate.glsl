@@ -1,6 +1,7 @@
 // Aggregates of the distances of a batch of searches: sums over all rows of a tile, as integers of 64 bits in two words.
 // A workgroup takes a chunk of the rows of a tile; its invocations take four searches each, and every n-th row. What it
-// finds for the chunk is added up with the other chunks by aggregate_add.comp.
+// finds for the chunk is added up with the other chunks by aggregate_add.comp. The shader defines GIVEN, what is pushed
+// for it alone.
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP_SIZE = 128;  // a multiple of SEARCHES / 4
@@ -14,7 +15,7 @@ layout(push_constant) uniform Push {
     uint num_chunks;  // of a tile
     uint num_words;   // of a search, with those of other aggregates
     uint first_word;
-    uint given[3];
+    GIVEN
 };
 
 const uint QUADS = SEARCHES / 4;

@@ -10,7 +10,7 @@ import pytest
 from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver
 from tests.support.paths import ROOT
 from tests.support.spirv import Module, all_shaders, dtype_layout
-from vkssp import Solver
+from vkssp import Decay, Solver
 from vkssp.algorithm import ROW
 from vkssp.batch import block_resident_batch
 from vkssp.engine import path, voronoi
@@ -105,6 +105,9 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
     for algorithm in ("block_resident", "phast"):
         with Solver(grid(4), algorithm, device) as solver:
             next(solver.table([0, 1, 2], chunked=True))  # smaller ones are made of pairs
+    with Solver(grid(4), "phast", device) as solver:
+        solver.accessibility(range(16), [5], decays=Decay.linear(9))
+        solver.centrality()
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)
         solver.nearest([0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,9 @@ from vkssp import (
     SolverPool,
     prepare,
 )
+from vkssp.cpu.device import CpuGraph
+from vkssp.cpu.rows import searches_suit, settled_nodes
+from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.decay import BITS
 
 ONE_WAY = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]  # two of the nodes lead nowhere
@@ -113,6 +117,23 @@ def test_several_tiles_on_a_device(monkeypatch: pytest.MonkeyPatch, device: Devi
             here, there = solver.centrality(limit=limit), reference.centrality(limit=limit)
             for name in ("reached", "total", "eccentricity", "farthest", "harmonic"):
                 assert np.array_equal(getattr(here, name), getattr(there, name)), name
+
+
+def test_near_sums_are_made_of_what_searches_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vkssp.cpu.rows.MOST_NEAR", 1)  # room for the nodes of one row only
+    prepared, distances = prepare(GRAPH), distances_of(GRAPH)
+    with Solver(prepared, "phast", "cpu") as solver, Solver(GRAPH, "dijkstra", "cpu") as plain:
+        groups = Groups.of_nodes(np.arange(GRAPH.num_nodes, dtype=np.uint32))
+        copy = solver.session.copy
+        assert isinstance(copy, CpuGraph)
+        suits = [searches_suit(copy, groups, limit) for limit in (30, 100_000, UNREACHABLE)]
+        assert suits == [True, False, False]
+        assert settled_nodes(copy, groups, 40, math.inf) == pytest.approx((distances <= 40).sum(axis=1).mean(), rel=0.5)
+        decay = Decay.linear(33.0)
+        for limits in ([30], [10, 25], [30, 100_000]):
+            found = solver.accessibility(VALUES, limits, decays=decay)
+            assert np.array_equal(found[:, : len(limits)], within(distances, VALUES, limits))
+            assert np.array_equal(found, plain.accessibility(VALUES, limits, decays=decay))
 
 
 def test_nodes_on_cycles_of_weight_zero_count_each(device: Device) -> None:

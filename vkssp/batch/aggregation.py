@@ -94,7 +94,7 @@ class Aggregation(Resource):
         self.chunks = max(1, min(num_rows // _LEAST_ROWS, most))
         limit = min(256, device.limits.workgroup_size)
         self._size = max(tile // 4, 1 << limit.bit_length() - 1)
-        self._passes: list[tuple[Bindings, int, tuple[int, int, int]]] = []
+        self._passes: list[tuple[Bindings, int, tuple[int, ...]]] = []
         partials = self._buffer("the sums of chunks", self.chunks * chunk_bytes)
         is_maximum = np.zeros(self.num_words, np.uint32)
         first = 0
@@ -106,7 +106,7 @@ class Aggregation(Resource):
                     device,
                     name,
                     bindings=2 + len(arrays),
-                    push_constants=8,
+                    push_constants=5 + len(given),
                     workgroup_size=self._size,
                     constants={_SEARCHES: tile, **constants},
                     shared_bytes=32 * self._size,
@@ -134,7 +134,7 @@ class Aggregation(Resource):
             least = np.full(self._num_rows, 2**32 - 1, np.uint32)
             np.minimum.at(least, row_of, np.arange(len(row_of), dtype=np.uint32))
             nodes = np.stack([count.astype(np.uint32), least], axis=1)
-            return [("aggregate_totals", {}, [self._upload("the nodes of rows", nodes)], (one.limit, one.bits, 0))]
+            return [("aggregate_totals", {}, [self._upload("the nodes of rows", nodes)], (one.limit, one.bits))]
         columns = len(one.values)
         values = np.zeros((self._num_rows, columns), np.int64)
         np.add.at(values, row_of, one.values.T)
@@ -142,7 +142,7 @@ class Aggregation(Resource):
         if isinstance(one, DecayedSums):
             words = np.concatenate([np.array([one.limit, one.shift], np.uint32), one.weights])
             arrays = [by_row, self._upload("the weights of distances", words)]
-            return [("aggregate_decayed", {_COLUMNS: size}, arrays, (0, at, columns)) for at, size in spans]
+            return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
         assert isinstance(one, CumulativeSums)
         arrays = [by_row, self._upload("the limits", one.limits)]
         return [

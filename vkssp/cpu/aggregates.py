@@ -42,6 +42,32 @@ def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
     return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
 
+def aggregated_near(aggregates: Aggregates, first: Int64s, columns: Uint32s, distances: Uint32s) -> Int64s:
+    """Do what `aggregated` does, for rows of which the columns that are reached are known.
+
+    Parameters
+    ----------
+    aggregates : tuple of Aggregate
+        The aggregates.
+    first : numpy.ndarray
+        Place of each row's first column, shape (rows + 1,), int64.
+    columns, distances : numpy.ndarray
+        The columns that are reached, row by row, and their distances, uint32.
+    """
+    module, found = kernels("vkssp.cpu.kernels.aggregates"), []
+    for one in aggregates:
+        out = np.zeros((len(first) - 1, one.width), np.int64)
+        if isinstance(one, CumulativeSums):
+            module.cumulate_near(first, columns, distances, read_only(one.values_of_nodes), read_only(one.limits), out)
+        elif isinstance(one, DecayedSums):
+            decay = read_only(one.values_of_nodes), read_only(one.weights), np.uint32(one.shift), np.uint32(one.limit)
+            module.decay_near(first, columns, distances, *decay, out)
+        else:
+            module.total_near(first, columns, distances, np.uint32(one.limit), one.bits, out)
+        found.append(out)
+    return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+
 def aggregated_by_all(aggregates: Aggregates, distances: Uint32s) -> Int64s:
     """Do what `aggregated` does, on all cores."""
     step = max(1, -(-len(distances) // num_cores()))

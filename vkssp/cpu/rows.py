@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+import time
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from vkssp.algorithm import FinishedRows
-from vkssp.cpu.aggregates import aggregated
+from vkssp.cpu.aggregates import aggregated, aggregated_near
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
-from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
-from vkssp.cpu.dijkstra import empty_heap
+from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes
+from vkssp.cpu.dijkstra import Dijkstra, empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
@@ -29,6 +31,14 @@ MOST_MEMORY = 0.5
 _WIDTH, _NARROW = 16, 8
 # Most rows of a task of searches, and tasks of a core, of which one is under way.
 _MOST_ROWS, _AHEAD = 16, 2
+#: Columns, of all its rows, that a thread takes together to make aggregates.
+MOST_NEAR = 1 << 14
+# Tasks of rows whose aggregates are made in less than this many seconds become larger, up to so many rows, and smaller
+# if they take four times as long.
+_SHORT_S, _MOST_SUMS = 0.01, 4096
+# Arcs of a hierarchy that a sweep passes, sums included, in the time in which a search settles a node, and number of
+# searches that tell whether they take less time.
+_ARCS_OF_A_NODE, _SAMPLES = 100, 16
 
 
 class Rows(Resource):
@@ -65,29 +75,37 @@ class Rows(Resource):
         """Return whether this makes rows of the given nodes up to the given limit."""
         return limit == self._limit and np.array_equal(nodes, self._nodes) and not self.closed
 
-    def rows_of_task(self, total: int) -> int:
-        """Return the number of rows that a thread makes at once, of a total number of rows."""
+    def rows_of_task(self, total: int, is_sums: bool) -> int:
+        """Return the number of rows, of a total, or of their aggregates, that a thread makes at once from now on."""
         raise NotImplementedError
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds."""
         raise NotImplementedError
 
+    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
+        """Make the aggregates of the rows of some groups of seeds."""
+        made = self.make(groups, first, end)
+        found = aggregated(aggregates, made.read())
+        return FinishedRows(made.overflow, lambda: found)
+
     def rows(self, groups: Groups, aggregates: Aggregates | None = None) -> Generator[FinishedRows, None, None]:
         """Compute rows of distances, or their aggregates, in order.
 
         If the overflow of a row is set, only a separate search tells whether it matters.
         """
-        step = self.rows_of_task(len(groups))
 
-        def task(first: int) -> FinishedRows:
-            made = self.make(groups, first, min(first + step, len(groups)))
-            if aggregates is None:
-                return made
-            sums = aggregated(aggregates, made.read())
-            return FinishedRows(made.overflow, lambda: sums)
+        def tasks() -> Iterator[Callable[[], FinishedRows]]:
+            total, first = len(groups), 0
+            while first < total:
+                end = min(first + self.rows_of_task(total, aggregates is not None), total)
+                if aggregates is None:
+                    yield partial(self.make, groups, first, end)
+                else:
+                    yield partial(self.sums, groups, first, end, aggregates)
+                first = end
 
-        yield from run_ahead((partial(task, first) for first in range(0, len(groups), step)), _AHEAD * num_cores())
+        yield from run_ahead(tasks(), _AHEAD * num_cores())
 
 
 def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int) -> int:
@@ -97,6 +115,26 @@ def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int) -> int:
     # The question for free memory takes longer than a small table.
     is_small = each * cores <= MOST_MEMORY * SMALL
     return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1
+
+
+def settled_nodes(graph: CpuGraph, groups: Groups, limit: int, most: float) -> float:
+    """Return how many nodes searches up to a limit settle on average, as some of them tell; infinite beyond `most`."""
+    sample = np.linspace(0, len(groups) - 1, min(len(groups), _SAMPLES)).astype(np.int64)
+    settled, enough = 0, math.ceil(len(sample) * min(most, graph.num_nodes)) + 1
+    with Dijkstra(graph) as search:
+        for number in sample:
+            settled += search.search(groups[number], (), limit, enough - settled).counters["iterations"]
+            if settled >= enough:
+                return math.inf
+    return settled / max(1, len(sample))
+
+
+def searches_suit(graph: CpuGraph, groups: Groups, limit: int) -> bool:
+    """Return whether searches up to a limit take less time than sweeps over the hierarchy, for aggregates of rows."""
+    hierarchy = graph.renumbered.hierarchy
+    if hierarchy is None or limit == UNREACHABLE:
+        return False
+    return settled_nodes(graph, groups, limit, hierarchy.num_arcs / _ARCS_OF_A_NODE) < math.inf
 
 
 class _SweepWorkspace:
@@ -156,7 +194,7 @@ class SweepRows(Rows):
         arrays = groups.astype(np.int32), np.cumsum(count) - count, places(ancestor), base, places(wanted)
         return self._kernels.Part(*all_read_only(*arrays)), int(size.sum())
 
-    def rows_of_task(self, total: int) -> int:
+    def rows_of_task(self, total: int, is_sums: bool) -> int:
         """Return the number of rows of a sweep."""
         return _WIDTH if total > _NARROW * num_cores() else _NARROW
 
@@ -194,38 +232,80 @@ class _SearchWorkspace:
             np.empty(num_nodes, np.uint32),
             np.array([2**32 - 1], np.uint32),
         )
+        self._near: tuple[Uint32s, Uint32s] | None = None
+
+    def near(self, num_columns: int) -> tuple[Uint32s, Uint32s]:
+        """Return room for the columns that rows of so many columns reach, and for their distances."""
+        if self._near is None:
+            size = max(num_columns, MOST_NEAR)
+            self._near = np.empty(size, np.uint32), np.empty(size, np.uint32)
+        return self._near
 
 
 class SearchRows(Rows):
     """Maker of rows by Dijkstra's algorithm, which ends as soon as all wanted nodes are settled."""
 
-    NODE_BYTES = 24
+    NODE_BYTES = 32
 
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
         super().__init__(graph, nodes, limit)
         self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
-        self._is_wanted = np.zeros(graph.num_nodes, np.uint8)
-        self._is_wanted[nodes] = 1
-        self._wanted = read_only(nodes)
+        column = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
+        column[nodes] = np.arange(len(nodes), dtype=np.uint32)
+        is_wanted = column != UNREACHABLE
+        self._num_wanted = int(is_wanted.sum())
+        self._rows_of_sums = _MOST_ROWS
+        self._wanted, self._is_wanted, self._column = all_read_only(nodes, is_wanted.view(np.uint8), column)
 
-    def rows_of_task(self, total: int) -> int:
+    def rows_of_task(self, total: int, is_sums: bool) -> int:
         """Return the number of searches of a task."""
-        return max(1, min(_MOST_ROWS, total // (_AHEAD * num_cores())))
+        return max(1, min(self._rows_of_sums if is_sums else _MOST_ROWS, total // (_AHEAD * num_cores())))
+
+    def _space(self) -> _SearchWorkspace:
+        try:
+            space: _SearchWorkspace = self._spare.pop()
+        except IndexError:
+            space = _SearchWorkspace(self._graph.num_nodes)
+        return space
+
+    def _seeds(self, groups: Groups, first: int, end: int) -> tuple[Any, ...]:
+        """Return what kernels take of some groups of seeds, and of what is looked for."""
+        bounds = groups.first[first : end + 1]
+        seeds = slice(int(bounds[0]), int(bounds[-1]))
+        arrays = all_read_only(bounds - bounds[0], groups.node[seeds], groups.offset[seeds])
+        return *arrays, self._is_wanted, self._num_wanted, np.uint64(self._limit)
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds, one after the other."""
-        try:
-            space = self._spare.pop()
-        except IndexError:
-            space = _SearchWorkspace(self._graph.num_nodes)
-        bounds = groups.first[first : end + 1]
-        seeds = slice(int(bounds[0]), int(bounds[-1]))
+        space = self._space()
         found = np.empty((end - first, len(self._wanted)), np.uint32)
         overflow = np.empty(end - first, np.uint8)
         self._kernels.rows(
             *(self._graph.first_out, self._graph.arcs, *space.arrays),
-            *all_read_only(bounds - bounds[0], groups.node[seeds], groups.offset[seeds], self._is_wanted),
-            *(self._wanted, np.uint64(self._limit), found, overflow),
+            *(*self._seeds(groups, first, end), self._wanted, found, overflow),
         )
         self._spare.append(space)
+        return FinishedRows(overflow.astype(np.bool_), lambda: found)
+
+    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
+        """Make the aggregates of the rows of some groups of seeds, in a time that depends on the nodes reached only."""
+        if self._num_wanted < len(self._wanted):  # nodes on a cycle of weight zero are one node of the graph
+            return super().sums(groups, first, end, aggregates)
+        space, seeds, began = self._space(), self._seeds(groups, first, end), time.perf_counter()
+        first_near, overflow, parts, row = np.zeros(end - first + 1, np.int64), np.empty(end - first, np.uint8), [], 0
+        columns, distances = space.near(self._num_wanted)
+        while row < end - first:
+            next_row = self._kernels.near(
+                *(self._graph.first_out, self._graph.arcs, *space.arrays, *seeds, self._column),
+                *(row, row > 0, first_near, columns, distances, overflow),
+            )
+            parts.append(aggregated_near(aggregates, first_near[: next_row - row + 1], columns, distances))
+            row = next_row
+        self._spare.append(space)
+        spent, rows = time.perf_counter() - began, end - first
+        if spent < _SHORT_S and self._rows_of_sums <= rows < _MOST_SUMS:
+            self._rows_of_sums = 2 * rows
+        elif spent > 4 * _SHORT_S and _MOST_ROWS < rows <= self._rows_of_sums:
+            self._rows_of_sums = max(_MOST_ROWS, rows // 4)
+        found = np.concatenate(parts)
         return FinishedRows(overflow.astype(np.bool_), lambda: found)

@@ -7,6 +7,7 @@ same bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,11 @@ class CumulativeSums:
 
     values: Int64s
     limits: Uint32s
+
+    @cached_property
+    def values_of_nodes(self) -> Int64s:
+        """The values, node by node, shape (num_nodes, columns), int64."""
+        return np.ascontiguousarray(self.values.T)
 
     @property
     def width(self) -> int:
@@ -64,6 +70,11 @@ class DecayedSums:
     shift: int
     limit: int
 
+    @cached_property
+    def values_of_nodes(self) -> Int64s:
+        """The values, node by node, shape (num_nodes, columns), int64."""
+        return np.ascontiguousarray(self.values.T)
+
     @property
     def width(self) -> int:
         """Number of sums of a row, one for each column."""
@@ -78,8 +89,9 @@ REACHED, TOTAL, FARTHEST, FARTHEST_NODE, RECIPROCALS = range(5)
 class Totals:
     """Number of nodes within a limit, sum of their distances, largest distance and its node, and sum of reciprocals.
 
-    Of several nodes at the largest distance the one with the least id counts. A reciprocal is about 2**`bits` over the
-    distance, see `reciprocal` in `vkssp.cpu.kernels.aggregates`; nodes at distance 0 have none.
+    Of several nodes at the largest distance the one with the least id counts; it is 2**32 - 1 if there is none. A
+    reciprocal is about 2**`bits` over the distance, see `reciprocal` in `vkssp.cpu.kernels.aggregates`; nodes at
+    distance 0 have none.
 
     Attributes
     ----------

@@ -39,6 +39,8 @@ from vkssp.solver.shared_graph import WeightsChange
 
 # Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
 _SIZES = 4.0
+# Least time of a node of rows that a device makes and the host sums up.
+_LEAST_NODE_US = 1e-4
 
 _Answer = TypeVar("_Answer")
 
@@ -222,6 +224,12 @@ class HybridSession(Resource):
             # Of a table on the device only the least time is known: that of one search.
             cpu_us, device_us = self._all_us
             cpu_us *= max(1.0, rows / num_cores())
+            if aggregates is not None:
+                query = "sums"
+                device_us += rows * graph.num_nodes * _LEAST_NODE_US
+                if limit != UNREACHABLE and isinstance(seeds, Groups):
+                    row_us = max(1e-6, self._searches.cpu_node_us) * max(1.0, rows / num_cores())
+                    cpu_us = min(cpu_us, row_us * self.near().settled_nodes(seeds, limit, 2 * device_us / row_us))
         else:
             queries, size = self._queries, self._hierarchy.num_nodes
             work = table_work(rows, columns, self._upward, self._hierarchy.num_arcs)

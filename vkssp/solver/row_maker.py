@@ -151,7 +151,7 @@ class RowMaker:
         wanted, limit = self._wanted, self._limit
         with self._holding():
             if self._batch is None:
-                self._batch = self._many_at_once()
+                self._batch = self._many_at_once(seeds)
             batch, copy = self._batch, self._copy
         if batch is None:
             size = max(1, min(MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
@@ -207,20 +207,23 @@ class RowMaker:
                 self._copy = self.session.copy
             yield
 
-    def _many_at_once(self) -> BlockResidentRows | SweepBatch | Rows | None:
+    def _many_at_once(self, seeds: Groups) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
         if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
+        kind = session.kind_of_rows(seeds, self._limit, self._aggregates) if isinstance(graph, CpuGraph) else None
         kept = session.take_kept()
         if kept is not None:
-            if kept.suits(wanted, searches, self._limit, self._aggregates):
+            is_kind = kind is None or isinstance(kept, kind)
+            if is_kind and kept.suits(wanted, searches, self._limit, self._aggregates):
                 return kept
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
         if isinstance(graph, CpuGraph):
-            return session.cpu_rows(graph, wanted, self._limit)
+            assert kind is not None
+            return kind(graph, wanted, self._limit)
         if session.name == Phast.NAME:
             return SweepBatch(graph, wanted, searches, self._limit, self._aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)

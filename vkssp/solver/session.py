@@ -23,7 +23,7 @@ from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import Dijkstra
 from vkssp.cpu.phast import PhastCpu
-from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once
+from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -390,9 +390,19 @@ class Session(Resource):
             return 1
         return most_searches(graph, rows, wanted, self.parameters)
 
-    def cpu_rows(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> Rows:
-        """Return a maker of rows of so many nodes on the CPU, if `rows_at_once` says that there is one."""
-        return CPU_ROWS[self.name](graph, nodes, limit)
+    def settled_nodes(self, seeds: Groups, limit: int, most: float) -> float:
+        """Return how many nodes searches on the CPU settle on average, see `vkssp.cpu.rows.settled_nodes`."""
+        with self.holding():
+            graph = self.copy
+            assert isinstance(graph, CpuGraph)
+            return settled_nodes(graph, seeds.moved(self.renumbered.node), limit, most)
+
+    def kind_of_rows(self, seeds: Groups, limit: int, aggregates: Aggregates | None) -> type[Rows]:
+        """Return the class of the maker of rows, or of their aggregates, if `rows_at_once` says that there is one."""
+        graph = self.copy
+        if aggregates is None or not isinstance(graph, CpuGraph) or not searches_suit(graph, seeds, limit):
+            return CPU_ROWS[self.name]
+        return SearchRows
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return the distances of pairs of nodes, or None if rows are as fast; see `Solver.pairs`."""

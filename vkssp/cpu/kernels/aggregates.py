@@ -110,7 +110,66 @@ def total(distances: Uint32s, limit: np.uint32, bits: Index, out: Int64s) -> Non
         for i in range(len(near)):
             if near[i] <= limit and near[i] != ZERO:
                 reciprocals += np.int64(reciprocal(np.uint64(near[i]), bits))
-        where = np.int64(0)
+        where = np.int64(0) if reached > 0 else np.int64(UNREACHABLE)
         while where < len(near) and near[where] != farthest:
             where += 1
+        out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals
+
+
+@jit
+def cumulate_near(
+    first: Int64s, columns: Uint32s, distances: Uint32s, values: Int64s, limits: Uint32s, out: Int64s
+) -> None:
+    """Do what `cumulate` does, for rows of which only the columns within the last limit are given.
+
+    Those of a row are between two entries of `first`. `values` has shape (nodes, columns).
+    """
+    num_columns = values.shape[1]
+    for row in range(len(out)):
+        for i in range(first[row], first[row + 1]):
+            k = 0
+            while k < len(limits) and distances[i] > limits[k]:
+                k += 1
+            if k < len(limits):
+                for column in range(num_columns):
+                    out[row, k * num_columns + column] += values[columns[i], column]
+        for at in range(num_columns, len(limits) * num_columns):
+            out[row, at] += out[row, at - num_columns]
+
+
+@jit
+def decay_near(
+    first: Int64s,
+    columns: Uint32s,
+    distances: Uint32s,
+    values: Int64s,
+    weights: Uint32s,
+    shift: np.uint32,
+    limit: np.uint32,
+    out: Int64s,
+) -> None:
+    """Do what `decay` does, for rows given as for `cumulate_near`."""
+    for row in range(len(out)):
+        for i in range(first[row], first[row + 1]):
+            if distances[i] <= limit:
+                factor = np.int64(weights[distances[i] >> shift])
+                for column in range(values.shape[1]):
+                    out[row, column] += values[columns[i], column] * factor
+
+
+@jit
+def total_near(first: Int64s, columns: Uint32s, distances: Uint32s, limit: np.uint32, bits: Index, out: Int64s) -> None:
+    """Do what `total` does, for rows given as for `cumulate_near`."""
+    for row in range(len(out)):
+        reached = whole = reciprocals = farthest = np.int64(0)
+        where = np.int64(UNREACHABLE)
+        for i in range(first[row], first[row + 1]):
+            distance, column = np.int64(distances[i]), np.int64(columns[i])
+            if distance <= np.int64(limit):
+                if distance > farthest or (distance == farthest and column < where):
+                    farthest, where = distance, column
+                reached += 1
+                whole += distance
+                if distance != 0:
+                    reciprocals += np.int64(reciprocal(np.uint64(distance), bits))
         out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals

@@ -252,6 +252,71 @@ def meet(
 
 
 @jit
+def settle(
+    first_out: Uint32s,
+    arcs: Uint32s,
+    dist: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    reached: Uint32s,
+    num_reached: Uint32s,
+    begin: Index,
+    end: Index,
+    nodes: Uint32s,
+    offsets: Uint32s,
+    is_wanted: Uint8s,
+    num_wanted: Index,
+    limit: np.uint64,
+) -> bool:
+    """Search from the seeds between two indices until all wanted nodes, or all within a limit, are settled.
+
+    Returns whether a sum did not fit into 32 bits.
+    """
+    reset(dist, heap, reached, num_reached)
+    size = count = ZERO
+    for seed in range(begin, end):
+        node, distance = np.uint64(nodes[seed]), np.uint64(offsets[seed])
+        before = np.uint64(dist[node])
+        if distance < before:
+            at = np.uint64(place[node])
+            if before == UNREACHABLE:
+                at = size
+                size += ONE
+                reached[count] = node
+                count += ONE
+            dist[node] = distance
+            rise(heap, place, at, (distance << HALF) | node)
+    left, is_beyond = num_wanted, False
+    while size > ZERO and left > 0:
+        root = heap[0]
+        node, distance = root & UNREACHABLE, root >> HALF
+        arc, last = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
+        if distance > limit:
+            break
+        left -= np.int64(is_wanted[node])
+        size -= ONE
+        remove_least(heap, place, size)
+        while arc < last:
+            head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+            arc += ONE
+            before = np.uint64(dist[head])
+            if through < before:
+                dist[head] = through
+                at = np.uint64(place[head])
+                if before == UNREACHABLE:
+                    at = size
+                    size += ONE
+                    reached[count] = head
+                    count += ONE
+                rise(heap, place, at, (through << HALF) | head)
+            elif through >= UNREACHABLE:
+                is_beyond = True
+    heap[:size] = EMPTY
+    num_reached[0] = count
+    return is_beyond
+
+
+@jit
 def rows(
     first_out: Uint32s,
     arcs: Uint32s,
@@ -264,8 +329,9 @@ def rows(
     nodes: Uint32s,
     offsets: Uint32s,
     is_wanted: Uint8s,
-    wanted: Uint32s,
+    num_wanted: Index,
     limit: np.uint64,
+    wanted: Uint32s,
     found: Uint32s,
     overflow: Uint8s,
 ) -> None:
@@ -273,52 +339,66 @@ def rows(
 
     A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit into 32 bits.
     """
-    num_wanted = np.int64(0)
-    for other in range(len(is_wanted)):
-        num_wanted += is_wanted[other]
     for row in range(len(found)):
-        reset(dist, heap, reached, num_reached)
-        size = count = ZERO
-        for seed in range(first[row], first[row + 1]):
-            node, distance = np.uint64(nodes[seed]), np.uint64(offsets[seed])
-            before = np.uint64(dist[node])
-            if distance < before:
-                at = np.uint64(place[node])
-                if before == UNREACHABLE:
-                    at = size
-                    size += ONE
-                    reached[count] = node
-                    count += ONE
-                dist[node] = distance
-                rise(heap, place, at, (distance << HALF) | node)
-        left, is_beyond = num_wanted, False
-        while size > ZERO and left > 0:
-            root = heap[0]
-            node, distance = root & UNREACHABLE, root >> HALF
-            arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
-            if distance > limit:
-                break
-            left -= np.int64(is_wanted[node])
-            size -= ONE
-            remove_least(heap, place, size)
-            while arc < end:
-                head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
-                arc += ONE
-                before = np.uint64(dist[head])
-                if through < before:
-                    dist[head] = through
-                    at = np.uint64(place[head])
-                    if before == UNREACHABLE:
-                        at = size
-                        size += ONE
-                        reached[count] = head
-                        count += ONE
-                    rise(heap, place, at, (through << HALF) | head)
-                elif through >= UNREACHABLE:
-                    is_beyond = True
-        heap[:size] = EMPTY
-        num_reached[0] = count
-        overflow[row] = is_beyond
+        begin, end = first[row], first[row + 1]
+        # fmt: off
+        overflow[row] = settle(
+            first_out, arcs, dist, place, heap, reached, num_reached,
+            begin, end, nodes, offsets, is_wanted, num_wanted, limit,
+        )
+        # fmt: on
         for column in range(len(wanted)):
             distance = np.uint64(dist[wanted[column]])
             found[row, column] = distance if distance <= limit else UNREACHABLE
+
+
+@jit
+def near(
+    first_out: Uint32s,
+    arcs: Uint32s,
+    dist: Uint32s,
+    place: Uint32s,
+    heap: Uint64s,
+    reached: Uint32s,
+    num_reached: Uint32s,
+    first: Int64s,
+    nodes: Uint32s,
+    offsets: Uint32s,
+    is_wanted: Uint8s,
+    num_wanted: Index,
+    limit: np.uint64,
+    column: Uint32s,
+    row: Index,
+    is_settled: Flag,
+    first_near: Int64s,
+    columns: Uint32s,
+    distances: Uint32s,
+    overflow: Uint8s,
+) -> int:
+    """Write the wanted nodes within a limit of groups of seeds, and their distances, and return the next group.
+
+    The groups begin with `row`, whose search has been made before if `is_settled`, and end with the first one that
+    finds no room in `columns` and `distances`, which have room for those of one group at least. Its search is made.
+    `column` has the column of each wanted node, and `first_near` gets the place of each group's first node.
+    """
+    at, began = 0, row
+    while row < len(overflow):
+        if not is_settled:
+            begin, end = first[row], first[row + 1]
+            # fmt: off
+            overflow[row] = settle(
+                first_out, arcs, dist, place, heap, reached, num_reached,
+                begin, end, nodes, offsets, is_wanted, num_wanted, limit,
+            )
+            # fmt: on
+        is_settled = False
+        if row > began and at + np.int64(num_reached[0]) > len(columns):
+            break
+        for i in range(num_reached[0]):
+            node = reached[i]
+            if is_wanted[node] and np.uint64(dist[node]) <= limit:
+                columns[at], distances[at] = column[node], dist[node]
+                at += 1
+        row += 1
+        first_near[row - began] = at
+    return int(row)
