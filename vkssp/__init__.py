@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vkssp.routing.service_areas import ServiceAreas
     from vkssp.solver.centrality import Centrality
     from vkssp.solver.decay import Decay
+    from vkssp.solver.loads import Betweenness, Flows
     from vkssp.solver.nearest import NearestSources
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
+    "Betweenness",
     "Centrality",
     "CpuDevice",
     "Decay",
@@ -47,6 +49,7 @@ __all__ = [
     "DeviceError",
     "DeviceInfo",
     "DistanceOverflowError",
+    "Flows",
     "FormatError",
     "Graph",
     "GraphError",
@@ -79,6 +82,7 @@ __all__ = [
 _MODULES = {
     "ALGORITHMS": "vkssp.algorithms.registry",
     "UNREACHABLE": "vkssp.graph.graph",
+    "Betweenness": "vkssp.solver.loads",
     "Centrality": "vkssp.solver.centrality",
     "CpuDevice": "vkssp.cpu.device",
     "Decay": "vkssp.solver.decay",
@@ -86,6 +90,7 @@ _MODULES = {
     "DeviceError": "vkssp.errors",
     "DeviceInfo": "vkssp.gpu.instance",
     "DistanceOverflowError": "vkssp.errors",
+    "Flows": "vkssp.solver.loads",
     "FormatError": "vkssp.errors",
     "Graph": "vkssp.graph.graph",
     "GraphError": "vkssp.errors",

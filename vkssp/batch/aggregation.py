@@ -135,6 +135,7 @@ class Aggregation(Resource):
             np.minimum.at(least, row_of, np.arange(len(row_of), dtype=np.uint32))
             nodes = np.stack([count.astype(np.uint32), least], axis=1)
             return [("aggregate_totals", {}, [self._upload("the nodes of rows", nodes)], (one.limit, one.bits))]
+        assert isinstance(one, CumulativeSums | DecayedSums)  # loads of arcs are made of rows
         columns = len(one.values)
         values = np.zeros((self._num_rows, columns), np.int64)
         np.add.at(values, row_of, one.values.T)
@@ -143,7 +144,6 @@ class Aggregation(Resource):
             words = np.concatenate([np.array([one.limit, one.shift], np.uint32), one.weights])
             arrays = [by_row, self._upload("the weights of distances", words)]
             return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
-        assert isinstance(one, CumulativeSums)
         arrays = [by_row, self._upload("the limits", one.limits)]
         return [
             ("aggregate_cumulative", {_LIMITS: some, _COLUMNS: size}, arrays, (first, at, columns))

@@ -10,7 +10,7 @@ from vkssp.cpu.cores import num_cores, run_all
 from vkssp.cpu.device import read_only
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
-from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s
+from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, Totals
 
 
 def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
@@ -37,6 +37,7 @@ def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
             shift, limit, room = np.uint32(one.shift), np.uint32(one.limit), np.empty(module.BLOCK, np.int64)
             module.decay(rows, read_only(one.values), read_only(one.weights), shift, limit, room, out)
         else:
+            assert isinstance(one, Totals)
             module.total(rows, np.uint32(one.limit), one.bits, out)
         found.append(out)
     return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
@@ -63,6 +64,7 @@ def aggregated_near(aggregates: Aggregates, first: Int64s, columns: Uint32s, dis
             decay = read_only(one.values_of_nodes), read_only(one.weights), np.uint32(one.shift), np.uint32(one.limit)
             module.decay_near(first, columns, distances, *decay, out)
         else:
+            assert isinstance(one, Totals)
             module.total_near(first, columns, distances, np.uint32(one.limit), one.bits, out)
         found.append(out)
     return found[0] if len(found) == 1 else np.concatenate(found, axis=1)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.algorithm import FinishedRows
 from vkssp.cpu.aggregates import aggregated, aggregated_near
@@ -17,11 +18,12 @@ from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes
 from vkssp.cpu.dijkstra import Dijkstra, empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
+from vkssp.cpu.trees import Trees, nothing_inside, wanted_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.jit import kernels
 from vkssp.memory import SMALL
-from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.aggregates import Aggregates, ArcLoads
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -85,9 +87,17 @@ class Rows(Resource):
 
     def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
         """Make the aggregates of the rows of some groups of seeds."""
-        made = self.make(groups, first, end)
-        found = aggregated(aggregates, made.read())
-        return FinishedRows(made.overflow, lambda: found)
+        made, loads = self.make(groups, first, end), None
+        if isinstance(aggregates[0], ArcLoads):
+            overflow = made.overflow if self._limit == UNREACHABLE else np.zeros_like(made.overflow)
+            found, loads = self._trees().loads(aggregates[0], groups.between(first, end), made.read(), overflow)
+        else:
+            found = aggregated(aggregates, made.read())
+        return FinishedRows(made.overflow, lambda: found, loads)
+
+    def _trees(self) -> Trees:
+        trees: Trees = self._graph.shared("trees", lambda: Trees(self._graph.renumbered))
+        return trees
 
     def rows(self, groups: Groups, aggregates: Aggregates | None = None) -> Generator[FinishedRows, None, None]:
         """Compute rows of distances, or their aggregates, in order.
@@ -226,6 +236,7 @@ class _SearchWorkspace:
     """Buffers of the searches of one thread."""
 
     def __init__(self, num_nodes: int) -> None:
+        self._num_nodes = num_nodes
         self.arrays = (
             *(np.empty(num_nodes, np.uint32) for _ in range(2)),
             empty_heap(num_nodes),
@@ -233,6 +244,13 @@ class _SearchWorkspace:
             np.array([2**32 - 1], np.uint32),
         )
         self._near: tuple[Uint32s, Uint32s] | None = None
+        self._state: npt.NDArray[np.int64] | None = None
+
+    def state(self) -> npt.NDArray[np.int64]:
+        """Return room for the states of nodes of a tree; see `vkssp.cpu.kernels.trees.load_tree`."""
+        if self._state is None:
+            self._state = np.empty((self._num_nodes, 2), np.int64)
+        return self._state
 
     def near(self, num_columns: int) -> tuple[Uint32s, Uint32s]:
         """Return room for the columns that rows of so many columns reach, and for their distances."""
@@ -289,6 +307,8 @@ class SearchRows(Rows):
 
     def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
         """Make the aggregates of the rows of some groups of seeds, in a time that depends on the nodes reached only."""
+        if isinstance(aggregates[0], ArcLoads):
+            return self._loads(groups, first, end, aggregates[0])
         if self._num_wanted < len(self._wanted):  # nodes on a cycle of weight zero are one node of the graph
             return super().sums(groups, first, end, aggregates)
         space, seeds, began = self._space(), self._seeds(groups, first, end), time.perf_counter()
@@ -302,10 +322,37 @@ class SearchRows(Rows):
             parts.append(aggregated_near(aggregates, first_near[: next_row - row + 1], columns, distances))
             row = next_row
         self._spare.append(space)
-        spent, rows = time.perf_counter() - began, end - first
+        self._set_pace(end - first, time.perf_counter() - began)
+        found = np.concatenate(parts)
+        return FinishedRows(overflow.astype(np.bool_), lambda: found)
+
+    def _loads(self, groups: Groups, first: int, end: int, aggregate: ArcLoads) -> FinishedRows:
+        """Make the loads of the rows of some groups of seeds."""
+        if self._graph.renumbered.contracted:
+            return super().sums(groups, first, end, (aggregate,))
+        space, began, renumbered = self._space(), time.perf_counter(), self._graph.renumbered
+        module = kernels("vkssp.cpu.kernels.trees")
+        first_in, arcs_in, arc_in = self._graph.incoming()
+        load, out = np.zeros(len(arc_in), np.int64), np.zeros((end - first, aggregate.width), np.int64)
+        overflow, is_limited = np.empty(end - first, np.uint8), self._limit != UNREACHABLE
+        module.search_loads(
+            *(self._graph.first_out, self._graph.arcs, *space.arrays, *self._seeds(groups, first, end), is_limited),
+            *(
+                module.Incoming(first_in, arcs_in),
+                wanted_of(groups.between(first, end), renumbered.node),
+                nothing_inside(),
+            ),
+            *(space.state(), load, overflow, out),
+        )
+        self._spare.append(space)
+        self._set_pace(end - first, time.perf_counter() - began)
+        loads = np.zeros_like(load)
+        loads[arc_in] = load
+        return FinishedRows(overflow.astype(np.bool_), lambda: out, loads)
+
+    def _set_pace(self, rows: int, spent: float) -> None:
+        """Choose the number of rows of the next tasks, given those of a task and its seconds."""
         if spent < _SHORT_S and self._rows_of_sums <= rows < _MOST_SUMS:
             self._rows_of_sums = 2 * rows
         elif spent > 4 * _SHORT_S and _MOST_ROWS < rows <= self._rows_of_sums:
             self._rows_of_sums = max(_MOST_ROWS, rows // 4)
-        found = np.concatenate(parts)
-        return FinishedRows(overflow.astype(np.bool_), lambda: found)

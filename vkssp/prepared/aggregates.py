@@ -110,7 +110,32 @@ class Totals:
         return 5
 
 
-Aggregate = CumulativeSums | DecayedSums | Totals
+#: Columns of `ArcLoads`.
+SENT, MISSED = range(2)
+
+
+@dataclass(frozen=True, eq=False)
+class ArcLoads:
+    """Demand that goes out from the source, and demand of nodes that are not reached; loads of arcs belong to blocks.
+
+    The demand is that of the row's group of seeds or, without one, a unit at each node within the limit, except seeds
+    that are at their own distance. All of it takes the paths that walkers find. It can only be asked for alone.
+
+    Attributes
+    ----------
+    limit : int
+        Distance beyond which no node is reached.
+    """
+
+    limit: int = UNREACHABLE - 1
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row."""
+        return 2
+
+
+Aggregate = CumulativeSums | DecayedSums | Totals | ArcLoads
 #: Aggregates whose results lie side by side.
 Aggregates = tuple[Aggregate, ...]
 

@@ -332,6 +332,10 @@ class RenumberedGraph:
         result += self._zero_trees.walk(at, target)
         return np.array(result, np.int64)
 
+    def path_inside(self, start: int, end: int) -> list[int]:
+        """Return the caller's arcs of a path between two of the caller's nodes that are one node of this graph."""
+        return self._zero_trees.walk(start, end)
+
     @cached_property
     def _zero_trees(self) -> ZeroTrees:
         return ZeroTrees(self.graph, self.node)

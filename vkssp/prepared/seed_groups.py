@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,25 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.terminals import terminals
 
 
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """Demand of groups of seeds, such as trips, at nodes.
+
+    Attributes
+    ----------
+    first : numpy.ndarray
+        Offset of each group's first entry, shape (groups + 1,), int64.
+    node : numpy.ndarray
+        Nodes by the caller's ids, group by group, shape (entries,), uint32.
+    amount : numpy.ndarray
+        What each of them demands, shape (entries,), int64.
+    """
+
+    first: npt.NDArray[np.int64]
+    node: Uint32s
+    amount: npt.NDArray[np.int64]
+
+
 class Groups:
     """Groups of seeds, each a node and an offset.
 
@@ -25,10 +45,15 @@ class Groups:
         Offset of each group's first seed, shape (groups + 1,), int64.
     node, offset : numpy.ndarray
         Nodes and offsets of the seeds, group by group, shape (seeds,), uint32.
+    demand : Demand, optional
+        What the groups' loads are made of; see `vkssp.prepared.aggregates.ArcLoads`.
     """
 
-    def __init__(self, first: npt.NDArray[np.int64], node: Uint32s, offset: Uint32s) -> None:
-        self.first, self.node, self.offset = first, node, offset
+    def __init__(
+        self, first: npt.NDArray[np.int64], node: Uint32s, offset: Uint32s, demand: Demand | None = None
+    ) -> None:
+        self.first, self.node, self.offset, self.demand = first, node, offset, demand
+        self.given = node  # nodes by the caller's ids, also after `moved`
 
     @classmethod
     def of_nodes(cls, nodes: Uint32s) -> Groups:
@@ -50,11 +75,24 @@ class Groups:
 
     def between(self, begin: int, end: int) -> Groups:
         """Return the groups from `begin` up to, but not including, `end`."""
-        return Groups(self.first[begin : end + 1], self.node, self.offset)
+        demand = self.demand
+        if demand is not None:
+            demand = replace(demand, first=demand.first[begin : end + 1])
+        groups = Groups(self.first[begin : end + 1], self.node, self.offset, demand)
+        groups.given = self.given
+        return groups
+
+    def wanting(self, demand: Demand | None) -> Groups:
+        """Return the groups with a demand."""
+        groups = Groups(self.first, self.node, self.offset, demand)
+        groups.given = self.given
+        return groups
 
     def moved(self, node: Uint32s) -> Groups:
-        """Return the groups for another numbering of nodes, in which node i is `node[i]`."""
-        return Groups(self.first, node[self.node], self.offset)
+        """Return the groups, with the same demand, for another numbering of nodes, in which node i is `node[i]`."""
+        groups = Groups(self.first, node[self.node], self.offset, self.demand)
+        groups.given = self.given
+        return groups
 
     def put(self, begin: int, end: int, places: npt.NDArray[np.uint32]) -> None:
         """Write groups into a ring buffer; UNREACHABLE as a node marks unused seeds.

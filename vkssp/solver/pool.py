@@ -35,6 +35,7 @@ from vkssp.route import Route
 from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, centrality
 from vkssp.solver.decay import Decay
+from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
@@ -418,6 +419,14 @@ class SolverPool(Resource):
         """Return the centrality of nodes, by all devices; see `Solver.centrality`."""
         with self._facing(reverse) as source:
             return centrality(source, sources, limit)
+
+    def betweenness(self, sources: npt.ArrayLike | None = None, *, limit: int | None = None) -> Betweenness:
+        """Return on how many shortest paths each arc and each node lies, by all devices; see `Solver.betweenness`."""
+        return betweenness(self, sources, limit)
+
+    def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+        """Return the loads of all arcs if a demand takes its shortest paths, by all devices; see `Solver.flows`."""
+        return flows(self, sources, targets, demand)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[SolverPool]:

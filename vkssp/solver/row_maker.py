@@ -17,10 +17,11 @@ from vkssp.batch.sweep_batch import SweepBatch
 from vkssp.cpu.aggregates import aggregated_by_all
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.rows import Rows
+from vkssp.cpu.trees import Trees
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.aggregates import Aggregates, ArcLoads
 from vkssp.prepared.seed_groups import Groups
 
 if TYPE_CHECKING:
@@ -45,10 +46,13 @@ class RowBlock:
     overflowed : numpy.ndarray or None
         Whether paths lead to each of the k nodes, but none whose weight fits; shape (rows, k), bool; None if no
         distance overflowed.
+    loads : numpy.ndarray or None
+        Loads of the graph's arcs that the rows make together, shape (num_arcs,), int64, if they are wanted.
     """
 
     distances: npt.NDArray[Any]
     overflowed: npt.NDArray[np.bool_] | None = None
+    loads: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -113,6 +117,9 @@ class RowMaker:
     ) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
         self._aggregates = aggregates
+        # A batch on a device makes all aggregates but these.
+        self._makes_loads = aggregates is not None and isinstance(aggregates[0], ArcLoads)
+        self._trees: Trees | None = None
         with session.holding():
             self._node = session.renumbered.node
         self._checked = self._node[nodes]
@@ -156,11 +163,9 @@ class RowMaker:
         if batch is None:
             size = max(1, min(MOST_ROWS, _BLOCK_WORDS // max(1, len(wanted))))
             for first in range(0, len(seeds), size):
-                yield self._summed(
-                    self._one_by_one([seeds[row] for row in range(first, min(first + size, len(seeds)))])
-                )
+                yield self._alone(seeds.between(first, min(first + size, len(seeds))))
             return
-        in_place = self._aggregates is not None and isinstance(batch, Rows | SweepBatch)
+        in_place = self._aggregates is not None and isinstance(batch, Rows if self._makes_loads else Rows | SweepBatch)
         with closing(batch.rows(seeds, self._aggregates) if isinstance(batch, Rows) else batch.rows(seeds)) as made:
             done = 0
             while True:
@@ -171,29 +176,41 @@ class RowMaker:
                     if finished is None:
                         return
                     found = finished.read()
-                block = RowBlock(found)
+                block, groups = RowBlock(found, None, finished.loads), seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
                 if in_place:
-                    for row in again:
-                        found[row] = self._summed(self._one_by_one([seeds[done + int(row)]])).distances[0]
+                    for row in again.tolist():
+                        one = self._alone(groups.between(row, row + 1))
+                        found[row] = one.distances[0]
+                        if block.loads is not None and one.loads is not None:
+                            block.loads[:] += one.loads
                 elif len(again):
                     overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
-                    for row in again:
-                        one = self._one_by_one([seeds[done + int(row)]])
+                    for row in again.tolist():
+                        one = self._one_by_one([seeds[done + row]])
                         found[row] = one.distances[0]
                         if one.overflowed is not None:
                             overflowed[row] = one.overflowed[0]
                     block = RowBlock(found, overflowed)
                 done += len(block)
-                yield block if in_place else self._summed(block)
+                yield block if in_place else self._summed(block, groups)
 
-    def _summed(self, block: RowBlock) -> RowBlock:
-        """Return the aggregates of a block in place of its distances, if they are wanted."""
+    def _alone(self, groups: Groups) -> RowBlock:
+        """Return rows, or their aggregates, each from a separate search."""
+        return self._summed(self._one_by_one([groups[row] for row in range(len(groups))]), groups)
+
+    def _summed(self, block: RowBlock, groups: Groups) -> RowBlock:
+        """Return the aggregates of a block of rows in place of its distances, if they are wanted."""
         if self._aggregates is None:
             return block
         if block.overflowed is not None and block.overflowed.any():
             raise DistanceOverflowError(OVERFLOW)
+        if isinstance(self._aggregates[0], ArcLoads):
+            if self._trees is None:
+                self._trees = Trees(self.session.renumbered)
+            rows, loads = self._trees.loads_by_all(self._aggregates[0], groups, block.distances)
+            return RowBlock(rows, None, loads)
         return RowBlock(aggregated_by_all(self._aggregates, block.distances))
 
     @contextmanager
@@ -214,10 +231,11 @@ class RowMaker:
         if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
         kind = session.kind_of_rows(seeds, self._limit, self._aggregates) if isinstance(graph, CpuGraph) else None
+        aggregates = None if self._makes_loads else self._aggregates
         kept = session.take_kept()
         if kept is not None:
             is_kind = kind is None or isinstance(kept, kind)
-            if is_kind and kept.suits(wanted, searches, self._limit, self._aggregates):
+            if is_kind and kept.suits(wanted, searches, self._limit, aggregates):
                 return kept
             kept.close()
             searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
@@ -225,7 +243,7 @@ class RowMaker:
             assert kind is not None
             return kind(graph, wanted, self._limit)
         if session.name == Phast.NAME:
-            return SweepBatch(graph, wanted, searches, self._limit, self._aggregates)
+            return SweepBatch(graph, wanted, searches, self._limit, aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)
 
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:

@@ -32,6 +32,7 @@ from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, centrality
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
+from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
 from vkssp.solver.nearest import NearestSources, nearest_sources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
@@ -676,6 +677,80 @@ class Solver(Resource):
         """
         with self._facing(reverse) as source:
             return centrality(source, sources, limit)
+
+    def betweenness(self, sources: npt.ArrayLike | None = None, *, limit: int | None = None) -> Betweenness:
+        """Return on how many shortest paths each arc and each node lies, with one path for each pair of nodes.
+
+        Of several shortest paths it is the one that `path` returns. Where shortest paths are unique, this is the
+        betweenness of U. Brandes (A faster algorithm for betweenness centrality, 2001) without normalization; a pair
+        counts in each direction.
+
+        Parameters
+        ----------
+        sources : array_like
+            Nodes at which paths begin, shape (s,); by default all nodes. A node that is named twice counts twice.
+        limit : int, optional
+            Radius: only pairs up to this distance count.
+
+        Returns
+        -------
+        Betweenness
+            Numbers of pairs, by arc and by node.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or the limit is not a valid distance.
+        DistanceOverflowError
+            If a shortest distance within the limit does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     found = solver.betweenness()
+        >>> found.arcs.tolist(), found.nodes.tolist(), found.num_pairs
+        ([3, 4, 3], [0, 2, 2, 0], 6)
+        """
+        return betweenness(self, sources, limit)
+
+    def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+        """Return the loads of all arcs if a demand takes its shortest paths (all-or-nothing assignment).
+
+        Of several shortest paths it is the one that `path` returns.
+
+        Parameters
+        ----------
+        sources, targets : array_like
+            Node ids, shapes (s,) and (t,).
+        demand : array_like or sparse matrix
+            What goes from each source to each target, finite numbers from 0 on: an array or a scipy matrix of shape
+            (s, t); or, for pairs of a source and a target, shape (s,), with as many targets. Demand from a node to
+            itself loads no arc. Numbers that are not whole are rounded to 2**-60 of their sum.
+
+        Returns
+        -------
+        Flows
+            Loads by arc, and the demand that no path serves.
+
+        Raises
+        ------
+        QueryError
+            If there is no such node, or the demand does not suit.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     found = solver.flows([0, 1], [2, 3], [[10, 20], [0, 5]])
+        >>> found.arcs.tolist()
+        [30, 35, 25]
+        """
+        return flows(self, sources, targets, demand)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver]:

@@ -1,0 +1,138 @@
+"""Loads of arcs: betweenness, and flows of a demand, along the shortest paths that the project's walkers find."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import array_of, dtype_of
+from vkssp.errors import QueryError
+from vkssp.memory import require
+from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, limit_of
+from vkssp.prepared.seed_groups import Demand, Groups
+from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.solver.tables import RowSource
+
+# Bits of the sum of all demand.
+_SUM_BITS = 62
+
+
+@dataclass(frozen=True, eq=False)
+class Betweenness:
+    """Number of shortest paths over each arc and through each node, one path for each pair of nodes.
+
+    Attributes
+    ----------
+    arcs : numpy.ndarray
+        Number of pairs whose path takes each arc, shape (num_arcs,), int64.
+    nodes : numpy.ndarray
+        Number of pairs whose path leads through each node and neither begins nor ends there, shape (num_nodes,), int64.
+    num_pairs : int
+        Number of pairs that a path joins.
+    """
+
+    arcs: Int64s
+    nodes: Int64s
+    num_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Loads of arcs.
+
+    Attributes
+    ----------
+    arcs : numpy.ndarray
+        Load of each arc, shape (num_arcs,); int64 if the demand is of integers, or else float64.
+    unreached : int or float
+        Demand between nodes that no path joins.
+    """
+
+    arcs: npt.NDArray[Any]
+    unreached: Any
+
+
+def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[Int64s, Int64s]:
+    """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and loads of arcs, shape (num_arcs,)."""
+    graph = source.graph
+    rows, loads, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(graph.num_arcs, np.int64), 0
+    if not graph.num_nodes:
+        return rows, loads
+    nodes, wanted = np.arange(graph.num_nodes, dtype=np.uint32), (aggregate,)
+    blocks = source.row_blocks(graph, groups, nodes, whole=True, limit=limit_of(wanted), aggregates=wanted)
+    with closing(blocks):
+        for block in blocks:
+            rows[at : at + len(block)] = block.distances
+            at += len(block)
+            assert block.loads is not None
+            loads += block.loads
+    return rows, loads
+
+
+def betweenness(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Betweenness:
+    """Return the betweenness of arcs and nodes; see `vkssp.Solver.betweenness`."""
+    graph, most = source.graph, checked_limit(limit)
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
+    require(16 * len(nodes), f"the betweenness from {len(nodes):,} nodes", "ask for fewer")
+    rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads() if limit is None else ArcLoads(most))
+    # What leaves a node either begins there or comes through it.
+    through = np.zeros(graph.num_nodes, np.int64)
+    np.add.at(through, graph.tail, loads)
+    np.subtract.at(through, nodes, rows[:, SENT])
+    return Betweenness(loads, through, int(rows[:, SENT].sum()))
+
+
+def flows(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+    """Return the loads of a demand; see `vkssp.Solver.flows`."""
+    graph = source.graph
+    begin, end = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
+    row, column, amount = _entries(demand, len(begin), len(end))
+    origin = begin[row]
+    order = np.argsort(origin, kind="stable")
+    origin, target, amount = origin[order], end[column[order]], amount[order]
+    fixed, exponent = _fixed(amount)
+    nodes, first = np.unique(origin, return_index=True)
+    entries = Demand(np.append(first, len(origin)).astype(np.int64), target, fixed)
+    rows, loads = arc_loads(source, Groups.of_nodes(nodes).wanting(entries), ArcLoads())
+    missed = int(rows[:, MISSED].sum())
+    if amount.dtype.kind != "f":
+        return Flows(loads, missed)
+    return Flows(np.ldexp(loads.astype(np.float64), -exponent), float(np.ldexp(float(missed), -exponent)))
+
+
+def _entries(demand: Any, num_sources: int, num_targets: int) -> tuple[Int64s, Int64s, npt.NDArray[Any]]:
+    """Return the sources, targets and amounts of a demand that are not 0; amounts are int64 or float64."""
+    shape = f"give an array or a sparse matrix of shape ({num_sources}, {num_targets}), or one number for each pair"
+    if hasattr(demand, "tocoo"):
+        sparse = demand.tocoo()
+        if sparse.shape != (num_sources, num_targets):
+            raise QueryError(f"demand has shape {sparse.shape}; {shape}")
+        sparse.sum_duplicates()
+        row, column, amount = sparse.row.astype(np.int64), sparse.col.astype(np.int64), np.asarray(sparse.data)
+    else:
+        table = array_of(demand, "demand", "numbers, one for each pair", QueryError)
+        is_pairs = table.ndim == 1 and num_sources == num_targets == len(table)
+        if not is_pairs and table.shape != (num_sources, num_targets):
+            raise QueryError(f"demand has shape {table.shape}; {shape}")
+        found = np.nonzero(table)
+        row, column, amount = found[0], found[-1], table[found]
+    if amount.dtype.kind not in "biuf":
+        raise QueryError(f"demand has dtype {dtype_of(amount)}; give numbers")
+    amount = amount.astype(np.float64 if amount.dtype.kind == "f" else np.int64)
+    if not (np.isfinite(amount) & (amount >= 0)).all():
+        raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
+    if amount.astype(np.float64).sum() >= 2.0**_SUM_BITS:
+        raise QueryError("demand has a sum beyond 2**62; divide it by a factor")
+    return row, column, amount
+
+
+def _fixed(amount: npt.NDArray[Any]) -> tuple[Int64s, int]:
+    """Return amounts as multiples of 2**-exponent, int64, and the exponent."""
+    if amount.dtype.kind != "f" or bool((amount == np.trunc(amount)).all()):
+        return amount.astype(np.int64), 0
+    exponent = _SUM_BITS - 1 - int(np.frexp(float(amount.sum()))[1])
+    return np.rint(np.ldexp(amount, exponent)).astype(np.int64), exponent
