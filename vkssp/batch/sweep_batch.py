@@ -18,6 +18,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
+from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -27,7 +28,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.graph.hierarchy import Hierarchy
-from vkssp.prepared.aggregates import Aggregates
+from vkssp.prepared.aggregates import Aggregates, ArcLoads
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -68,7 +69,14 @@ def tile_of(searches: int) -> int:
     return min(TILE, max(_LEAST_TILE, 1 << max(0, searches - 1).bit_length()))
 
 
-def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
+def made_by_sweeps(graph: DeviceGraph, aggregates: Aggregates | None) -> Aggregates | None:
+    """Return the aggregates if a batch makes them on the device, or None if it makes rows."""
+    if aggregates is None or not isinstance(aggregates[0], ArcLoads):
+        return aggregates
+    return aggregates if can_load(graph) and not hierarchy_of(graph).saturated else None
+
+
+def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:
     """Return the largest number of searches at once; less than 2 if rows must be computed one after the other."""
     device, renumbered = graph.device, graph.renumbered
     num_nodes, hierarchy = max(1, renumbered.graph.num_nodes), renumbered.hierarchy
@@ -77,8 +85,11 @@ def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int) -> int:
     # The upward labels of the largest number of seeds: distances, and the supernode of each level.
     distances, labels = 4 * MAX_TERMINALS * nodes_each(hierarchy), 12 * MAX_TERMINALS * hierarchy.num_levels
     seeds = 4 * _SEED_WORDS * MAX_TERMINALS
-    each = 4 * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
-    largest = max(4 * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
+    loads, words = None if aggregates is None else aggregates[0], 1
+    if isinstance(loads, ArcLoads):
+        rows, words = min(rows, most_searches(loads)), state_words(loads)
+    each = 4 * words * num_nodes + 8 * max(1, wanted) + 2 * seeds + distances + labels
+    largest = max(4 * max(1, words - 2) * num_nodes, 4 * max(1, wanted), seeds + 4 * _SEED_WORDS, distances, labels)
     fitting = min(int(MOST_MEMORY * device.free_bytes()) // each, device.limits.buffer // largest)
     most = min(rows, fitting, MOST_ON_CPU if device.info.kind == "cpu" else MOST_SEARCHES)
     if most > TILE:
@@ -119,6 +130,8 @@ class SweepBatch(Resource):
         ``iterations``, the number of dispatches of sweeps since then.
     num_swept : int
         Number of nodes that are swept.
+    aggregates : tuple of Aggregate or None
+        What is made in place of rows.
     """
 
     def __init__(
@@ -126,8 +139,9 @@ class SweepBatch(Resource):
     ) -> None:
         super().__init__(graph)
         self._graph, self.device, self._limit, self._nodes = graph, graph.device, limit, nodes
-        self._aggregates = aggregates
+        self.aggregates = aggregates
         self._aggregation: Aggregation | None = None
+        self._loads: TreeLoads | None = None
         self.searches, self._num_wanted = searches, len(nodes)
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         try:
@@ -142,7 +156,7 @@ class SweepBatch(Resource):
         self._rank = ranks_of(self._graph.renumbered)
         wanted = nodes if self._rank is None else self._rank[nodes]
         needed = needed_ranks(hierarchy, wanted)
-        is_part = self._aggregates is None and len(needed) <= _MOST_PART * hierarchy.num_nodes
+        is_part = self.aggregates is None and len(needed) <= _MOST_PART * hierarchy.num_nodes
         if not is_part:
             needed = np.arange(hierarchy.num_nodes, dtype=np.uint32)
         self.num_swept = len(needed)
@@ -163,7 +177,7 @@ class SweepBatch(Resource):
         rows_of = self._upload("the rows of ranks", row_of)
         ranks = self._upload("the ranks of rows", needed if is_part else needed[:1])
         wants = self._upload("what is wanted", row_of[wanted] if is_part else wanted)
-        words = 0 if self._aggregates is None else sum(map(words_of, self._aggregates))
+        words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
         self._row_bytes = row_bytes = 8 * words or 4 * self._num_wanted
         self._finished, self._seeds, self._mapped = [], [], []
         for _ in range(2):
@@ -211,9 +225,13 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
-        if self._aggregates is not None:
+        if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
+            sizes = self.num_swept, tile, self._num_tiles, self.searches
+            buffers = self._seeds, self._finished, self
+            self._loads = TreeLoads(self._graph, self.aggregates[0], self._tiles, self._overflow, *sizes, *buffers)
+        elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
-            self._aggregation = Aggregation(device, self._aggregates, self._tiles, rows, *sizes, self._finished, self)
+            self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
         self._recordings: dict[tuple[int, int], Recording] = {}
 
     def make_labels(self, seeds_each: int) -> None:
@@ -280,7 +298,9 @@ class SweepBatch(Resource):
                     parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
-            if self._aggregation is not None:
+            if self._loads is not None:
+                self._loads.record(recording, parity, num_tiles, searches)
+            elif self._aggregation is not None:
                 self._aggregation.record(recording, parity, num_tiles, searches)
             else:
                 transpose = self._transposes[parity]
@@ -299,7 +319,7 @@ class SweepBatch(Resource):
     def suits(self, nodes: Uint32s, searches: int, limit: int, aggregates: Aggregates | None = None) -> bool:
         """Return whether this makes rows of the given nodes, so many at once, up to a limit, or aggregates of rows."""
         is_same = (
-            aggregates is self._aggregates
+            aggregates == self.aggregates
             and limit == self._limit
             and searches <= self.searches
             and np.array_equal(nodes, self._nodes)
@@ -325,7 +345,10 @@ class SweepBatch(Resource):
             for number, first in enumerate(range(0, len(groups), self.searches)):
                 count = min(self.searches, len(groups) - first)
                 recording = self._recording(number % 2, count)
-                self._put(groups.between(first, first + count), self._seeds[number % 2])
+                some = groups.between(first, first + count)
+                self._put(some, self._seeds[number % 2])
+                if self._loads is not None:
+                    self._loads.put(some, number % 2)
                 recording.submit()
                 running.append((recording, number % 2, count))
                 if len(running) == 2:
@@ -357,7 +380,7 @@ class SweepBatch(Resource):
         self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
-        row_bytes, aggregation = self._row_bytes, self._aggregation
+        row_bytes, aggregation = self._row_bytes, self._loads or self._aggregation
         for first in range(0, count, self._most_rows):
             size = min(self._most_rows, count - first)
 
@@ -368,4 +391,6 @@ class SweepBatch(Resource):
                     return aggregation.decode(found)
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
-            yield FinishedRows(is_over[first : first + size], read)
+            is_last = first + size == count
+            loads = self._loads.read(parity) if is_last and self._loads is not None else None
+            yield FinishedRows(is_over[first : first + size], read, loads)

@@ -114,7 +114,7 @@ class Totals:
 SENT, MISSED = range(2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ArcLoads:
     """Demand that goes out from the source, and demand of nodes that are not reached; loads of arcs belong to blocks.
 
@@ -125,9 +125,18 @@ class ArcLoads:
     ----------
     limit : int
         Distance beyond which no node is reached.
+    is_uniform : bool
+        Whether groups of seeds have no demand.
+    most : int
+        Largest sum of the demand of a group.
+    most_entries : int
+        Largest number of entries of the demand of a group.
     """
 
     limit: int = UNREACHABLE - 1
+    is_uniform: bool = True
+    most: int = 0
+    most_entries: int = 0
 
     @property
     def width(self) -> int:

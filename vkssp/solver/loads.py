@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from vkssp.checks import array_of, dtype_of
 from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE
 from vkssp.memory import require
 from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, limit_of
 from vkssp.prepared.seed_groups import Demand, Groups
@@ -68,8 +69,8 @@ def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[I
         for block in blocks:
             rows[at : at + len(block)] = block.distances
             at += len(block)
-            assert block.loads is not None
-            loads += block.loads
+            if block.loads is not None:
+                loads += block.loads
     return rows, loads
 
 
@@ -78,7 +79,7 @@ def betweenness(source: RowSource, sources: npt.ArrayLike | None, limit: int | N
     graph, most = source.graph, checked_limit(limit)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(16 * len(nodes), f"the betweenness from {len(nodes):,} nodes", "ask for fewer")
-    rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads() if limit is None else ArcLoads(most))
+    rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads(min(most, UNREACHABLE - 1)))
     # What leaves a node either begins there or comes through it.
     through = np.zeros(graph.num_nodes, np.int64)
     np.add.at(through, graph.tail, loads)
@@ -97,7 +98,9 @@ def flows(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike, dem
     fixed, exponent = _fixed(amount)
     nodes, first = np.unique(origin, return_index=True)
     entries = Demand(np.append(first, len(origin)).astype(np.int64), target, fixed)
-    rows, loads = arc_loads(source, Groups.of_nodes(nodes).wanting(entries), ArcLoads())
+    sums = np.add.reduceat(fixed, first) if len(first) else fixed
+    most = int(sums.max(initial=0)), int(np.diff(entries.first).max(initial=0))
+    rows, loads = arc_loads(source, Groups.of_nodes(nodes).wanting(entries), ArcLoads(UNREACHABLE - 1, False, *most))
     missed = int(rows[:, MISSED].sum())
     if amount.dtype.kind != "f":
         return Flows(loads, missed)

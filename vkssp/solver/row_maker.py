@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vkssp.algorithm import Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
-from vkssp.batch.sweep_batch import SweepBatch
+from vkssp.batch.sweep_batch import SweepBatch, made_by_sweeps
 from vkssp.cpu.aggregates import aggregated_by_all
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.rows import Rows
@@ -117,8 +117,6 @@ class RowMaker:
     ) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
         self._aggregates = aggregates
-        # A batch on a device makes all aggregates but these.
-        self._makes_loads = aggregates is not None and isinstance(aggregates[0], ArcLoads)
         self._trees: Trees | None = None
         with session.holding():
             self._node = session.renumbered.node
@@ -165,7 +163,7 @@ class RowMaker:
             for first in range(0, len(seeds), size):
                 yield self._alone(seeds.between(first, min(first + size, len(seeds))))
             return
-        in_place = self._aggregates is not None and isinstance(batch, Rows if self._makes_loads else Rows | SweepBatch)
+        in_place = self._made_by(batch) is not None
         with closing(batch.rows(seeds, self._aggregates) if isinstance(batch, Rows) else batch.rows(seeds)) as made:
             done = 0
             while True:
@@ -176,25 +174,32 @@ class RowMaker:
                     if finished is None:
                         return
                     found = finished.read()
-                block, groups = RowBlock(found, None, finished.loads), seeds.between(done, done + len(found))
+                loads, groups = finished.loads, seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
                 if in_place:
                     for row in again.tolist():
                         one = self._alone(groups.between(row, row + 1))
                         found[row] = one.distances[0]
-                        if block.loads is not None and one.loads is not None:
-                            block.loads[:] += one.loads
-                elif len(again):
+                        if one.loads is not None:
+                            loads = one.loads if loads is None else loads + one.loads
+                overflowed = None
+                if len(again) and not in_place:
                     overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
                     for row in again.tolist():
                         one = self._one_by_one([seeds[done + row]])
                         found[row] = one.distances[0]
                         if one.overflowed is not None:
                             overflowed[row] = one.overflowed[0]
-                    block = RowBlock(found, overflowed)
+                block = RowBlock(found, overflowed, loads)
                 done += len(block)
                 yield block if in_place else self._summed(block, groups)
+
+    def _made_by(self, batch: BlockResidentRows | SweepBatch | Rows) -> Aggregates | None:
+        """Return the aggregates if a batch makes them, or None if it makes rows."""
+        if isinstance(batch, BlockResidentRows):
+            return None
+        return batch.aggregates if isinstance(batch, SweepBatch) else self._aggregates
 
     def _alone(self, groups: Groups) -> RowBlock:
         """Return rows, or their aggregates, each from a separate search."""
@@ -227,18 +232,22 @@ class RowMaker:
     def _many_at_once(self, seeds: Groups) -> BlockResidentRows | SweepBatch | Rows | None:
         """Return the batch that makes many rows at once, or None if the algorithm makes rows one by one."""
         session, wanted = self.session, self._wanted
-        graph, searches = session.copy, session.rows_at_once(self._total, len(wanted))
+        graph, searches = session.copy, session.rows_at_once(self._total, len(wanted), self._aggregates)
         if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
         kind = session.kind_of_rows(seeds, self._limit, self._aggregates) if isinstance(graph, CpuGraph) else None
-        aggregates = None if self._makes_loads else self._aggregates
+        aggregates = self._aggregates
+        if session.name == Phast.NAME and isinstance(graph, DeviceGraph):
+            aggregates = made_by_sweeps(graph, aggregates)
         kept = session.take_kept()
         if kept is not None:
             is_kind = kind is None or isinstance(kept, kind)
             if is_kind and kept.suits(wanted, searches, self._limit, aggregates):
                 return kept
             kept.close()
-            searches = session.rows_at_once(self._total, len(wanted))  # there may be room for more now
+            searches = session.rows_at_once(
+                self._total, len(wanted), self._aggregates
+            )  # there may be room for more now
         if isinstance(graph, CpuGraph):
             assert kind is not None
             return kind(graph, wanted, self._limit)

@@ -378,14 +378,14 @@ class Session(Resource):
         if closes is not None:
             closes.close()
 
-    def rows_at_once(self, rows: int, wanted: int) -> int:
+    def rows_at_once(self, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self.copy
         if isinstance(graph, CpuGraph):
             kind = CPU_ROWS.get(self.name)
             return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
-            return sweeps_at_once(graph, rows, wanted)
+            return sweeps_at_once(graph, rows, wanted, aggregates)
         if self.name != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:
             return 1
         return most_searches(graph, rows, wanted, self.parameters)

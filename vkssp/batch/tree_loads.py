@@ -1,0 +1,185 @@
+"""Loads of arcs along the shortest-path trees of a batch of searches, made on the device from the tiles of distances.
+
+The arc into each node is the first tight one, as on the paths of all walkers. What goes through a node is handed over
+to the node before it once all nodes after it have done so; an invocation follows it from a leaf as long as it is the
+last to arrive. Only the loads, summed up over all searches, leave the device.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.engine.device_graph import DeviceGraph
+from vkssp.gpu.buffer import Buffer
+from vkssp.gpu.download import Download
+from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.recording import Recording
+from vkssp.graph import UNREACHABLE
+from vkssp.prepared.aggregates import ArcLoads, Int64s
+from vkssp.prepared.seed_groups import Groups
+from vkssp.resource import Resource
+
+#: Storage buffers of a kernel.
+BINDINGS = 7
+_SEARCHES, _FLOW_WORDS, _IS_UNIFORM = 2, 3, 4  # specialization constants
+# Most nodes after a node in a tree, which 15 bits count, and words of what a search sends and misses.
+_MOST_AFTER, _FINISHED_WORDS = 1 << 15, 4
+# Largest number of bytes of the demand of a batch, and words of an entry.
+_MOST_BYTES, _ENTRY_WORDS = 256 << 20, 4
+
+
+def flow_words(aggregate: ArcLoads) -> int:
+    """Return the number of words of what goes through a node of a tree."""
+    return 1 if aggregate.most < 2**32 else 2
+
+
+def state_words(aggregate: ArcLoads) -> int:
+    """Return the number of words that a search needs for each node, besides the distance."""
+    return 2 + flow_words(aggregate)
+
+
+def most_searches(aggregate: ArcLoads) -> int:
+    """Return the largest number of searches whose demand is taken at once."""
+    return _MOST_BYTES // (4 * _ENTRY_WORDS * max(1, aggregate.most_entries))
+
+
+def can_load(graph: DeviceGraph) -> bool:
+    """Return whether the loads of a graph can be made on its device."""
+    renumbered = graph.renumbered
+    if renumbered.contracted or graph.device.limits.storage_buffers < BINDINGS:
+        return False
+    return int(np.diff(renumbered.first_out.astype(np.int64)).max(initial=0)) < _MOST_AFTER
+
+
+class TreeLoads(Resource):
+    """Kernels and buffers that make the loads of a batch of searches.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+        The graph.
+    aggregate : ArcLoads
+        What is asked for.
+    tiles : Buffer
+        The tiles of distances.
+    overflow : Buffer
+        Whether sums of each search did not fit into 32 bits.
+    num_rows, tile, num_tiles, searches : int
+        Rows of a tile, its searches, the number of tiles, and of searches.
+    seeds, finished : list of Buffer
+        Buffers for the seeds and for the results of searches, used in turn.
+    owner : Resource
+        Closes this object.
+    """
+
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        aggregate: ArcLoads,
+        tiles: Buffer,
+        overflow: Buffer,
+        num_rows: int,
+        tile: int,
+        num_tiles: int,
+        searches: int,
+        seeds: list[Buffer],
+        finished: list[Buffer],
+        owner: Resource,
+    ) -> None:
+        super().__init__(owner)
+        self.device, self._aggregate, self._num_arcs = graph.device, aggregate, graph.renumbered.graph.num_arcs
+        self._num_rows, self._tile, self._searches = num_rows, tile, searches
+        self._rank = graph.renumbered.node
+        first_in, arcs_in, self._arc = graph.incoming()
+        words, limit = num_rows * tile * num_tiles, self.device.limits.workgroup_size
+        self._size = 1 << min(256, limit).bit_length() - 1
+        self._state = self._buffer("the states of nodes", 4 * words)
+        arcs_into = self._buffer("the arcs into nodes", 4 * words)
+        flows = self._buffer("what goes through nodes", 4 * flow_words(aggregate) * words)
+        self._finished = finished
+        self._load_bytes = 8 * len(self._arc)
+        self._loads = [self._buffer("the loads of arcs", self._load_bytes, shared=True) for _ in range(2)]
+        self._entries: list[Buffer] = []
+        if not aggregate.is_uniform:
+            nbytes = 4 * _ENTRY_WORDS * (1 + searches * max(1, aggregate.most_entries))
+            self._entries = [Buffer(self.device, nbytes, mapped=True, name="the demand", owner=self) for _ in range(2)]
+        self._download = Download(self.device, self._load_bytes, self)
+        self._roots = [self._kernel("tree_roots", 3, 1).on(tiles, one, self._state) for one in seeds]
+        parents = self._kernel("tree_parents", 7, 4, {_IS_UNIFORM: int(aggregate.is_uniform)})
+        self._parents = parents.on(tiles, first_in, arcs_in, self._state, arcs_into, flows, overflow)
+        demand = self._kernel("tree_demand", 4, 2)
+        self._demands = [
+            demand.on(tiles, entries, flows, one) for entries, one in zip(self._entries, finished, strict=False)
+        ]
+        # Mesa's llvmpipe takes memory barriers for barriers of a workgroup, at which all of its subgroups have to arrive.
+        is_cpu = self.device.info.kind == "cpu"
+        size = min(self._size, self.device.limits.subgroup_size) if is_cpu else self._size
+        self._push = self._kernel("tree_push", 4, 2, size=size).on(arcs_into, arcs_in, self._state, flows)
+        sums = self._kernel("tree_sums", 6, 3)
+        self._sums = [
+            sums.on(first_in, arcs_into, self._state, flows, loads, one)
+            for loads, one in zip(self._loads, finished, strict=True)
+        ]
+
+    def _kernel(
+        self, name: str, bindings: int, pushed: int, constants: dict[int, int] | None = None, size: int | None = None
+    ) -> Kernel:
+        given = {_SEARCHES: self._tile, _FLOW_WORDS: flow_words(self._aggregate), **(constants or {})}
+        return Kernel(
+            self.device,
+            name,
+            bindings=bindings,
+            push_constants=pushed,
+            workgroup_size=size or self._size,
+            constants=given,
+            owner=self,
+        )
+
+    def _buffer(self, name: str, nbytes: int, shared: bool = False) -> Buffer:
+        return Buffer(self.device, nbytes, name=name, owner=self, shared=shared)
+
+    def put(self, groups: Groups, parity: int) -> None:
+        """Write the demand of some groups where the device reads it."""
+        demand = groups.demand
+        if demand is None:
+            return
+        begin, end = int(demand.first[0]), int(demand.first[-1])
+        entries = self._entries[parity].view().reshape(-1, _ENTRY_WORDS)
+        amount = demand.amount[begin:end]
+        entries[0, 0] = end - begin
+        entries[1 : end - begin + 1, 0] = self._rank[demand.node[begin:end]]
+        entries[1 : end - begin + 1, 1] = np.repeat(np.arange(len(groups)), np.diff(demand.first))
+        entries[1 : end - begin + 1, 2] = amount & 0xFFFFFFFF
+        entries[1 : end - begin + 1, 3] = amount >> 32
+
+    def record(self, recording: Recording, parity: int, num_tiles: int, searches: int) -> None:
+        """Record the loads of some tiles, into the buffers of results of a parity."""
+        num_rows, limit, is_limited = self._num_rows, self._aggregate.limit, self._aggregate.limit < UNREACHABLE - 1
+        recording.fill(self._state, 0, 4 * num_rows * self._tile * num_tiles)
+        recording.fill(self._finished[parity], 0)
+        recording.barrier("all", "compute")
+        self._run(recording, self._roots[parity], searches, num_rows)
+        words = num_rows * num_tiles * self._tile
+        self._run(recording, self._parents, words // 4, num_rows, num_tiles, limit, int(is_limited))
+        if self._demands:
+            self._run(recording, self._demands[parity], searches, num_rows, limit)
+        self._run(recording, self._push, words, num_rows, num_tiles)
+        self._run(recording, self._sums[parity], num_rows, num_rows, num_tiles, searches)
+
+    def _run(self, recording: Recording, bound: Bindings, invocations: int, *pushed: int) -> None:
+        recording.bind(bound)
+        recording.push(bound, *pushed)
+        recording.dispatch(min(max(1, -(-invocations // bound.kernel.workgroup_size)), self.device.limits.workgroups))
+        recording.barrier()
+
+    def decode(self, words: npt.NDArray[np.uint8]) -> Int64s:
+        """Return what searches have sent and missed, as `ArcLoads` has it, from their words."""
+        return words.view(np.int64).reshape(-1, _FINISHED_WORDS // 2)
+
+    def read(self, parity: int) -> Int64s:
+        """Return the loads of the caller's arcs of a batch that has finished, shape (num_arcs,), int64."""
+        found = np.zeros(self._num_arcs, np.int64)
+        if len(self._arc):
+            found[self._arc] = self._download.read(self._loads[parity], [(0, self._load_bytes)]).view(np.int64)
+        return found
