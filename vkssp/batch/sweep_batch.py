@@ -226,9 +226,8 @@ class SweepBatch(Resource):
         )
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
-            sizes = self.num_swept, tile, self._num_tiles, self.searches
-            buffers = self._seeds, self._finished, self
-            self._loads = TreeLoads(self._graph, self.aggregates[0], self._tiles, self._overflow, *sizes, *buffers)
+            parts = self._tiles, self._overflow, self.num_swept, tile, self._num_tiles, self.searches
+            self._loads = TreeLoads(self._graph, self.aggregates[0], *parts, self._seeds, self._finished, self)
         elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)

@@ -112,7 +112,7 @@ class TreeLoads(Resource):
         self._demands = [
             demand.on(tiles, entries, flows, one) for entries, one in zip(self._entries, finished, strict=False)
         ]
-        # Mesa's llvmpipe takes memory barriers for barriers of a workgroup, at which all of its subgroups have to arrive.
+        # Mesa's llvmpipe takes memory barriers for barriers of a workgroup, at which all its subgroups have to arrive.
         is_cpu = self.device.info.kind == "cpu"
         size = min(self._size, self.device.limits.subgroup_size) if is_cpu else self._size
         self._push = self._kernel("tree_push", 4, 2, size=size).on(arcs_into, arcs_in, self._state, flows)

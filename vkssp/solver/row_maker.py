@@ -245,9 +245,8 @@ class RowMaker:
             if is_kind and kept.suits(wanted, searches, self._limit, aggregates):
                 return kept
             kept.close()
-            searches = session.rows_at_once(
-                self._total, len(wanted), self._aggregates
-            )  # there may be room for more now
+            # There may be room for more now.
+            searches = session.rows_at_once(self._total, len(wanted), self._aggregates)
         if isinstance(graph, CpuGraph):
             assert kind is not None
             return kind(graph, wanted, self._limit)
