@@ -6,6 +6,7 @@
 
 layout(constant_id = 3) const uint LIMITS = 1;
 layout(constant_id = 4) const uint COLUMNS = 1;
+layout(constant_id = 5) const uint IS_NARROW = 0;  // whether values and the sums of a chunk have a single word
 layout(std430, binding = 2) readonly restrict buffer Values { uvec2 values[]; };  // of each row
 layout(std430, binding = 3) readonly restrict buffer Limits { uint limits[]; };
 
@@ -14,22 +15,31 @@ void main() {
         uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;
         uint base = tile * num_rows * QUADS + quad;
-        uvec4 low[LIMITS * COLUMNS], high[LIMITS * COLUMNS];
-        for (uint word = 0; word < LIMITS * COLUMNS; ++word) low[word] = high[word] = uvec4(0);
+        uvec4 low[LIMITS * COLUMNS], high[IS_NARROW != 0 ? 1 : LIMITS * COLUMNS];
+        for (uint word = 0; word < LIMITS * COLUMNS; ++word) {
+            low[word] = uvec4(0);
+            if (IS_NARROW == 0) high[word] = uvec4(0);
+        }
         for (uint row = chunk * each + gl_LocalInvocationIndex / QUADS; row < end; row += WORKGROUP_SIZE / QUADS) {
             uvec4 distance = dist[base + row * QUADS];
             for (uint column = 0; column < COLUMNS; ++column) {
                 uvec2 value = values[row * num_columns + first_column + column];
                 for (uint i = 0; i < LIMITS; ++i) {
                     bvec4 counts = lessThanEqual(distance, uvec4(limits[first_limit + i]));
-                    add_if(low[i * COLUMNS + column], high[i * COLUMNS + column], value, counts);
+                    uint word = i * COLUMNS + column;
+                    if (IS_NARROW != 0) {
+                        low[word] += mix(uvec4(0), uvec4(value.x), counts);
+                    } else {
+                        add_if(low[word], high[word], value, counts);
+                    }
                 }
             }
         }
         for (uint i = 0; i < LIMITS; ++i) {
             for (uint column = 0; column < COLUMNS; ++column) {
                 uint word = (first_limit + i) * num_columns + first_column + column;
-                write_word(tile, chunk, word, low[i * COLUMNS + column], high[i * COLUMNS + column], false);
+                uint at = i * COLUMNS + column;
+                write_word(tile, chunk, word, low[at], IS_NARROW != 0 ? uvec4(0) : high[at], false);
             }
         }
     }

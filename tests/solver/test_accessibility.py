@@ -108,11 +108,12 @@ def test_all_ways_give_the_same_sums(sources_of_rows: list[tuple[str, Any]]) -> 
 def test_several_tiles_on_a_device(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
     monkeypatch.setattr("vkssp.batch.sweep_batch.MOST_ON_CPU", 256)
     prepared, limits, decay = prepare(GRAPH), list(range(0, 500, 50)), Decay.gaussian(120.0)
-    values = RNG.integers(-(2**40), 2**40, (GRAPH.num_nodes, 5))  # more limits and columns than a pass has
     with Solver(prepared, "phast", device) as solver, Solver(prepared, "phast", "cpu") as reference:
-        found = solver.accessibility(values, limits, decays=decay)
-        assert np.array_equal(found, reference.accessibility(values, limits, decays=decay))
-        assert np.array_equal(found[:, : len(limits)], within(distances_of(GRAPH), values, limits))
+        for least, most in ((-(2**40), 2**40), (0, 2**20), (0, 2**32)):  # sums of two words, of one, and of more
+            values = RNG.integers(least, most, (GRAPH.num_nodes, 5))  # more limits and columns than a pass has
+            found = solver.accessibility(values, limits, decays=decay)
+            assert np.array_equal(found, reference.accessibility(values, limits, decays=decay))
+            assert np.array_equal(found[:, : len(limits)], within(distances_of(GRAPH), values, limits))
         for limit in (None, 130):
             here, there = solver.centrality(limit=limit), reference.centrality(limit=limit)
             for name in ("reached", "total", "eccentricity", "farthest", "harmonic"):

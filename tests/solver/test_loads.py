@@ -168,3 +168,18 @@ def test_what_cannot_be_demanded_is_told() -> None:
     parts = Graph.from_edges([0, 2], [1, 3], [1, 1])
     with Solver(parts, "dijkstra", "cpu") as solver:
         assert solver.flows([0, 0], [1, 3], [1.5, 2.25]).unreached == 2.25
+
+
+def test_batches_whose_loads_are_read_together(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
+    monkeypatch.setattr("vkssp.batch.tree_loads.BATCHES_OF_SUMS", 2)
+    monkeypatch.setattr("vkssp.batch.sweep_batch.MOST_ON_CPU", 16)
+    large = DEMAND * 2**30  # what goes through a node has two words
+    with Solver(prepare(GRAPH), "phast", device) as solver, Solver(GRAPH, "dijkstra", "cpu") as reference:
+        nodes = range(GRAPH.num_nodes)
+        for count in (144, 33, 16, 3):
+            found, expected = (each.betweenness(nodes[:count], limit=11) for each in (solver, reference))
+            assert np.array_equal(found.arcs, expected.arcs) and np.array_equal(found.nodes, expected.nodes)
+            assert found.num_pairs == expected.num_pairs
+            for demand in (DEMAND, large):
+                here, there = (each.flows(nodes[:count], nodes, demand[:count]) for each in (solver, reference))
+                assert np.array_equal(here.arcs, there.arcs)

@@ -33,9 +33,9 @@ from vkssp.resource import Resource
 
 #: Storage buffers of a kernel.
 BINDINGS = 4
-_SEARCHES, _LIMITS, _COLUMNS = 2, 3, 4  # specialization constants
-# Limits and columns of a pass, whose sums lie in registers.
-_MOST_LIMITS, _MOST_COLUMNS = 4, 2
+_SEARCHES, _LIMITS, _COLUMNS, _IS_NARROW = 2, 3, 4, 5  # specialization constants
+# Limits and columns of a pass, whose sums lie in registers, and columns if a sum has a single word.
+_MOST_LIMITS, _MOST_COLUMNS, _MOST_NARROW = 4, 2, 4
 # Words of `Totals` on the device: the largest distance and its node are one.
 _TOTAL_WORDS = 4
 # Fewest rows of a chunk, most chunks of a batch of tiles, and bytes of their sums.
@@ -145,10 +145,25 @@ class Aggregation(Resource):
             arrays = [by_row, self._upload("the weights of distances", words)]
             return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
         arrays = [by_row, self._upload("the limits", one.limits)]
+        is_narrow = self._is_narrow(values)
+        if is_narrow:
+            spans = _spans(columns, _MOST_NARROW)
         return [
-            ("aggregate_cumulative", {_LIMITS: some, _COLUMNS: size}, arrays, (first, at, columns))
+            (
+                "aggregate_cumulative",
+                {_LIMITS: some, _COLUMNS: size, _IS_NARROW: int(is_narrow)},
+                arrays,
+                (first, at, columns),
+            )
             for (first, some), (at, size) in product(_spans(len(one.limits), _MOST_LIMITS), spans)
         ]
+
+    def _is_narrow(self, values: Int64s) -> bool:
+        """Return whether the values of rows, and their sums over each chunk, fit into 32 bits without a sign."""
+        if not values.size or values.min() < 0:
+            return False
+        each = -(-self._num_rows // self.chunks)
+        return int(np.add.reduceat(values, np.arange(0, self._num_rows, each)).max()) < 2**32
 
     def record(self, recording: Recording, parity: int, num_tiles: int, searches: int) -> None:
         """Record the aggregates of some tiles, into the buffer of results of a parity."""

@@ -9,6 +9,7 @@ while the device sweeps for the next ones.
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
-from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
+from vkssp.batch.tree_loads import Sums, TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -231,7 +232,7 @@ class SweepBatch(Resource):
         elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
-        self._recordings: dict[tuple[int, int], Recording] = {}
+        self._recordings: dict[tuple[int, int, Sums | None], Recording] = {}
 
     def make_labels(self, seeds_each: int) -> None:
         """Make the buffers of upward labels for a number of seeds of each search; close those made before."""
@@ -261,19 +262,19 @@ class SweepBatch(Resource):
             buffer.write(values)
         return buffer
 
-    def _recording(self, parity: int, num_searches: int) -> Recording:
+    def _recording(self, parity: int, num_searches: int, sums: Sums | None) -> Recording:
         """Return a command buffer that sweeps for at least `num_searches` searches; recorded once."""
         num_tiles = -(-num_searches // self._tile)
         # All tiles, or half of them, a quarter, ..., so that few command buffers are recorded.
         at_most = self._num_tiles
         while at_most > 1 and -(-at_most // 2) >= num_tiles:
             at_most = -(-at_most // 2)
-        key = (parity, at_most)
+        key = (parity, at_most, sums)
         if key not in self._recordings:
-            self._recordings[key] = self._record(parity, at_most)
+            self._recordings[key] = self._record(*key)
         return self._recordings[key]
 
-    def _record(self, parity: int, num_tiles: int) -> Recording:
+    def _record(self, parity: int, num_tiles: int, sums: Sums | None) -> Recording:
         device, num_rows, limits = self.device, self.num_swept, self.device.limits
         searches = min(self.searches, self._tile * num_tiles)
         recording = Recording(device, owner=self)
@@ -297,8 +298,8 @@ class SweepBatch(Resource):
                     parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
-            if self._loads is not None:
-                self._loads.record(recording, parity, num_tiles, searches)
+            if self._loads is not None and sums is not None:
+                self._loads.record(recording, parity, sums, num_tiles, searches)
             elif self._aggregation is not None:
                 self._aggregation.record(recording, parity, num_tiles, searches)
             else:
@@ -335,6 +336,10 @@ class SweepBatch(Resource):
         DeviceError
             If the device is lost, does not answer, or ends long loops early.
         """
+        with closing(self._rows(groups)) as made:
+            yield from made if self._loads is None else self._loads.summed(made, -(-len(groups) // self.searches))
+
+    def _rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         seeds_each = int(np.diff(groups.first).max(initial=1))
         if seeds_each > self._seeds_each:
@@ -343,7 +348,8 @@ class SweepBatch(Resource):
         try:
             for number, first in enumerate(range(0, len(groups), self.searches)):
                 count = min(self.searches, len(groups) - first)
-                recording = self._recording(number % 2, count)
+                sums = None if self._loads is None else self._loads.sums_of(number)
+                recording = self._recording(number % 2, count, sums)
                 some = groups.between(first, first + count)
                 self._put(some, self._seeds[number % 2])
                 if self._loads is not None:
@@ -390,6 +396,4 @@ class SweepBatch(Resource):
                     return aggregation.decode(found)
                 return found.view(np.uint32).reshape(size, self._num_wanted)
 
-            is_last = first + size == count
-            loads = self._loads.read(parity) if is_last and self._loads is not None else None
-            yield FinishedRows(is_over[first : first + size], read, loads)
+            yield FinishedRows(is_over[first : first + size], read)

@@ -7,9 +7,14 @@ last to arrive. Only the loads, summed up over all searches, leave the device.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.algorithm import FinishedRows
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.download import Download
@@ -25,8 +30,8 @@ BINDINGS = 7
 _SEARCHES, _FLOW_WORDS, _IS_UNIFORM = 2, 3, 4  # specialization constants
 # Most nodes after a node in a tree, which 15 bits count, and words of what a search sends and misses.
 _MOST_AFTER, _FINISHED_WORDS = 1 << 15, 4
-# Largest number of bytes of the demand of a batch, and words of an entry.
-_MOST_BYTES, _ENTRY_WORDS = 256 << 20, 4
+# Largest number of bytes of the demand of a batch, and invocations that read it.
+_MOST_BYTES, _MOST_READERS = 256 << 20, 1 << 20
 
 
 def flow_words(aggregate: ArcLoads) -> int:
@@ -41,7 +46,7 @@ def state_words(aggregate: ArcLoads) -> int:
 
 def most_searches(aggregate: ArcLoads) -> int:
     """Return the largest number of searches whose demand is taken at once."""
-    return _MOST_BYTES // (4 * _ENTRY_WORDS * max(1, aggregate.most_entries))
+    return _MOST_BYTES // (4 * (1 + flow_words(aggregate)) * max(1, aggregate.most_entries))
 
 
 def can_load(graph: DeviceGraph) -> bool:
@@ -50,6 +55,17 @@ def can_load(graph: DeviceGraph) -> bool:
     if renumbered.contracted or graph.device.limits.storage_buffers < BINDINGS:
         return False
     return int(np.diff(renumbered.first_out.astype(np.int64)).max(initial=0)) < _MOST_AFTER
+
+
+#: Batches whose loads are read together.
+BATCHES_OF_SUMS = 16
+
+
+class Sums(NamedTuple):
+    """Sums of loads over some batches: the buffer that they are in, and whether a batch is the first of them."""
+
+    parity: int
+    is_first: bool
 
 
 class TreeLoads(Resource):
@@ -101,26 +117,29 @@ class TreeLoads(Resource):
         self._load_bytes = 8 * len(self._arc)
         self._loads = [self._buffer("the loads of arcs", self._load_bytes, shared=True) for _ in range(2)]
         self._entries: list[Buffer] = []
+        self._room = searches * max(1, aggregate.most_entries)
         if not aggregate.is_uniform:
-            nbytes = 4 * _ENTRY_WORDS * (1 + searches * max(1, aggregate.most_entries))
+            nbytes = 4 * (searches + 1 + (1 + flow_words(aggregate)) * self._room)
+            ranks = self._buffer("the ranks of nodes", self._rank.nbytes)
+            ranks.write(self._rank)
             self._entries = [Buffer(self.device, nbytes, mapped=True, name="the demand", owner=self) for _ in range(2)]
         self._download = Download(self.device, self._load_bytes, self)
         self._roots = [self._kernel("tree_roots", 3, 1).on(tiles, one, self._state) for one in seeds]
         parents = self._kernel("tree_parents", 7, 4, {_IS_UNIFORM: int(aggregate.is_uniform)})
         self._parents = parents.on(tiles, first_in, arcs_in, self._state, arcs_into, flows, overflow)
-        demand = self._kernel("tree_demand", 4, 2)
-        self._demands = [
-            demand.on(tiles, entries, flows, one) for entries, one in zip(self._entries, finished, strict=False)
-        ]
+        self._demands = []
+        if self._entries:
+            demand = self._kernel("tree_demand", 5, 4)
+            self._demands = [
+                demand.on(tiles, entries, ranks, flows, one)
+                for entries, one in zip(self._entries, finished, strict=True)
+            ]
         # Mesa's llvmpipe takes memory barriers for barriers of a workgroup, at which all its subgroups have to arrive.
         is_cpu = self.device.info.kind == "cpu"
         size = min(self._size, self.device.limits.subgroup_size) if is_cpu else self._size
         self._push = self._kernel("tree_push", 4, 2, size=size).on(arcs_into, arcs_in, self._state, flows)
-        sums = self._kernel("tree_sums", 6, 3)
-        self._sums = [
-            sums.on(first_in, arcs_into, self._state, flows, loads, one)
-            for loads, one in zip(self._loads, finished, strict=True)
-        ]
+        sums = self._kernel("tree_sums", 5, 3)
+        self._sums = [[sums.on(arcs_into, self._state, flows, loads, one) for loads in self._loads] for one in finished]
 
     def _kernel(
         self, name: str, bindings: int, pushed: int, constants: dict[int, int] | None = None, size: int | None = None
@@ -145,27 +164,32 @@ class TreeLoads(Resource):
         if demand is None:
             return
         begin, end = int(demand.first[0]), int(demand.first[-1])
-        entries = self._entries[parity].view().reshape(-1, _ENTRY_WORDS)
-        amount = demand.amount[begin:end]
-        entries[0, 0] = end - begin
-        entries[1 : end - begin + 1, 0] = self._rank[demand.node[begin:end]]
-        entries[1 : end - begin + 1, 1] = np.repeat(np.arange(len(groups)), np.diff(demand.first))
-        entries[1 : end - begin + 1, 2] = amount & 0xFFFFFFFF
-        entries[1 : end - begin + 1, 3] = amount >> 32
+        entries, amount = self._entries[parity].view(), demand.amount[begin:end].view(np.uint32)
+        entries[: len(groups) + 1] = demand.first - begin
+        entries[len(groups) + 1 : self._searches + 1] = end - begin
+        nodes, lows, highs = (entries[self._searches + 1 + part * self._room :] for part in range(3))
+        nodes[: end - begin] = demand.node[begin:end]
+        lows[: end - begin] = amount[::2]
+        if flow_words(self._aggregate) > 1:
+            highs[: end - begin] = amount[1::2]
 
-    def record(self, recording: Recording, parity: int, num_tiles: int, searches: int) -> None:
-        """Record the loads of some tiles, into the buffers of results of a parity."""
+    def record(self, recording: Recording, parity: int, sums: Sums, num_tiles: int, searches: int) -> None:
+        """Record the loads of some tiles, into the buffer of results of a parity and that of some sums."""
         num_rows, limit, is_limited = self._num_rows, self._aggregate.limit, self._aggregate.limit < UNREACHABLE - 1
         recording.fill(self._state, 0, 4 * num_rows * self._tile * num_tiles)
         recording.fill(self._finished[parity], 0)
+        if sums.is_first:
+            recording.fill(self._loads[sums.parity], 0)
         recording.barrier("all", "compute")
         self._run(recording, self._roots[parity], searches, num_rows)
         words = num_rows * num_tiles * self._tile
         self._run(recording, self._parents, words // 4, num_rows, num_tiles, limit, int(is_limited))
         if self._demands:
-            self._run(recording, self._demands[parity], searches, num_rows, limit)
+            readers = min(self._room, _MOST_READERS)
+            self._run(recording, self._demands[parity], readers, num_rows, limit, self._searches, self._room)
         self._run(recording, self._push, words, num_rows, num_tiles)
-        self._run(recording, self._sums[parity], num_rows, num_rows, num_tiles, searches)
+        by_quads = num_rows * self._tile // 4
+        self._run(recording, self._sums[parity][sums.parity], by_quads, num_rows, num_tiles, searches)
 
     def _run(self, recording: Recording, bound: Bindings, invocations: int, *pushed: int) -> None:
         recording.bind(bound)
@@ -177,8 +201,22 @@ class TreeLoads(Resource):
         """Return what searches have sent and missed, as `ArcLoads` has it, from their words."""
         return words.view(np.int64).reshape(-1, _FINISHED_WORDS // 2)
 
-    def read(self, parity: int) -> Int64s:
-        """Return the loads of the caller's arcs of a batch that has finished, shape (num_arcs,), int64."""
+    def sums_of(self, number: int) -> Sums:
+        """Return the sums to which a batch of the given number adds its loads."""
+        return Sums(number // BATCHES_OF_SUMS % 2, number % BATCHES_OF_SUMS == 0)
+
+    def summed(self, batches: Iterator[FinishedRows], count: int) -> Generator[FinishedRows, None, None]:
+        """Yield the rows of some batches together, with their loads; `count` is the number of all batches."""
+        held: list[tuple[npt.NDArray[np.bool_], Int64s]] = []
+        for number, one in enumerate(batches):
+            held.append((one.overflow, one.read()))
+            if number % BATCHES_OF_SUMS == BATCHES_OF_SUMS - 1 or number == count - 1:
+                overflow, rows = (np.concatenate(parts) for parts in zip(*held, strict=True))
+                held = []
+                yield FinishedRows(overflow, partial(np.copy, rows), self._read(self.sums_of(number).parity))
+
+    def _read(self, parity: int) -> Int64s:
+        """Return the loads of the caller's arcs in a buffer of sums, shape (num_arcs,), int64."""
         found = np.zeros(self._num_arcs, np.int64)
         if len(self._arc):
             found[self._arc] = self._download.read(self._loads[parity], [(0, self._load_bytes)]).view(np.int64)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from vkssp.checks import array_of, dtype_of
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
+from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.csr import rows_of
 from vkssp.memory import require
 from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, limit_of
 from vkssp.prepared.seed_groups import Demand, Groups
@@ -91,46 +92,58 @@ def flows(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike, dem
     """Return the loads of a demand; see `vkssp.Solver.flows`."""
     graph = source.graph
     begin, end = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
-    row, column, amount = _entries(demand, len(begin), len(end))
-    origin = begin[row]
-    order = np.argsort(origin, kind="stable")
-    origin, target, amount = origin[order], end[column[order]], amount[order]
+    origins, first, nodes, amount = _entries(demand, begin, end, graph.num_nodes)
     fixed, exponent = _fixed(amount)
-    nodes, first = np.unique(origin, return_index=True)
-    entries = Demand(np.append(first, len(origin)).astype(np.int64), target, fixed)
-    sums = np.add.reduceat(fixed, first) if len(first) else fixed
-    most = int(sums.max(initial=0)), int(np.diff(entries.first).max(initial=0))
-    rows, loads = arc_loads(source, Groups.of_nodes(nodes).wanting(entries), ArcLoads(UNREACHABLE - 1, False, *most))
+    entries = Demand(first, nodes, fixed)
+    sums = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(fixed)])[first])
+    most = int(sums.max(initial=0)), int(np.diff(first).max(initial=0))
+    rows, loads = arc_loads(source, Groups.of_nodes(origins).wanting(entries), ArcLoads(UNREACHABLE - 1, False, *most))
     missed = int(rows[:, MISSED].sum())
     if amount.dtype.kind != "f":
         return Flows(loads, missed)
     return Flows(np.ldexp(loads.astype(np.float64), -exponent), float(np.ldexp(float(missed), -exponent)))
 
 
-def _entries(demand: Any, num_sources: int, num_targets: int) -> tuple[Int64s, Int64s, npt.NDArray[Any]]:
-    """Return the sources, targets and amounts of a demand that are not 0; amounts are int64 or float64."""
-    shape = f"give an array or a sparse matrix of shape ({num_sources}, {num_targets}), or one number for each pair"
-    if hasattr(demand, "tocoo"):
-        sparse = demand.tocoo()
-        if sparse.shape != (num_sources, num_targets):
-            raise QueryError(f"demand has shape {sparse.shape}; {shape}")
-        sparse.sum_duplicates()
-        row, column, amount = sparse.row.astype(np.int64), sparse.col.astype(np.int64), np.asarray(sparse.data)
-    else:
-        table = array_of(demand, "demand", "numbers, one for each pair", QueryError)
-        is_pairs = table.ndim == 1 and num_sources == num_targets == len(table)
-        if not is_pairs and table.shape != (num_sources, num_targets):
-            raise QueryError(f"demand has shape {table.shape}; {shape}")
-        found = np.nonzero(table)
-        row, column, amount = found[0], found[-1], table[found]
-    if amount.dtype.kind not in "biuf":
-        raise QueryError(f"demand has dtype {dtype_of(amount)}; give numbers")
-    amount = amount.astype(np.float64 if amount.dtype.kind == "f" else np.int64)
-    if not (np.isfinite(amount) & (amount >= 0)).all():
+def _entries(
+    demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int
+) -> tuple[Uint32s, Int64s, Uint32s, npt.NDArray[Any]]:
+    """Return origins, the first entry of each, and destinations and amounts of entries, int64 or float64."""
+    shape = len(sources), len(targets)
+    expected = f"give an array or a sparse matrix of shape {shape}, or one number for each pair"
+    if hasattr(demand, "tocsr"):
+        if demand.shape != shape:
+            raise QueryError(f"demand has shape {demand.shape}; {expected}")
+        matrix = demand.tocsr()
+        amount = _amounts(np.asarray(matrix.data))
+        return sources, matrix.indptr.astype(np.int64), targets[matrix.indices], amount
+    table = array_of(demand, "demand", "numbers, one for each pair", QueryError)
+    if table.ndim == 1 and shape[0] == shape[1] == len(table):
+        amount = _amounts(table)
+        offsets, order = rows_of(sources, num_nodes)
+        origins = np.flatnonzero(np.diff(offsets.astype(np.int64))).astype(np.uint32)
+        first = np.append(offsets[origins], len(order)).astype(np.int64)
+        return origins, first, targets[order], amount[order]
+    if table.shape != shape:
+        raise QueryError(f"demand has shape {table.shape}; {expected}")
+    amount = _amounts(table.reshape(-1))
+    if 2 * np.count_nonzero(amount) >= len(amount):
+        return sources, np.arange(shape[0] + 1) * shape[1], np.tile(targets, shape[0]), amount
+    row, column = np.nonzero(table)
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(row, minlength=shape[0]))])
+    return sources, first, targets[column], amount.reshape(shape)[row, column]
+
+
+def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return checked amounts, int64 or float64."""
+    if given.dtype.kind not in "biuf":
+        raise QueryError(f"demand has dtype {dtype_of(given)}; give numbers")
+    # A sum of integers might pass 64 bits.
+    total = float(given.sum(dtype=np.float64))
+    if not (float(given.min(initial=0)) >= 0 and np.isfinite(total)):
         raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
-    if amount.astype(np.float64).sum() >= 2.0**_SUM_BITS:
+    if total >= 2.0**_SUM_BITS:
         raise QueryError("demand has a sum beyond 2**62; divide it by a factor")
-    return row, column, amount
+    return given.astype(np.float64 if given.dtype.kind == "f" else np.int64)
 
 
 def _fixed(amount: npt.NDArray[Any]) -> tuple[Int64s, int]:
