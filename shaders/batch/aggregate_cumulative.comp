@@ -11,6 +11,8 @@ layout(std430, binding = 2) readonly restrict buffer Values { uvec2 values[]; };
 layout(std430, binding = 3) readonly restrict buffer Limits { uint limits[]; };
 
 void main() {
+    uint limit[LIMITS];
+    for (uint i = 0; i < LIMITS; ++i) limit[i] = limits[first_limit + i];
     for (uint part = gl_WorkGroupID.x; part < num_tiles * num_chunks; part += gl_NumWorkGroups.x) {
         uint tile = part % num_tiles, chunk = part / num_tiles, each = (num_rows + num_chunks - 1) / num_chunks;
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;
@@ -22,15 +24,19 @@ void main() {
         }
         for (uint row = chunk * each + gl_LocalInvocationIndex / QUADS; row < end; row += WORKGROUP_SIZE / QUADS) {
             uvec4 distance = dist[base + row * QUADS];
+            uvec2 value[COLUMNS];
             for (uint column = 0; column < COLUMNS; ++column) {
-                uvec2 value = values[row * num_columns + first_column + column];
-                for (uint i = 0; i < LIMITS; ++i) {
-                    bvec4 counts = lessThanEqual(distance, uvec4(limits[first_limit + i]));
+                value[column] = values[row * num_columns + first_column + column];
+            }
+            for (uint i = 0; i < LIMITS; ++i) {
+                bvec4 counts = lessThanEqual(distance, uvec4(limit[i]));
+                uvec4 mask = uvec4(0) - uvec4(counts);
+                for (uint column = 0; column < COLUMNS; ++column) {
                     uint word = i * COLUMNS + column;
                     if (IS_NARROW != 0) {
-                        low[word] += mix(uvec4(0), uvec4(value.x), counts);
+                        low[word] += value[column].x & mask;
                     } else {
-                        add_if(low[word], high[word], value, counts);
+                        add_if(low[word], high[word], value[column], counts);
                     }
                 }
             }
