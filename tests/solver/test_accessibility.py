@@ -274,3 +274,21 @@ def test_too_many_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = grid(40)
     with Solver(graph, "dijkstra", "cpu") as solver, pytest.raises(MemoryShortageError, match="sums"):
         solver.accessibility(np.ones((graph.num_nodes, 40)), list(range(100)))
+
+
+def test_diameter_and_radius_with_the_pairs_that_show_them() -> None:
+    distances = distances_of(GRAPH)
+    with Solver(GRAPH, "dijkstra", "cpu") as solver:
+        found = solver.centrality()
+        for extent, expected in (
+            (found.diameter, distances.max(axis=1).max()),
+            (found.radius, distances.max(axis=1).min()),
+        ):
+            assert extent.distance == expected == solver.distance(extent.source, extent.target)
+    parts = Graph.from_edges([0, 1, 2, 4], [1, 2, 3, 0], [5, 6, 7, 100], undirected=True, num_nodes=7)
+    with Solver(parts, "dijkstra", "cpu") as solver:
+        found = solver.centrality()
+    assert found.diameter == (118, 3, 4) and found.radius == (100, 0, 4)
+    with Solver(Graph.from_edges([], [], [], num_nodes=0), "dijkstra", "cpu") as empty:
+        with pytest.raises(QueryError, match="without nodes"):
+            _ = empty.centrality().radius

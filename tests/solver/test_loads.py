@@ -183,3 +183,24 @@ def test_batches_whose_loads_are_read_together(monkeypatch: pytest.MonkeyPatch, 
             for demand in (DEMAND, large):
                 here, there = (each.flows(nodes[:count], nodes, demand[:count]) for each in (solver, reference))
                 assert np.array_equal(here.arcs, there.arcs)
+
+
+def test_a_sample_of_sources_tells_about_all() -> None:
+    with Solver(GRAPH, "dijkstra", "cpu") as solver:
+        whole, part = solver.betweenness(), solver.betweenness(sample=100, seed=3)
+        assert (whole.scale, whole.error()) == (1.0, 0.0)
+        assert part.num_sources == 100 and part.num_pairs == 100 * (GRAPH.num_nodes - 1)
+        assert np.array_equal(part.arcs, solver.betweenness(sample=100, seed=3).arcs)
+        assert not np.array_equal(part.arcs, solver.betweenness(sample=100, seed=4).arcs)
+        wrong = np.abs(part.arcs * part.scale - whole.arcs).max()
+        assert 0 < wrong < part.error() < part.error(0.99)
+        assert np.corrcoef(part.arcs, whole.arcs)[0, 1] > 0.95
+        for given, text in (
+            ({"sample": 0}, "sample"),
+            ({"sample": 145}, "144"),
+            ({"sources": [1], "sample": 1}, "one of"),
+        ):
+            with pytest.raises(QueryError, match=text):
+                solver.betweenness(**given)
+        with pytest.raises(QueryError, match="confidence"):
+            whole.error(1.0)

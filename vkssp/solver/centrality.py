@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.graph import Uint32s
+from vkssp.errors import QueryError
+from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.memory import require
 from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, Totals
 from vkssp.prepared.seed_groups import Groups
@@ -18,12 +20,30 @@ from vkssp.solver.tables import RowSource
 Floats = npt.NDArray[np.float64]
 
 
+class Extent(NamedTuple):
+    """Distance from a node to the node that is farthest from it.
+
+    Attributes
+    ----------
+    distance : int
+        The distance.
+    source, target : int
+        Both nodes.
+    """
+
+    distance: int
+    source: int
+    target: int
+
+
 @dataclass(frozen=True, eq=False)
 class Centrality:
     """Centrality of some nodes. All arrays have shape (s,), an entry for each node.
 
     Attributes
     ----------
+    sources : numpy.ndarray
+        The nodes, uint32.
     reached : numpy.ndarray
         Number of nodes that are reached, the node itself included, int64.
     total : numpy.ndarray
@@ -36,6 +56,7 @@ class Centrality:
         Number of nodes of the graph.
     """
 
+    sources: Uint32s
     reached: Int64s
     total: Int64s
     eccentricity: Uint32s
@@ -60,6 +81,37 @@ class Centrality:
         """Sum of the reciprocals of the distances to the other nodes, float64; nodes at distance 0 do not count."""
         return self._reciprocals
 
+    @property
+    def diameter(self) -> Extent:
+        """Largest distance between nodes that a path joins, with the pair that shows it; exact if all nodes are here.
+
+        Raises
+        ------
+        QueryError
+            If there are no nodes.
+        """
+        return self._extent(np.argmax(self.eccentricity) if len(self.sources) else None)
+
+    @property
+    def radius(self) -> Extent:
+        """Least eccentricity, with a center and the node that is farthest from it; exact if all nodes are here.
+
+        In a graph that is not connected, only nodes that reach as many others as any node count.
+
+        Raises
+        ------
+        QueryError
+            If there are no nodes.
+        """
+        if not len(self.sources):
+            return self._extent(None)
+        return self._extent(np.where(self.reached == self.reached.max(), self.eccentricity, UNREACHABLE).argmin())
+
+    def _extent(self, place: np.intp | None) -> Extent:
+        if place is None:
+            raise QueryError("a graph without nodes has no extent; make one with nodes")
+        return Extent(*(int(values[place]) for values in (self.eccentricity, self.sources, self.farthest)))
+
 
 def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Centrality:
     """Return the centrality of nodes; see `vkssp.Solver.centrality`."""
@@ -70,6 +122,7 @@ def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | No
     aggregate = Totals(bits) if limit is None else Totals(bits, most)
     found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
     return Centrality(
+        sources=nodes,
         reached=found[REACHED],
         total=found[TOTAL],
         eccentricity=found[FARTHEST].astype(np.uint32),

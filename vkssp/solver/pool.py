@@ -420,9 +420,16 @@ class SolverPool(Resource):
         with self._facing(reverse) as source:
             return centrality(source, sources, limit)
 
-    def betweenness(self, sources: npt.ArrayLike | None = None, *, limit: int | None = None) -> Betweenness:
+    def betweenness(
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Betweenness:
         """Return on how many shortest paths each arc and each node lies, by all devices; see `Solver.betweenness`."""
-        return betweenness(self, sources, limit)
+        return betweenness(self, sources, limit, sample, seed)
 
     def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
         """Return the loads of all arcs if a demand takes its shortest paths, by all devices; see `Solver.flows`."""

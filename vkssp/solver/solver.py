@@ -678,7 +678,14 @@ class Solver(Resource):
         with self._facing(reverse) as source:
             return centrality(source, sources, limit)
 
-    def betweenness(self, sources: npt.ArrayLike | None = None, *, limit: int | None = None) -> Betweenness:
+    def betweenness(
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Betweenness:
         """Return on how many shortest paths each arc and each node lies, with one path for each pair of nodes.
 
         Of several shortest paths it is the one that `path` returns. Where shortest paths are unique, this is the
@@ -691,6 +698,11 @@ class Solver(Resource):
             Nodes at which paths begin, shape (s,); by default all nodes. A node that is named twice counts twice.
         limit : int, optional
             Radius: only pairs up to this distance count.
+        sample : int, optional
+            Number of sources that are drawn at random, all different, where all nodes are too many;
+            `Betweenness.scale` and `Betweenness.error` tell what the numbers say about all nodes.
+        seed : int
+            Seed of the sample.
 
         Returns
         -------
@@ -700,7 +712,7 @@ class Solver(Resource):
         Raises
         ------
         QueryError
-            If there is no such node, or the limit is not a valid distance.
+            If there is no such node, the limit is not a valid distance, or the sample is too large.
         DistanceOverflowError
             If a shortest distance within the limit does not fit into 32 bits.
 
@@ -713,7 +725,7 @@ class Solver(Resource):
         >>> found.arcs.tolist(), found.nodes.tolist(), found.num_pairs
         ([3, 4, 3], [0, 2, 2, 0], 6)
         """
-        return betweenness(self, sources, limit)
+        return betweenness(self, sources, limit, sample, seed)
 
     def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
         """Return the loads of all arcs if a demand takes its shortest paths (all-or-nothing assignment).
