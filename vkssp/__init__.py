@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vkssp.routing.isochrone import Isochrone
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
-    from vkssp.solver.centrality import Centrality
+    from vkssp.solver.centrality import Centrality, SampledCentrality
     from vkssp.solver.decay import Decay
     from vkssp.solver.loads import Betweenness, Flows
     from vkssp.solver.nearest import NearestSources
@@ -64,6 +64,7 @@ __all__ = [
     "RenumberedGraph",
     "Route",
     "Router",
+    "SampledCentrality",
     "ServiceAreas",
     "Solver",
     "SolverPool",
@@ -105,6 +106,7 @@ _MODULES = {
     "RenumberedGraph": "vkssp.prepared.renumbered",
     "Route": "vkssp.route",
     "Router": "vkssp.routing.router",
+    "SampledCentrality": "vkssp.solver.centrality",
     "ServiceAreas": "vkssp.routing.service_areas",
     "Solver": "vkssp.solver.solver",
     "SolverPool": "vkssp.solver.pool",

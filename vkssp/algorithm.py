@@ -170,14 +170,14 @@ class FinishedRows:
     read : callable
         Returns the rows, shape (rows, k), uint32, or their aggregates, int64; on a device they stay there until the
         generator is resumed.
-    loads : numpy.ndarray or None
-        Loads of the caller's arcs that the trees of the rows without overflow make together, shape (num_arcs,), if they
-        are wanted.
+    sums : numpy.ndarray or None
+        What the rows without overflow have together, by the caller's ids, if it is wanted: loads of arcs, shape
+        (num_arcs,), or sums by node, shape (3, num_nodes); see `vkssp.prepared.aggregates`.
     """
 
     overflow: npt.NDArray[np.bool_]
     read: Callable[[], npt.NDArray[Any]]
-    loads: npt.NDArray[np.int64] | None = None
+    sums: npt.NDArray[np.int64] | None = None
 
 
 class Walker(Protocol):

@@ -108,6 +108,7 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
     with Solver(grid(4), "phast", device) as solver:
         solver.accessibility(range(16), [5], decays=Decay.linear(9))
         solver.centrality()
+        solver.centrality(sample=2)
         solver.flows([0, 1], [2], [[1], [1]])
     with Solver(grid(4), "near_far", device) as solver:
         solver.set_weights(grid(4).weight)

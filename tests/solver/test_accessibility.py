@@ -100,7 +100,13 @@ def test_all_ways_give_the_same_sums(sources_of_rows: list[tuple[str, Any]]) -> 
         assert np.array_equal(central.total, distances.sum(axis=1, dtype=np.int64)), name
         assert np.array_equal(central.eccentricity, distances.max(axis=1)), name
         assert np.array_equal(central.farthest, distances.argmax(axis=1)), name
-        bits = (weighed, central.closeness, central.harmonic)
+        for limit, reverse in ((None, False), (170, True)):
+            part = solver.centrality(sample=GRAPH.num_nodes, limit=limit, reverse=reverse)
+            same = solver.centrality(limit=limit, reverse=reverse)
+            assert part.closeness == pytest.approx(same.closeness) and part.error() == 0, name
+            assert part.harmonic == pytest.approx(same.harmonic), name
+        part = solver.centrality(sample=100, seed=1)
+        bits = (weighed, central.closeness, central.harmonic, part.closeness, part.harmonic)
         first = first or bits
         assert all(np.array_equal(one, other) for one, other in zip(first, bits, strict=True)), name
 
@@ -292,3 +298,25 @@ def test_diameter_and_radius_with_the_pairs_that_show_them() -> None:
     with Solver(Graph.from_edges([], [], [], num_nodes=0), "dijkstra", "cpu") as empty:
         with pytest.raises(QueryError, match="without nodes"):
             _ = empty.centrality().radius
+
+
+def test_a_sample_tells_about_all_nodes() -> None:
+    with Solver(GRAPH, "dijkstra", "cpu") as solver:
+        whole, diameter = solver.centrality(), solver.centrality().diameter.distance
+        errors = []
+        for count in (20, 100, 300):
+            part = solver.centrality(sample=count, seed=2)
+            assert len(part.sample) == len(set(part.sample.tolist())) == count
+            wrong = np.abs(part.total - whole.total).max() / (GRAPH.num_nodes * diameter)
+            assert wrong < part.error()
+            assert part.reached == pytest.approx(whole.reached)
+            errors.append(wrong)
+        assert errors == sorted(errors, reverse=True)
+        with pytest.raises(QueryError, match="up to 400"):
+            solver.centrality(sample=401)
+        with pytest.raises(QueryError, match="one of them"):
+            solver.centrality([0], sample=1)  # type: ignore[call-overload]
+    far = Graph.from_edges([0, 1, 2], [1, 2, 3], [2**31, 2**31 - 2, 2])
+    for prepared in (far, prepare(far)):
+        with Solver(prepared, device="cpu") as solver, pytest.raises(DistanceOverflowError):
+            solver.centrality(sample=4)

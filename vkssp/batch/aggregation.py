@@ -44,7 +44,7 @@ _LEAST_ROWS, _MOST_CHUNKS, _MOST_BYTES = 128, 1024, 64 << 20
 
 def words_of(aggregate: Aggregate) -> int:
     """Return the number of 64-bit words of an aggregate of one search on the device."""
-    return _TOTAL_WORDS if isinstance(aggregate, Totals) else aggregate.width  # also for loads of arcs
+    return _TOTAL_WORDS if isinstance(aggregate, Totals) else aggregate.width  # also for those of other classes
 
 
 class Aggregation(Resource):

@@ -19,7 +19,9 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, FinishedRows
 from vkssp.algorithms.phast import HEIGHT_CONSTANT, IS_PART_CONSTANT, SEARCHES_CONSTANT, hierarchy_of, ranks_of
 from vkssp.batch.aggregation import Aggregation, words_of
-from vkssp.batch.tree_loads import Sums, TreeLoads, can_load, most_searches, state_words
+from vkssp.batch.batch_sums import BatchSums, Sums
+from vkssp.batch.node_sums import NodeSumsBatch
+from vkssp.batch.tree_loads import TreeLoads, can_load, most_searches, state_words
 from vkssp.cch.customized import STATUS_WORDS, check_loops, height_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
@@ -29,7 +31,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.graph.hierarchy import Hierarchy
-from vkssp.prepared.aggregates import Aggregates, ArcLoads
+from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -142,7 +144,7 @@ class SweepBatch(Resource):
         self._graph, self.device, self._limit, self._nodes = graph, graph.device, limit, nodes
         self.aggregates = aggregates
         self._aggregation: Aggregation | None = None
-        self._loads: TreeLoads | None = None
+        self._sums: BatchSums | None = None
         self.searches, self._num_wanted = searches, len(nodes)
         self.device_ms, self.counters = 0.0, {"iterations": 0}
         try:
@@ -179,7 +181,7 @@ class SweepBatch(Resource):
         ranks = self._upload("the ranks of rows", needed if is_part else needed[:1])
         wants = self._upload("what is wanted", row_of[wanted] if is_part else wanted)
         words = 0 if self.aggregates is None else sum(map(words_of, self.aggregates))
-        self._row_bytes = row_bytes = 8 * words or 4 * self._num_wanted
+        self._row_bytes = row_bytes = 4 * self._num_wanted if self.aggregates is None else max(8, 8 * words)
         self._finished, self._seeds, self._mapped = [], [], []
         for _ in range(2):
             name = "the finished rows"
@@ -228,7 +230,10 @@ class SweepBatch(Resource):
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
         if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
             parts = self._tiles, self._overflow, self.num_swept, tile, self._num_tiles, self.searches
-            self._loads = TreeLoads(self._graph, self.aggregates[0], *parts, self._seeds, self._finished, self)
+            self._sums = TreeLoads(self._graph, self.aggregates[0], *parts, self._seeds, self._finished, self)
+        elif self.aggregates is not None and isinstance(self.aggregates[0], NodeSums):
+            rows, given = wanted.astype(np.int64), (device, self.aggregates[0], self._tiles, self._overflow)
+            self._sums = NodeSumsBatch(*given, rows, self.num_swept, tile, self)
         elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)
@@ -298,8 +303,8 @@ class SweepBatch(Resource):
                     parts = -(-(end - begin) * self._tile // 4 // self._flat) * num_tiles
                     recording.dispatch(min(parts, limits.workgroups))
                     recording.barrier()
-            if self._loads is not None and sums is not None:
-                self._loads.record(recording, parity, sums, num_tiles, searches)
+            if self._sums is not None and sums is not None:
+                self._sums.record(recording, parity, sums, num_tiles, searches)
             elif self._aggregation is not None:
                 self._aggregation.record(recording, parity, num_tiles, searches)
             else:
@@ -337,7 +342,7 @@ class SweepBatch(Resource):
             If the device is lost, does not answer, or ends long loops early.
         """
         with closing(self._rows(groups)) as made:
-            yield from made if self._loads is None else self._loads.summed(made, -(-len(groups) // self.searches))
+            yield from made if self._sums is None else self._sums.summed(made, -(-len(groups) // self.searches))
 
     def _rows(self, groups: Groups) -> Generator[FinishedRows, None, None]:
         self.device_ms, self.counters = 0.0, {"iterations": 0}
@@ -348,12 +353,12 @@ class SweepBatch(Resource):
         try:
             for number, first in enumerate(range(0, len(groups), self.searches)):
                 count = min(self.searches, len(groups) - first)
-                sums = None if self._loads is None else self._loads.sums_of(number)
+                sums = None if self._sums is None else self._sums.sums_of(number)
                 recording = self._recording(number % 2, count, sums)
                 some = groups.between(first, first + count)
                 self._put(some, self._seeds[number % 2])
-                if self._loads is not None:
-                    self._loads.put(some, number % 2)
+                if self._sums is not None:
+                    self._sums.put(some, number % 2)
                 recording.submit()
                 running.append((recording, number % 2, count))
                 if len(running) == 2:
@@ -385,7 +390,7 @@ class SweepBatch(Resource):
         self.counters["iterations"] += sum(begin < end for begin, end in pairwise(self._bounds))
         is_over: npt.NDArray[np.bool_] = status[STATUS_WORDS : STATUS_WORDS + count] != 0
         is_over = is_over | bool(status[1]) | self._customized.saturated
-        row_bytes, aggregation = self._row_bytes, self._loads or self._aggregation
+        row_bytes, aggregation = self._row_bytes, self._sums or self._aggregation
         for first in range(0, count, self._most_rows):
             size = min(self._most_rows, count - first)
 

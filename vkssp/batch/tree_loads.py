@@ -7,18 +7,14 @@ last to arrive. Only the loads, summed up over all searches, leave the device.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from functools import partial
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from vkssp.algorithm import FinishedRows
+from vkssp.batch.batch_sums import BatchSums
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
-from vkssp.gpu.download import Download
-from vkssp.gpu.kernel import Bindings, Kernel
+from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE
 from vkssp.prepared.aggregates import ArcLoads, Int64s
@@ -28,8 +24,8 @@ from vkssp.resource import Resource
 #: Storage buffers of a kernel.
 BINDINGS = 7
 _SEARCHES, _FLOW_WORDS, _IS_UNIFORM = 2, 3, 4  # specialization constants
-# Most nodes after a node in a tree, which 15 bits count, and words of what a search sends and misses.
-_MOST_AFTER, _FINISHED_WORDS = 1 << 15, 4
+# Most nodes after a node in a tree, which 15 bits count.
+_MOST_AFTER = 1 << 15
 # Largest number of bytes of the demand of a batch, and invocations that read it.
 _MOST_BYTES, _MOST_READERS = 256 << 20, 1 << 20
 
@@ -57,18 +53,7 @@ def can_load(graph: DeviceGraph) -> bool:
     return int(np.diff(renumbered.first_out.astype(np.int64)).max(initial=0)) < _MOST_AFTER
 
 
-#: Batches whose loads are read together.
-BATCHES_OF_SUMS = 16
-
-
-class Sums(NamedTuple):
-    """Sums of loads over some batches: the buffer that they are in, and whether a batch is the first of them."""
-
-    parity: int
-    is_first: bool
-
-
-class TreeLoads(Resource):
+class TreeLoads(BatchSums):
     """Kernels and buffers that make the loads of a batch of searches.
 
     Parameters
@@ -89,6 +74,8 @@ class TreeLoads(Resource):
         Closes this object.
     """
 
+    WIDTH: ClassVar[int] = 2
+
     def __init__(
         self,
         graph: DeviceGraph,
@@ -103,19 +90,16 @@ class TreeLoads(Resource):
         finished: list[Buffer],
         owner: Resource,
     ) -> None:
-        super().__init__(owner)
-        self.device, self._aggregate, self._num_arcs = graph.device, aggregate, graph.renumbered.graph.num_arcs
+        first_in, arcs_in, self._arc = graph.incoming()
+        super().__init__(graph.device, len(self._arc), owner)
+        self._aggregate, self._num_arcs = aggregate, graph.renumbered.graph.num_arcs
         self._num_rows, self._tile, self._searches = num_rows, tile, searches
         self._rank = graph.renumbered.node
-        first_in, arcs_in, self._arc = graph.incoming()
-        words, limit = num_rows * tile * num_tiles, self.device.limits.workgroup_size
-        self._size = 1 << min(256, limit).bit_length() - 1
+        words = num_rows * tile * num_tiles
         self._state = self._buffer("the states of nodes", 4 * words)
         arcs_into = self._buffer("the arcs into nodes", 4 * words)
         flows = self._buffer("what goes through nodes", 4 * flow_words(aggregate) * words)
         self._finished = finished
-        self._load_bytes = 8 * len(self._arc)
-        self._loads = [self._buffer("the loads of arcs", self._load_bytes, shared=True) for _ in range(2)]
         self._entries: list[Buffer] = []
         self._room = searches * max(1, aggregate.most_entries)
         if not aggregate.is_uniform:
@@ -123,7 +107,6 @@ class TreeLoads(Resource):
             ranks = self._buffer("the ranks of nodes", self._rank.nbytes)
             ranks.write(self._rank)
             self._entries = [Buffer(self.device, nbytes, mapped=True, name="the demand", owner=self) for _ in range(2)]
-        self._download = Download(self.device, self._load_bytes, self)
         self._roots = [self._kernel("tree_roots", 3, 1).on(tiles, one, self._state) for one in seeds]
         parents = self._kernel("tree_parents", 7, 4, {_IS_UNIFORM: int(aggregate.is_uniform)})
         self._parents = parents.on(tiles, first_in, arcs_in, self._state, arcs_into, flows, overflow)
@@ -139,7 +122,7 @@ class TreeLoads(Resource):
         size = min(self._size, self.device.limits.subgroup_size) if is_cpu else self._size
         self._push = self._kernel("tree_push", 4, 2, size=size).on(arcs_into, arcs_in, self._state, flows)
         sums = self._kernel("tree_sums", 5, 3)
-        self._sums = [[sums.on(arcs_into, self._state, flows, loads, one) for loads in self._loads] for one in finished]
+        self._adds = [[sums.on(arcs_into, self._state, flows, loads, one) for loads in self._sums] for one in finished]
 
     def _kernel(
         self, name: str, bindings: int, pushed: int, constants: dict[int, int] | None = None, size: int | None = None
@@ -154,9 +137,6 @@ class TreeLoads(Resource):
             constants=given,
             owner=self,
         )
-
-    def _buffer(self, name: str, nbytes: int, shared: bool = False) -> Buffer:
-        return Buffer(self.device, nbytes, name=name, owner=self, shared=shared)
 
     def put(self, groups: Groups, parity: int) -> None:
         """Write the demand of some groups where the device reads it."""
@@ -173,13 +153,10 @@ class TreeLoads(Resource):
         if flow_words(self._aggregate) > 1:
             highs[: end - begin] = amount[1::2]
 
-    def record(self, recording: Recording, parity: int, sums: Sums, num_tiles: int, searches: int) -> None:
-        """Record the loads of some tiles, into the buffer of results of a parity and that of some sums."""
+    def _record(self, recording: Recording, parity: int, sums: int, num_tiles: int, searches: int) -> None:
         num_rows, limit, is_limited = self._num_rows, self._aggregate.limit, self._aggregate.limit < UNREACHABLE - 1
         recording.fill(self._state, 0, 4 * num_rows * self._tile * num_tiles)
         recording.fill(self._finished[parity], 0)
-        if sums.is_first:
-            recording.fill(self._loads[sums.parity], 0)
         recording.barrier("all", "compute")
         self._run(recording, self._roots[parity], searches, num_rows)
         words = num_rows * num_tiles * self._tile
@@ -189,35 +166,9 @@ class TreeLoads(Resource):
             self._run(recording, self._demands[parity], readers, num_rows, limit, self._searches, self._room)
         self._run(recording, self._push, words, num_rows, num_tiles)
         by_quads = num_rows * self._tile // 4
-        self._run(recording, self._sums[parity][sums.parity], by_quads, num_rows, num_tiles, searches)
+        self._run(recording, self._adds[parity][sums], by_quads, num_rows, num_tiles, searches)
 
-    def _run(self, recording: Recording, bound: Bindings, invocations: int, *pushed: int) -> None:
-        recording.bind(bound)
-        recording.push(bound, *pushed)
-        recording.dispatch(min(max(1, -(-invocations // bound.kernel.workgroup_size)), self.device.limits.workgroups))
-        recording.barrier()
-
-    def decode(self, words: npt.NDArray[np.uint8]) -> Int64s:
-        """Return what searches have sent and missed, as `ArcLoads` has it, from their words."""
-        return words.view(np.int64).reshape(-1, _FINISHED_WORDS // 2)
-
-    def sums_of(self, number: int) -> Sums:
-        """Return the sums to which a batch of the given number adds its loads."""
-        return Sums(number // BATCHES_OF_SUMS % 2, number % BATCHES_OF_SUMS == 0)
-
-    def summed(self, batches: Iterator[FinishedRows], count: int) -> Generator[FinishedRows, None, None]:
-        """Yield the rows of some batches together, with their loads; `count` is the number of all batches."""
-        held: list[tuple[npt.NDArray[np.bool_], Int64s]] = []
-        for number, one in enumerate(batches):
-            held.append((one.overflow, one.read()))
-            if number % BATCHES_OF_SUMS == BATCHES_OF_SUMS - 1 or number == count - 1:
-                overflow, rows = (np.concatenate(parts) for parts in zip(*held, strict=True))
-                held = []
-                yield FinishedRows(overflow, partial(np.copy, rows), self._read(self.sums_of(number).parity))
-
-    def _read(self, parity: int) -> Int64s:
-        """Return the loads of the caller's arcs in a buffer of sums, shape (num_arcs,), int64."""
-        found = np.zeros(self._num_arcs, np.int64)
-        if len(self._arc):
-            found[self._arc] = self._download.read(self._loads[parity], [(0, self._load_bytes)]).view(np.int64)
-        return found
+    def _sorted(self, found: Int64s) -> Int64s:
+        loads = np.zeros(self._num_arcs, np.int64)
+        loads[self._arc] = found
+        return loads

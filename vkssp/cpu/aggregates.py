@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.cpu.cores import num_cores, run_all
 from vkssp.cpu.device import read_only
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
-from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, Totals
+from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, NodeSums, Totals
 
 
 def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
@@ -68,6 +69,27 @@ def aggregated_near(aggregates: Aggregates, first: Int64s, columns: Uint32s, dis
             module.total_near(first, columns, distances, np.uint32(one.limit), one.bits, out)
         found.append(out)
     return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+
+def node_sums(aggregate: NodeSums, distances: Uint32s) -> Int64s:
+    """Return sums by node over some rows, shape (3, num_nodes), int64; see `NodeSums`."""
+    found = np.zeros((aggregate.NUM_SUMS, distances.shape[1]), np.int64)
+    kernel = kernels("vkssp.cpu.kernels.aggregates").sum_by_node
+    kernel(read_only(distances), np.uint32(aggregate.limit), aggregate.bits, found)
+    return found
+
+
+def node_sums_near(
+    aggregate: NodeSums,
+    first: Int64s,
+    columns: Uint32s,
+    distances: Uint32s,
+    left_out: npt.NDArray[np.uint8],
+    found: Int64s,
+) -> None:
+    """Add to what `node_sums` returns, for rows as for `aggregated_near`, except some that are left out."""
+    kernel = kernels("vkssp.cpu.kernels.aggregates").sum_by_node_near
+    kernel(first, columns, distances, read_only(left_out), np.uint32(aggregate.limit), aggregate.bits, found)
 
 
 def aggregated_by_all(aggregates: Aggregates, distances: Uint32s) -> Int64s:

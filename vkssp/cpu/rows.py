@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import FinishedRows
-from vkssp.cpu.aggregates import aggregated, aggregated_near
+from vkssp.cpu.aggregates import aggregated, aggregated_near, node_sums, node_sums_near
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes
@@ -23,7 +23,7 @@ from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.jit import kernels
 from vkssp.memory import SMALL
-from vkssp.prepared.aggregates import Aggregates, ArcLoads
+from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -87,13 +87,15 @@ class Rows(Resource):
 
     def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
         """Make the aggregates of the rows of some groups of seeds."""
-        made, loads = self.make(groups, first, end), None
-        if isinstance(aggregates[0], ArcLoads):
-            overflow = made.overflow if self._limit == UNREACHABLE else np.zeros_like(made.overflow)
-            found, loads = self._trees().loads(aggregates[0], groups.between(first, end), made.read(), overflow)
+        made, sums = self.make(groups, first, end), None
+        overflow = made.overflow if self._limit == UNREACHABLE else np.zeros_like(made.overflow)
+        if isinstance(aggregates[0], NodeSums):
+            found, sums = np.zeros((end - first, 0), np.int64), node_sums(aggregates[0], made.read()[~overflow])
+        elif isinstance(aggregates[0], ArcLoads):
+            found, sums = self._trees().loads(aggregates[0], groups.between(first, end), made.read(), overflow)
         else:
             found = aggregated(aggregates, made.read())
-        return FinishedRows(made.overflow, lambda: found, loads)
+        return FinishedRows(made.overflow, lambda: found, sums)
 
     def _trees(self) -> Trees:
         trees: Trees = self._graph.shared("trees", lambda: Trees(self._graph.renumbered))
@@ -314,17 +316,25 @@ class SearchRows(Rows):
         space, seeds, began = self._space(), self._seeds(groups, first, end), time.perf_counter()
         first_near, overflow, parts, row = np.zeros(end - first + 1, np.int64), np.empty(end - first, np.uint8), [], 0
         columns, distances = space.near(self._num_wanted)
+        of_nodes = aggregates[0] if isinstance(aggregates[0], NodeSums) else None
+        sums = None if of_nodes is None else np.zeros((of_nodes.NUM_SUMS, len(self._wanted)), np.int64)
         while row < end - first:
             next_row = self._kernels.near(
                 *(self._graph.first_out, self._graph.arcs, *space.arrays, *seeds, self._column),
                 *(row, row > 0, first_near, columns, distances, overflow),
             )
-            parts.append(aggregated_near(aggregates, first_near[: next_row - row + 1], columns, distances))
+            near = first_near[: next_row - row + 1], columns, distances
+            if of_nodes is not None and sums is not None:
+                left_out = overflow[row:next_row] * np.uint8(self._limit == UNREACHABLE)
+                node_sums_near(of_nodes, *near, left_out, sums)
+                parts.append(np.zeros((next_row - row, 0), np.int64))
+            else:
+                parts.append(aggregated_near(aggregates, *near))
             row = next_row
         self._spare.append(space)
         self._set_pace(end - first, time.perf_counter() - began)
         found = np.concatenate(parts)
-        return FinishedRows(overflow.astype(np.bool_), lambda: found)
+        return FinishedRows(overflow.astype(np.bool_), lambda: found, sums)
 
     def _loads(self, groups: Groups, first: int, end: int, aggregate: ArcLoads) -> FinishedRows:
         """Make the loads of the rows of some groups of seeds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -144,7 +145,33 @@ class ArcLoads:
         return 2
 
 
-Aggregate = CumulativeSums | DecayedSums | Totals | ArcLoads
+@dataclass(frozen=True)
+class NodeSums:
+    """Sums by node over all rows: how many reach it, the sum of their distances, and the sum of reciprocals.
+
+    They belong to blocks, with shape (3, num_nodes); rows have no columns. Reciprocals are as in `Totals`. They can
+    only be asked for alone.
+
+    Attributes
+    ----------
+    bits : int
+        See `Totals`; the number of rows times 2**`bits` is at most 2**62.
+    limit : int
+        Distance beyond which no node counts.
+    """
+
+    NUM_SUMS: ClassVar[int] = 3
+
+    bits: int
+    limit: int = UNREACHABLE - 1
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row."""
+        return 0
+
+
+Aggregate = CumulativeSums | DecayedSums | Totals | ArcLoads | NodeSums
 #: Aggregates whose results lie side by side.
 Aggregates = tuple[Aggregate, ...]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, I
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.decay import BITS, Decay
+from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.tables import RowSource
 
 # Bits of the sums of the magnitudes of values, and of values that are multiplied by weights.
@@ -74,16 +76,21 @@ def aggregated_rows(source: RowSource, groups: Groups, aggregates: Aggregates) -
         If a shortest distance within the limits of the aggregates does not fit into 32 bits.
     """
     found = np.empty((len(groups), sum(one.width for one in aggregates)), np.int64)
-    at, graph = 0, source.graph
-    limit = limit_of(aggregates)
-    if not graph.num_nodes:
-        return found
-    nodes = np.arange(graph.num_nodes, dtype=np.uint32)
-    blocks = source.row_blocks(graph, groups, nodes, whole=True, limit=limit, aggregates=aggregates)
-    for block in blocks:
+    at = 0
+    for block in blocks_of_sums(source, groups, aggregates):
         found[at : at + len(block)] = block.distances
         at += len(block)
     return found
+
+
+def blocks_of_sums(source: RowSource, groups: Groups, aggregates: Aggregates) -> Generator[RowBlock, None, None]:
+    """Yield the aggregates of the distances from groups of seeds to all nodes; see `RowSource.row_blocks`."""
+    graph = source.graph
+    if not graph.num_nodes:
+        return
+    nodes, limit = np.arange(graph.num_nodes, dtype=np.uint32), limit_of(aggregates)
+    with closing(source.row_blocks(graph, groups, nodes, whole=True, limit=limit, aggregates=aggregates)) as blocks:
+        yield from blocks
 
 
 def _values(values: npt.ArrayLike, num_nodes: int) -> tuple[npt.NDArray[Any], bool]:

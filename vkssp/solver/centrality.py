@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,11 @@ import numpy.typing as npt
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.memory import require
-from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, Totals
+from vkssp.prepared.aggregates import FARTHEST, FARTHEST_NODE, REACHED, RECIPROCALS, TOTAL, Int64s, NodeSums, Totals
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
-from vkssp.solver.accessibility import aggregated_rows
+from vkssp.solver.accessibility import aggregated_rows, blocks_of_sums
+from vkssp.solver.sampling import drawn, probability
 from vkssp.solver.tables import RowSource
 
 Floats = npt.NDArray[np.float64]
@@ -71,10 +73,7 @@ class Centrality:
         The factor lets graphs that are not connected be compared (S. Wasserman, K. Faust, Social network analysis,
         1994). It is 0 for a node that reaches no other.
         """
-        others: Floats = (self.reached - 1).astype(np.float64)
-        whole = self.total * float(max(1, self.num_nodes - 1))
-        found: Floats = np.divide(others * others, whole, out=np.zeros(len(others)), where=self.total > 0)
-        return found
+        return _closeness(self.reached, self.total, self.num_nodes)
 
     @property
     def harmonic(self) -> Floats:
@@ -113,6 +112,58 @@ class Centrality:
         return Extent(*(int(values[place]) for values in (self.eccentricity, self.sources, self.farthest)))
 
 
+@dataclass(frozen=True, eq=False)
+class SampledCentrality:
+    """Centrality of all nodes, estimated from their distances to a sample. All arrays have shape (num_nodes,), float64.
+
+    The method is that of D. Eppstein and J. Wang (Fast approximation of centrality, 2004).
+
+    Attributes
+    ----------
+    sample : numpy.ndarray
+        The nodes of the sample, all different, shape (k,), uint32.
+    reached : numpy.ndarray
+        Number of nodes that are reached, the node itself included.
+    total : numpy.ndarray
+        Sum of the distances to them.
+    harmonic : numpy.ndarray
+        Sum of the reciprocals of the distances to the other nodes.
+    """
+
+    sample: Uint32s
+    reached: Floats
+    total: Floats
+    harmonic: Floats
+
+    @property
+    def closeness(self) -> Floats:
+        """Closeness, as of `Centrality`."""
+        return _closeness(self.reached, self.total, len(self.reached))
+
+    def error(self, confidence: float = 0.95) -> float:
+        """Return by which share the estimates are wrong at most, for all nodes at once, with a probability.
+
+        That of `reached` is a share of the number of nodes, that of `total` of this number times the largest distance
+        that counts, and that of `harmonic` of this number over the least distance above 0 (W. Hoeffding, Probability
+        inequalities for sums of bounded random variables, 1963). Most errors are much smaller.
+
+        Parameters
+        ----------
+        confidence : float
+            The probability, between 0 and 1.
+        """
+        share, drawn = probability(confidence), len(self.sample) - 1  # a node of the sample is none of its own
+        if drawn + 1 == len(self.reached):
+            return 0.0
+        return math.sqrt(math.log(6 * len(self.reached) / (1 - share)) / (2 * drawn)) if drawn > 0 else math.inf
+
+
+def _closeness(reached: npt.NDArray[Any], total: npt.NDArray[Any], num_nodes: int) -> Floats:
+    others: Floats = np.asarray(reached - 1, np.float64)
+    whole = np.asarray(total, np.float64) * float(max(1, num_nodes - 1))
+    return np.divide(others * others, whole, out=np.zeros(len(others)), where=whole > 0)
+
+
 def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Centrality:
     """Return the centrality of nodes; see `vkssp.Solver.centrality`."""
     graph, most = source.graph, checked_limit(limit)
@@ -129,4 +180,28 @@ def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | No
         farthest=found[FARTHEST_NODE].astype(np.uint32),
         num_nodes=graph.num_nodes,
         _reciprocals=np.ldexp(found[RECIPROCALS].astype(np.float64), -bits),
+    )
+
+
+def sampled_centrality(source: RowSource, sample: int, seed: int, limit: int | None) -> SampledCentrality:
+    """Return the centrality of all nodes by distances from a sample; see `vkssp.Solver.centrality`."""
+    graph, most = source.graph, checked_limit(limit)
+    nodes, count = drawn(np.arange(graph.num_nodes, dtype=np.uint32), sample, seed), graph.num_nodes
+    require(64 * count, f"the centrality of {count:,} nodes", "use a machine with more memory")
+    bits = 62 - max(1, len(nodes)).bit_length()
+    aggregate = NodeSums(bits, min(most, UNREACHABLE - 1))
+    sums = np.zeros((aggregate.NUM_SUMS, count), np.int64)
+    for block in blocks_of_sums(source, Groups.of_nodes(nodes), (aggregate,)):
+        if block.sums is not None:
+            sums += block.sums
+    # Each node of the sample is at distance 0 from itself, and its sample is that of the other nodes.
+    is_drawn = np.zeros(count, np.bool_)
+    is_drawn[nodes] = True
+    reached, total, reciprocals = sums.astype(np.float64)
+    scale = np.divide(count - 1, len(nodes) - is_drawn, out=np.zeros(count), where=len(nodes) > is_drawn)
+    return SampledCentrality(
+        sample=nodes,
+        reached=1 + scale * (reached - is_drawn),
+        total=scale * total,
+        harmonic=scale * np.ldexp(reciprocals, -bits),
     )

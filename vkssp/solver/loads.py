@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import array_of, dtype_of, number_of, shown, whole_number
+from vkssp.checks import array_of, dtype_of
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import rows_of
 from vkssp.memory import require
-from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, limit_of
+from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s
 from vkssp.prepared.seed_groups import Demand, Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.solver.accessibility import blocks_of_sums
+from vkssp.solver.sampling import drawn, probability
 from vkssp.solver.tables import RowSource
 
 # Bits of the sum of all demand.
@@ -67,14 +68,11 @@ class Betweenness:
         float
             The bound; 0 if all nodes are sources.
         """
-        share = number_of(confidence)
-        if share is None or not 0 < share < 1:
-            raise QueryError(f"confidence is {shown(confidence)}; give a probability between 0 and 1, such as 0.95")
-        most, drawn = len(self.nodes), self.num_sources
-        if drawn == 0 or drawn == most:
-            return 0.0 if drawn else math.inf
+        share, most, count = probability(confidence), len(self.nodes), self.num_sources
+        if count == 0 or count == most:
+            return 0.0 if count else math.inf
         tries = 2 * (len(self.arcs) + most) / (1 - share)
-        return most * (most - 1) * math.sqrt(math.log(tries) / (2 * drawn))
+        return most * (most - 1) * math.sqrt(math.log(tries) / (2 * count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +95,11 @@ def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[I
     """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and loads of arcs, shape (num_arcs,)."""
     graph = source.graph
     rows, loads, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(graph.num_arcs, np.int64), 0
-    if not graph.num_nodes:
-        return rows, loads
-    nodes, wanted = np.arange(graph.num_nodes, dtype=np.uint32), (aggregate,)
-    blocks = source.row_blocks(graph, groups, nodes, whole=True, limit=limit_of(wanted), aggregates=wanted)
-    with closing(blocks):
-        for block in blocks:
-            rows[at : at + len(block)] = block.distances
-            at += len(block)
-            if block.loads is not None:
-                loads += block.loads
+    for block in blocks_of_sums(source, groups, (aggregate,)):
+        rows[at : at + len(block)] = block.distances
+        at += len(block)
+        if block.sums is not None:
+            loads += block.sums
     return rows, loads
 
 
@@ -119,9 +112,7 @@ def betweenness(
     if sample is not None:
         if sources is not None:
             raise QueryError("both sources and sample are given; give one of them")
-        count = whole_number(sample, "sample", 1, max(1, len(nodes)), f"give a number of nodes, up to {len(nodes)}")
-        random = np.random.default_rng(whole_number(seed, "seed", 0, 2**63 - 1, "give an integer from 0 on"))
-        nodes = np.sort(random.choice(nodes, count, replace=False)) if len(nodes) else nodes
+        nodes = drawn(nodes, sample, seed)
     require(16 * len(nodes), f"the betweenness from {len(nodes):,} nodes", "ask for fewer")
     rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads(min(most, UNREACHABLE - 1)))
     # What leaves a node either begins there or comes through it.

@@ -33,7 +33,7 @@ from vkssp.prepared.terminals import checked_columns
 from vkssp.resource import Resource
 from vkssp.route import Route
 from vkssp.solver.accessibility import accessibility, backward
-from vkssp.solver.centrality import Centrality, centrality
+from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
 from vkssp.solver.nearest import NearestSources
@@ -413,12 +413,39 @@ class SolverPool(Resource):
         with self._facing(reverse) as source:
             return accessibility(source, values, limits, decays, sources)
 
+    @overload
     def centrality(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
-    ) -> Centrality:
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        reverse: bool = False,
+        sample: None = None,
+        seed: int = 0,
+    ) -> Centrality: ...
+
+    @overload
+    def centrality(
+        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+    ) -> SampledCentrality: ...
+
+    def centrality(
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        reverse: bool = False,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Centrality | SampledCentrality:
         """Return the centrality of nodes, by all devices; see `Solver.centrality`."""
-        with self._facing(reverse) as source:
-            return centrality(source, sources, limit)
+        if sample is None:
+            with self._facing(reverse) as source:
+                return centrality(source, sources, limit)
+        if sources is not None:
+            raise QueryError("both sources and sample are given; give one of them")
+        with self._facing(not flag(reverse, "reverse")) as source:
+            return sampled_centrality(source, sample, seed, limit)
 
     def betweenness(
         self,

@@ -14,14 +14,14 @@ from vkssp.algorithm import Reader, Terminal
 from vkssp.algorithms.phast import Phast
 from vkssp.batch.block_resident_rows import BlockResidentRows
 from vkssp.batch.sweep_batch import SweepBatch, made_by_sweeps
-from vkssp.cpu.aggregates import aggregated_by_all
+from vkssp.cpu.aggregates import aggregated_by_all, node_sums
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.rows import Rows
 from vkssp.cpu.trees import Trees
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.prepared.aggregates import Aggregates, ArcLoads
+from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
 from vkssp.prepared.seed_groups import Groups
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ class RowBlock:
     overflowed : numpy.ndarray or None
         Whether paths lead to each of the k nodes, but none whose weight fits; shape (rows, k), bool; None if no
         distance overflowed.
-    loads : numpy.ndarray or None
-        Loads of the graph's arcs that the rows make together, shape (num_arcs,), int64, if they are wanted.
+    sums : numpy.ndarray or None
+        What the rows have together, if it is wanted; see `vkssp.algorithm.FinishedRows`.
     """
 
     distances: npt.NDArray[Any]
     overflowed: npt.NDArray[np.bool_] | None = None
-    loads: npt.NDArray[np.int64] | None = None
+    sums: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -174,15 +174,15 @@ class RowMaker:
                     if finished is None:
                         return
                     found = finished.read()
-                loads, groups = finished.loads, seeds.between(done, done + len(found))
+                sums, groups = finished.sums, seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.
                 again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
                 if in_place:
                     for row in again.tolist():
                         one = self._alone(groups.between(row, row + 1))
                         found[row] = one.distances[0]
-                        if one.loads is not None:
-                            loads = one.loads if loads is None else loads + one.loads
+                        if one.sums is not None:
+                            sums = one.sums if sums is None else sums + one.sums
                 overflowed = None
                 if len(again) and not in_place:
                     overflowed = np.zeros((len(found), len(self._checked)), np.bool_)
@@ -191,7 +191,7 @@ class RowMaker:
                         found[row] = one.distances[0]
                         if one.overflowed is not None:
                             overflowed[row] = one.overflowed[0]
-                block = RowBlock(found, overflowed, loads)
+                block = RowBlock(found, overflowed, sums)
                 done += len(block)
                 yield block if in_place else self._summed(block, groups)
 
@@ -216,6 +216,8 @@ class RowMaker:
                 self._trees = Trees(self.session.renumbered)
             rows, loads = self._trees.loads_by_all(self._aggregates[0], groups, block.distances)
             return RowBlock(rows, None, loads)
+        if isinstance(self._aggregates[0], NodeSums):
+            return RowBlock(np.zeros((len(block), 0), np.int64), None, node_sums(self._aggregates[0], block.distances))
         return RowBlock(aggregated_by_all(self._aggregates, block.distances))
 
     @contextmanager

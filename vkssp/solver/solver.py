@@ -29,7 +29,7 @@ from vkssp.prepared.terminals import ends_of, pairs_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along
 from vkssp.solver.accessibility import accessibility, backward
-from vkssp.solver.centrality import Centrality, centrality
+from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
@@ -640,10 +640,34 @@ class Solver(Resource):
         with self._facing(reverse) as source:
             return accessibility(source, values, limits, decays, sources)
 
+    @overload
     def centrality(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
-    ) -> Centrality:
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        reverse: bool = False,
+        sample: None = None,
+        seed: int = 0,
+    ) -> Centrality: ...
+
+    @overload
+    def centrality(
+        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+    ) -> SampledCentrality: ...
+
+    def centrality(
+        self,
+        sources: npt.ArrayLike | None = None,
+        *,
+        limit: int | None = None,
+        reverse: bool = False,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Centrality | SampledCentrality:
         """Return the centrality of nodes: closeness, harmonic centrality and eccentricity, from the same searches.
+
+        Where there are too many nodes, that of all of them can be estimated by their distances to a sample.
 
         Parameters
         ----------
@@ -653,16 +677,21 @@ class Solver(Resource):
             Radius: only nodes up to this distance count.
         reverse : bool
             Whether distances to the nodes count, not those from them; networkx counts these.
+        sample : int, optional
+            Number of nodes of a sample, drawn at random, all different. The searches go from them, backward unless
+            `reverse`.
+        seed : int
+            Seed of the sample.
 
         Returns
         -------
-        Centrality
-            Arrays with an entry for each source.
+        Centrality or SampledCentrality
+            Arrays with an entry for each source or, with a sample, estimates for all nodes.
 
         Raises
         ------
         QueryError
-            If there is no such node, or the limit is not a valid distance.
+            If there is no such node, the limit is not a valid distance, or the sample is too large.
         DistanceOverflowError
             If a shortest distance within the limit does not fit into 32 bits.
 
@@ -675,8 +704,13 @@ class Solver(Resource):
         >>> found.closeness.round(3).tolist(), found.eccentricity.tolist()
         ([0.111, 0.158, 0.158, 0.081], [16, 12, 9, 16])
         """
-        with self._facing(reverse) as source:
-            return centrality(source, sources, limit)
+        if sample is None:
+            with self._facing(reverse) as source:
+                return centrality(source, sources, limit)
+        if sources is not None:
+            raise QueryError("both sources and sample are given; give one of them")
+        with self._facing(not flag(reverse, "reverse")) as source:
+            return sampled_centrality(source, sample, seed, limit)
 
     def betweenness(
         self,

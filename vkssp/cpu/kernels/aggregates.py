@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Index, Int64s, Uint32s
+from vkssp.cpu.kernels.types import Index, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import greater, lesser
 from vkssp.jit import inlined, jit
 
@@ -173,3 +173,33 @@ def total_near(first: Int64s, columns: Uint32s, distances: Uint32s, limit: np.ui
                 if distance != 0:
                     reciprocals += np.int64(reciprocal(np.uint64(distance), bits))
         out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals
+
+
+@inlined
+def add_to_node(found: Int64s, column: Index, distance: np.uint32, bits: Index) -> None:
+    """Add a distance to the sums of a node, shape (3, nodes)."""
+    found[0, column] += 1
+    found[1, column] += np.int64(distance)
+    if distance != ZERO:
+        found[2, column] += np.int64(reciprocal(np.uint64(distance), bits))
+
+
+@jit
+def sum_by_node(distances: Uint32s, limit: np.uint32, bits: Index, found: Int64s) -> None:
+    """Add to `found` what `vkssp.prepared.aggregates.NodeSums` has of rows."""
+    for row in range(len(distances)):
+        for column in range(distances.shape[1]):
+            if distances[row, column] <= limit:
+                add_to_node(found, column, distances[row, column], bits)
+
+
+@jit
+def sum_by_node_near(
+    first: Int64s, columns: Uint32s, distances: Uint32s, left_out: Uint8s, limit: np.uint32, bits: Index, found: Int64s
+) -> None:
+    """Do what `sum_by_node` does, for rows given as for `cumulate_near`, except some that are left out."""
+    for row in range(len(left_out)):
+        if not left_out[row]:
+            for i in range(first[row], first[row + 1]):
+                if distances[i] <= limit:
+                    add_to_node(found, columns[i], distances[i], bits)
