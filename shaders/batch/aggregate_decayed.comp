@@ -1,6 +1,7 @@
 // Sums of values at nodes, each times a weight that depends on its distance, for a batch of searches.
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #define GIVEN uint first_column; uint num_columns;
 #include "aggregate.glsl"
 
@@ -15,20 +16,20 @@ void main() {
         uint end = min(num_rows, (chunk + 1) * each), quad = gl_LocalInvocationIndex % QUADS;
         uint base = tile * num_rows * QUADS + quad;
         uvec4 low[COLUMNS], high[COLUMNS];
-        for (uint column = 0; column < COLUMNS; ++column) low[column] = high[column] = uvec4(0);
+        [[unroll]] for (uint column = 0; column < COLUMNS; ++column) low[column] = high[column] = uvec4(0);
         for (uint row = chunk * each + gl_LocalInvocationIndex / QUADS; row < end; row += WORKGROUP_SIZE / QUADS) {
             uvec4 distance = dist[base + row * QUADS], arc_weight = uvec4(0);
             for (uint i = 0; i < 4; ++i) {
                 if (distance[i] <= limit) arc_weight[i] = weights[2 + (distance[i] >> shift)];
             }
-            for (uint column = 0; column < COLUMNS; ++column) {
+            [[unroll]] for (uint column = 0; column < COLUMNS; ++column) {
                 uvec2 value = values[row * num_columns + first_column + column];
                 uvec4 product_low, product_high;
                 umulExtended(uvec4(value.x), arc_weight, product_high, product_low);
                 add(low[column], high[column], product_low, product_high + value.y * arc_weight);
             }
         }
-        for (uint column = 0; column < COLUMNS; ++column) {
+        [[unroll]] for (uint column = 0; column < COLUMNS; ++column) {
             write_word(tile, chunk, first_column + column, low[column], high[column], false);
         }
     }

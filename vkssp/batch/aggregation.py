@@ -34,8 +34,8 @@ from vkssp.resource import Resource
 #: Storage buffers of a kernel.
 BINDINGS = 4
 _SEARCHES, _LIMITS, _COLUMNS, _IS_NARROW = 2, 3, 4, 5  # specialization constants
-# Limits and columns of a pass, whose sums lie in registers, and columns if a sum has a single word.
-_MOST_LIMITS, _MOST_COLUMNS, _MOST_NARROW = 4, 2, 4
+# Limits and columns of a pass, whose sums lie in registers; columns if a sum has two words, for each of these limits.
+_MOST_LIMITS, _MOST_COLUMNS, _MOST_WIDE = 4, 4, 2
 # Words of `Totals` on the device: the largest distance and its node are one.
 _TOTAL_WORDS = 4
 # Fewest rows of a chunk, most chunks of a batch of tiles, and bytes of their sums.
@@ -146,8 +146,8 @@ class Aggregation(Resource):
             return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
         arrays = [by_row, self._upload("the limits", one.limits)]
         is_narrow = self._is_narrow(values)
-        if is_narrow:
-            spans = _spans(columns, _MOST_NARROW)
+        if not is_narrow:
+            spans = _spans(columns, _MOST_WIDE)
         return [
             (
                 "aggregate_cumulative",

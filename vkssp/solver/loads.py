@@ -113,6 +113,7 @@ def betweenness(
         if sources is not None:
             raise QueryError("both sources and sample are given; give one of them")
         nodes = drawn(nodes, sample, seed)
+    nodes = np.sort(nodes)  # trees of near sources, which often have similar ids, are alike
     require(16 * len(nodes), f"the betweenness from {len(nodes):,} nodes", "ask for fewer")
     rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads(min(most, UNREACHABLE - 1)))
     # What leaves a node either begins there or comes through it.
