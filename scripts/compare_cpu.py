@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
 import importlib.metadata
 import os
 import sys
@@ -39,7 +38,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, Solver, VksspError, prepare
+from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, Solver, VksspError
+from vkssp.bench.cached_graph import make_cache, prepared_graph
 from vkssp.bench.customizing import postorder
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import far_sources, where_and_when
@@ -51,13 +51,10 @@ from vkssp.bench.side_by_side import OURS, Clocked, Row, alternate, one_core, re
 from vkssp.cpu.cores import num_cores
 from vkssp.cpu.customized import CustomizedHierarchy, customized_of, layout_of
 from vkssp.cpu.device import CpuDevice
-from vkssp.errors import FormatError
 from vkssp.files import check_writable
-from vkssp.generate import is_expression
 from vkssp.graph.geo import haversine
 from vkssp.options import add_reading, file_name, reading
 from vkssp.osm import is_extract
-from vkssp.reading import read_graph
 from vkssp.terminal import print_error, print_lines
 
 #: Sources of trees; trees of a batch; pairs of a call; pairs, and routes, that are asked one by one in a question: the
@@ -491,34 +488,6 @@ class Comparison:
         print_error(f"{self.name}: left out: {why}")
 
 
-def prepared_graph(text: str, args: argparse.Namespace) -> tuple[Graph, str]:
-    """Return a graph with its hierarchy, and its key in the cache, which is empty for generated graphs."""
-    options = reading(args)
-    if is_expression(text):
-        graph, key = read_graph(text, **options), ""
-    else:
-        try:
-            with open(text, "rb") as stream:
-                sha = hashlib.file_digest(stream, "sha256")
-        except OSError as error:
-            raise FormatError(f"cannot read {text}: {error.strerror or error}") from error
-        if is_extract(text):
-            options = {"turns": "costs", **options}
-        sha.update(repr(sorted(options.items())).encode())
-        key = f"{Path(text).name.partition('.')[0]}-{sha.hexdigest()[:12]}"
-        saved = Path(args.cache) / f"{key}.graph"
-        if saved.exists():
-            return Graph.load(saved), key
-        graph = read_graph(text, progress=sys.stderr.isatty(), **options)
-    if graph.num_nodes == 0:
-        raise QueryError(f"{text} has no nodes; give another graph")
-    if graph.hierarchy is None:
-        graph = prepare(graph, progress=sys.stderr.isatty())
-    if key:
-        graph.save(saved)
-    return graph, key
-
-
 def osrm_of(text: str, key: str, args: argparse.Namespace) -> OsrmTables | None:
     """Return OSRM's tables of an extract, prepared unless the cache has it; None if they are not wanted."""
     if not args.osrm_python:
@@ -536,7 +505,7 @@ def osrm_of(text: str, key: str, args: argparse.Namespace) -> OsrmTables | None:
 
 def measure(text: str, args: argparse.Namespace, versions: dict[str, str]) -> dict[str, Any]:
     """Measure one graph and return its result."""
-    graph, key = prepared_graph(text, args)
+    graph, key = prepared_graph(text, args.cache, reading(args))
     comparison = Comparison(Path(text).name, graph, args)
     if "one-to-all" in args.only:
         comparison.one_to_all()
@@ -610,10 +579,7 @@ def run(args: argparse.Namespace) -> None:
             raise QueryError(f"--only has {name!r}; choose some of {', '.join(GROUPS)}")
     if args.json_file:
         check_writable(args.json_file, *args.graphs, content="JSON")
-    try:
-        Path(args.cache).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FormatError(f"cannot write into {args.cache}: {error.strerror or error}") from error
+    make_cache(args.cache)
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")}
     with CpuDevice() as device:
         result: dict[str, Any] = {**where_and_when(device), "cores": num_cores(), "versions": versions, "graphs": []}

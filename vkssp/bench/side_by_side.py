@@ -175,7 +175,8 @@ def report(rows: Sequence[Row], *, markdown: bool = False) -> list[str]:
             ratios = [number(of(OURS) / of(name)) if name else "-" for of in (row.median, row.best)]
             last = (row.goal, row.verdict) if not place else ("", "")
             lines.append((*ours, name or "-", *_shown(row, name), *ratios, *last))
-        remarks.append(f"{row.task}: {'; '.join(part for part in (row.verified, *row.notes) if part)}")
+        if remark := "; ".join(part for part in (row.verified, *row.notes) if part):
+            remarks.append(f"{row.task}: {remark}")
     header = ("milliseconds", "cores", OURS, "at best", "beside", "its", "at best", "ratio", "at best", "goal", "")
     if markdown:
         return [f"| {' | '.join(cells)} |" for cells in (header, ("---",) * len(header), *lines)]
