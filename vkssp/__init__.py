@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from vkssp.routing.service_areas import ServiceAreas
     from vkssp.solver.centrality import Centrality, SampledCentrality
     from vkssp.solver.decay import Decay
-    from vkssp.solver.loads import Betweenness, Flows
+    from vkssp.solver.demand_file import read_demand
+    from vkssp.solver.loads import Betweenness, Flows, Turns
     from vkssp.solver.nearest import NearestSources
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
@@ -71,10 +72,12 @@ __all__ = [
     "Step",
     "Streets",
     "Table",
+    "Turns",
     "VksspError",
     "landmark_order",
     "list_devices",
     "prepare",
+    "read_demand",
     "read_graph",
     "z_order",
 ]
@@ -113,10 +116,12 @@ _MODULES = {
     "Step": "vkssp.route",
     "Streets": "vkssp.graph.streets",
     "Table": "vkssp.solver.table",
+    "Turns": "vkssp.solver.loads",
     "VksspError": "vkssp.errors",
     "landmark_order": "vkssp.graph.landmarks",
     "list_devices": "vkssp.gpu.instance",
     "prepare": "vkssp.hierarchy.prepare",
+    "read_demand": "vkssp.solver.demand_file",
     "read_graph": "vkssp.reading",
     "z_order": "vkssp.graph.order",
 }

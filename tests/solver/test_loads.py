@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import networkx
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,12 +21,14 @@ from vkssp import (
     UNREACHABLE,
     Device,
     DistanceOverflowError,
+    FormatError,
     Graph,
     NoRouteError,
     QueryError,
     Solver,
     SolverPool,
     prepare,
+    read_demand,
 )
 
 
@@ -68,6 +74,43 @@ def test_random_graphs(graph: Graph, data: st.DataObject) -> None:
             load = each.flows(range(size), range(size), demand)
             assert np.array_equal(load.arcs, arcs)
             assert load.unreached == missed
+
+
+@given(graph=random_graphs(), data=st.data())
+@settings(max_examples=40)
+def test_what_is_watched_along_the_paths_of_random_graphs(graph: Graph, data: st.DataObject) -> None:
+    size, rng = graph.num_nodes, np.random.default_rng(data.draw(st.integers(0, 99)))
+    demand = rng.integers(0, 3, (size, size))
+    values = rng.random((2, graph.num_arcs))
+    arcs = rng.integers(0, graph.num_arcs, 3).tolist() if graph.num_arcs else []
+    sets = [arcs[:1], arcs[1:]]
+    skims, met = np.full((2, size, size), np.nan), np.zeros((2, size, size), np.bool_)
+    chosen, turned = np.zeros((2, graph.num_arcs), np.int64), dict[tuple[int, int], int]()
+    with Solver(graph, "dijkstra", "cpu") as solver, Solver(prepare(graph), "phast", "cpu") as prepared:
+        for source, target in np.ndindex(size, size):
+            try:
+                path = solver.path(source, target).arcs
+            except NoRouteError:
+                continue
+            amount = int(demand[source, target])
+            for number in range(2):
+                skims[number, source, target] = sum(values[number, path].tolist())
+                met[number, source, target] = np.isin(path, sets[number]).any()
+                np.add.at(chosen[number], path, amount * met[number, source, target])
+            for turn in pairwise(path.tolist()):
+                turned[turn] = turned.get(turn, 0) + amount
+        for each in (solver, prepared):
+            given = {"skims": {"a": values[0], "b": values[1]}, "select": sets, "turns": True}
+            found = each.flows(range(size), range(size), demand, **given)
+            assert np.array_equal(np.stack([found.skims["a"], found.skims["b"]]), skims, equal_nan=True)
+            assert np.array_equal(np.stack(found.is_selected), met)
+            assert np.array_equal(found.selected, chosen)
+            turns = found.turns
+            assert list(zip(turns.after, turns.before, strict=True)) == sorted(
+                zip(turns.after, turns.before, strict=True)
+            )
+            listed = zip(zip(turns.before.tolist(), turns.after.tolist(), strict=True), turns.load, strict=True)
+            assert dict(listed) == {turn: load for turn, load in turned.items() if load}
 
 
 GRAPH = grid(12, low=1, high=4, seed=5)  # with many ties
@@ -119,6 +162,31 @@ def test_all_ways_give_the_same_loads(sources_of_rows: list[tuple[str, Any]]) ->
         assert np.allclose(load.arcs, np.ldexp(each.flows(some, range(size), whole_parts).arcs, -40), rtol=1e-9), name
 
 
+def test_what_is_watched_in_all_ways(sources_of_rows: list[tuple[str, Any]]) -> None:
+    size, rng = GRAPH.num_nodes, np.random.default_rng(8)
+    values, few = rng.random(GRAPH.num_arcs), DEMAND * (rng.random(DEMAND.shape) < 0.1) / 8
+    row, column = np.nonzero(few)
+    matrix, first = sparse.csr_array(few), None
+    for name, each in sources_of_rows:
+        given = {"skims": {"v": values}, "select": [5, [7, 8]], "turns": True}
+        dense = each.flows(range(size), range(size), few, **given)
+        thin = each.flows(range(size), range(size), matrix, **given)
+        pairs = each.flows(row, column, few[row, column], **given)
+        assert np.array_equal(dense.arcs, each.flows(range(size), range(size), few).arcs), name
+        for other in (thin, pairs):
+            assert np.array_equal(other.arcs, dense.arcs) and np.array_equal(other.selected, dense.selected), name
+            assert np.array_equal(other.turns.load, dense.turns.load), name
+        assert np.array_equal(pairs.skims["v"], dense.skims["v"][row, column]), name
+        assert np.array_equal(thin.skims["v"].toarray(), np.where(few > 0, dense.skims["v"], 0)), name
+        for number in range(2):
+            where = dense.is_selected[number] & (few > 0)
+            assert np.array_equal(thin.is_selected[number].toarray(), where), name
+            assert np.array_equal(pairs.is_selected[number], where[row, column]), name
+        first = first or dense
+        assert np.array_equal(dense.skims["v"], first.skims["v"]), name
+        assert np.array_equal(dense.turns.load, first.turns.load), name
+
+
 def test_betweenness_is_that_of_brandes_where_paths_are_unique() -> None:
     rng = np.random.default_rng(7)
     drawn = networkx.gnm_random_graph(60, 240, seed=3, directed=True)
@@ -163,6 +231,17 @@ def test_what_cannot_be_demanded_is_told() -> None:
         with pytest.raises(QueryError, match="targets"):
             solver.flows([0], [GRAPH.num_nodes], [[1]])
         assert solver.flows([5], [5], [[3]]).arcs.sum() == 0
+        for given, text in (
+            ({"skims": [1.0]}, "dictionary"),
+            ({"skims": {"a": [1.0]}}, r"skims\['a'\] has 1 values; give one for each of 528 arcs"),
+            ({"skims": {"a": np.full(GRAPH.num_arcs, np.inf)}}, "not finite"),
+            ({"select": 3}, "select"),
+            ({"select": [3, [GRAPH.num_arcs]]}, r"select\[1\]"),
+            ({"select": [3] * 65}, "at most 64"),
+            ({"turns": "yes"}, "turns"),
+        ):
+            with pytest.raises(QueryError, match=text):
+                solver.flows([0], [1], [[1]], **given)
     with Solver(Graph.from_edges([], [], [], num_nodes=0), "dijkstra", "cpu") as empty:
         assert empty.betweenness().num_pairs == 0
     parts = Graph.from_edges([0, 2], [1, 3], [1, 1])
@@ -183,6 +262,51 @@ def test_batches_whose_loads_are_read_together(monkeypatch: pytest.MonkeyPatch, 
             for demand in (DEMAND, large):
                 here, there = (each.flows(nodes[:count], nodes, demand[:count]) for each in (solver, reference))
                 assert np.array_equal(here.arcs, there.arcs)
+
+
+def test_demand_in_parts_from_files(tmp_path: Path) -> None:
+    size = GRAPH.num_nodes
+    row, column = np.nonzero(DEMAND)
+    amount = DEMAND[row, column]
+    whole = {"origin": row, "destination": column, "trips": amount}
+    pyarrow.parquet.write_table(pyarrow.table(whole), tmp_path / "a.parquet")
+    pyarrow.csv.write_csv(pyarrow.table(whole), tmp_path / "a.csv")
+    halves = pyarrow.table({"target": column, "demand": amount / 2, "source": row.astype(np.uint32)})
+    pyarrow.parquet.write_table(halves, tmp_path / "b.parquet")
+    with Solver(GRAPH, "dijkstra", "cpu") as solver:
+        expected = solver.flows(range(size), range(size), DEMAND, select=[3], turns=True)
+        for name in ("a.parquet", "a.csv"):
+            parts = read_demand(tmp_path / name, columns=list(whole), rows=5000)
+            found = solver.flows_of(parts, select=[3], turns=True)
+            assert np.array_equal(found.arcs, expected.arcs) and found.arcs.dtype == np.int64
+            assert np.array_equal(found.selected, expected.selected)
+            for field in ("before", "after", "load"):
+                assert np.array_equal(getattr(found.turns, field), getattr(expected.turns, field))
+        assert len(list(read_demand(tmp_path / "b.parquet", rows=5000))) == -(-len(row) // 5000)
+        assert np.array_equal(solver.flows_of(read_demand(tmp_path / "b.parquet")).arcs, expected.arcs / 2)
+        nothing = solver.flows_of([], select=[1], turns=True)
+        assert not nothing.arcs.any() and nothing.selected.shape == (1, GRAPH.num_arcs) and not len(nothing.turns.load)
+        for parts, text in ((3, "parts is 3"), ([3], r"parts\[0\]"), ([([1], [2])], "2 items")):
+            with pytest.raises(QueryError, match=text):
+                solver.flows_of(parts)
+        large = [([0], [1], [2**61])] * 2
+        with pytest.raises(QueryError, match="beyond"):
+            solver.flows_of(large)
+    (tmp_path / "c.csv").write_text("source,target,demand\n0,1,2\n0,1,\n")
+    (tmp_path / "d.csv").write_text("source,target,demand\n0,1,2\n0,x,1\n")
+    (tmp_path / "e.parquet").write_bytes(b"PAR1 and nothing else")
+    for name, text in (
+        ("c.csv", "no value in row 1 of column 'demand'"),
+        ("d.csv", "'target' is of type string"),
+        ("e.parquet", "cannot read"),
+        ("a.parquet", "no column 'source'"),
+        ("none.parquet", "does not exist"),
+        ("none.txt", r"\.parquet or \.csv"),
+    ):
+        with pytest.raises(FormatError, match=text):
+            list(read_demand(tmp_path / name))
+    with pytest.raises(QueryError, match="three names"):
+        read_demand("a.parquet", columns="source")
 
 
 def test_a_sample_of_sources_tells_about_all() -> None:

@@ -76,7 +76,8 @@ def made_by_sweeps(graph: DeviceGraph, aggregates: Aggregates | None) -> Aggrega
     """Return the aggregates if a batch makes them on the device, or None if it makes rows."""
     if aggregates is None or not isinstance(aggregates[0], ArcLoads):
         return aggregates
-    return aggregates if can_load(graph) and not hierarchy_of(graph).saturated else None
+    can = aggregates[0].watch is None and can_load(graph) and not hierarchy_of(graph).saturated
+    return aggregates if can else None
 
 
 def sweeps_at_once(graph: DeviceGraph, rows: int, wanted: int, aggregates: Aggregates | None = None) -> int:

@@ -18,7 +18,7 @@ from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes
 from vkssp.cpu.dijkstra import Dijkstra, empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
-from vkssp.cpu.trees import Trees, nothing_inside, wanted_of
+from vkssp.cpu.trees import Trees, wanted_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.jit import kernels
@@ -338,7 +338,7 @@ class SearchRows(Rows):
 
     def _loads(self, groups: Groups, first: int, end: int, aggregate: ArcLoads) -> FinishedRows:
         """Make the loads of the rows of some groups of seeds."""
-        if self._graph.renumbered.contracted:
+        if self._graph.renumbered.contracted or aggregate.watch is not None:
             return super().sums(groups, first, end, (aggregate,))
         space, began, renumbered = self._space(), time.perf_counter(), self._graph.renumbered
         module = kernels("vkssp.cpu.kernels.trees")
@@ -347,11 +347,7 @@ class SearchRows(Rows):
         overflow, is_limited = np.empty(end - first, np.uint8), self._limit != UNREACHABLE
         module.search_loads(
             *(self._graph.first_out, self._graph.arcs, *space.arrays, *self._seeds(groups, first, end), is_limited),
-            *(
-                module.Incoming(first_in, arcs_in),
-                wanted_of(groups.between(first, end), renumbered.node),
-                nothing_inside(),
-            ),
+            *(module.Incoming(first_in, arcs_in), wanted_of(groups.between(first, end), renumbered.node)),
             *(space.state(), load, overflow, out),
         )
         self._spare.append(space)

@@ -15,7 +15,7 @@ from vkssp.graph.csr import rows_of
 from vkssp.jit import kernels
 from vkssp.prepared.aggregates import MISSED, ArcLoads
 from vkssp.prepared.renumbered import RenumberedGraph
-from vkssp.prepared.seed_groups import Demand, Groups
+from vkssp.prepared.seed_groups import Groups
 
 Int64s = npt.NDArray[np.int64]
 
@@ -31,26 +31,8 @@ def wanted_of(groups: Groups, number: Uint32s | None) -> Any:
     return wanted(*all_read_only(demand.first - begin, node, demand.amount[begin:end]))
 
 
-def nothing_inside() -> Any:
-    """Return what kernels take if no node stands for a cycle."""
-    ends = all_read_only(*(np.empty(0, np.uint32) for _ in range(4)))
-    return kernels("vkssp.cpu.kernels.trees").Inside(*ends, np.empty((0, 3), np.int64), np.zeros(1, np.int64))
-
-
-def _of_all_nodes(groups: Groups, num_nodes: int) -> Demand:
-    """Return a demand of one unit at all of the caller's nodes, except the sources."""
-    rows = len(groups)
-    sources = groups.given[groups.first[:-1]]
-    nodes = np.tile(np.arange(num_nodes, dtype=np.uint32), (rows, 1))
-    node = nodes[nodes != sources[:, None]]
-    return Demand(np.arange(rows + 1) * (num_nodes - 1), node, np.ones(len(node), np.int64))
-
-
 class Trees:
-    """Maker of the loads of rows of distances.
-
-    Where the graph has a numbering of its own for searches, trees are in the caller's, in which neighbours have close
-    ids; but not if nodes stand for cycles of weight zero.
+    """Maker of the loads of rows of distances. Trees have the caller's numbering, in which neighbours are often close.
 
     Parameters
     ----------
@@ -59,21 +41,29 @@ class Trees:
     """
 
     def __init__(self, renumbered: RenumberedGraph) -> None:
-        graph, self._renumbered = renumbered.graph, renumbered
+        graph = renumbered.graph
         self._module = kernels("vkssp.cpu.kernels.trees")
-        self._number: Uint32s | None = renumbered.node if renumbered.contracted else None
-        self._old: Uint32s | None = None
-        if renumbered.contracted or renumbered.is_identity:
-            first, arcs, self.arc = renumbered.reverse()
+        if renumbered.is_identity and not renumbered.contracted:
+            first, arcs, self._arc = renumbered.reverse()
         else:
             first, by_head = rows_of(graph.head, graph.num_nodes)
-            arcs, self.arc = np.stack([graph.tail[by_head], graph.weight[by_head]], axis=1).astype(np.uint32), by_head
-            self._old = np.empty(graph.num_nodes, np.uint32)
-            self._old[renumbered.node] = np.arange(graph.num_nodes, dtype=np.uint32)
-        self._num_nodes, self._num_arcs = renumbered.num_nodes, graph.num_arcs
+            arcs, self._arc = np.stack([graph.tail[by_head], graph.weight[by_head]], axis=1).astype(np.uint32), by_head
+        self._graph = graph
+        self._arc = read_only(self._arc.astype(np.int64))
         self._incoming = self._module.Incoming(read_only(first), read_only(arcs))
-        self._all = read_only(np.arange(self._num_nodes, dtype=np.uint32))
+        self._cycles = self._cycles_of(renumbered)
+        self._all = read_only(np.arange(graph.num_nodes, dtype=np.uint32))
         self._spare: list[Int64s] = []
+
+    def _cycles_of(self, renumbered: RenumberedGraph) -> Any:
+        if not renumbered.contracted:
+            empty = np.empty(0, np.int64)
+            return self._module.Cycles(*all_read_only(np.empty(0, np.uint32), empty, empty, empty))
+        graph, place = self._graph, np.full(self._graph.num_arcs + 1, -1, np.int64)
+        place[self._arc] = np.arange(len(self._arc))
+        into, out = renumbered.zero_trees.arcs()  # -1 has the last place, which is -1
+        after = np.append(graph.head.astype(np.int64), -1)[out]
+        return self._module.Cycles(*all_read_only(renumbered.node, place[into], place[out], after))
 
     def loads(
         self, aggregate: ArcLoads, groups: Groups, distances: Uint32s, overflow: npt.NDArray[np.bool_]
@@ -85,7 +75,7 @@ class Trees:
         aggregate : ArcLoads
             What is asked for.
         groups : Groups
-            The groups of seeds, by the graph's numbering for searches, one for each row.
+            The groups of seeds, one for each row.
         distances : numpy.ndarray
             Distances of the caller's nodes, shape (rows, num_nodes), uint32.
         overflow : numpy.ndarray
@@ -95,59 +85,53 @@ class Trees:
         -------
         rows : numpy.ndarray
             See `ArcLoads`, shape (rows, 2), int64.
-        loads : numpy.ndarray
-            Loads of the caller's arcs, all rows together, shape (num_arcs,), int64.
+        sums : numpy.ndarray
+            Loads of the caller's arcs, all rows together, and what else is watched, shape (k,), int64.
         """
         try:
             state = self._spare.pop()
         except IndexError:
-            state = np.empty((self._num_nodes, 2), np.int64)
+            state = np.empty((self._graph.num_nodes, 2), np.int64)
         begin, end = int(groups.first[0]), int(groups.first[-1])
-        node, is_uniform, inside = groups.node[begin:end], groups.demand is None, nothing_inside()
-        if self._number is not None:
-            moved = np.empty((len(distances), self._num_nodes), np.uint32)
-            moved[:, self._number] = distances
-            distances = moved
-            if groups.demand is None:
-                groups = groups.wanting(_of_all_nodes(groups, len(self._number)))
-            inside = self._inside(groups)
-        elif self._old is not None:
-            node = self._old[node]
-        load, out = np.zeros(len(self.arc), np.int64), np.zeros((len(distances), aggregate.width), np.int64)
+        load, out = np.zeros(len(self._arc), np.int64), np.zeros((len(distances), aggregate.width), np.int64)
+        watched, walked, chosen, turned = self._watched(aggregate, groups)
         self._module.load_rows(
-            *(self._incoming, read_only(distances), self._all, read_only(overflow.view(np.uint8))),
-            *(np.uint64(aggregate.limit), *all_read_only(groups.first - begin, node, groups.offset[begin:end])),
-            *(wanted_of(groups, self._number), inside, state, load, out),
+            *(self._incoming, self._arc, self._cycles, read_only(distances), self._all),
+            *(read_only(overflow.view(np.uint8)), np.uint64(aggregate.limit)),
+            *all_read_only(groups.first - begin, groups.given[begin:end], groups.offset[begin:end]),
+            *(wanted_of(groups, None), watched, walked, state, load, out, chosen, turned),
         )
         self._spare.append(state)
-        if is_uniform:
+        if groups.demand is None:
             out[:, MISSED] = 0
-        loads = self.of_arcs(load)
-        self._add_inside(inside, loads)
-        return out, loads
+        by_arc = np.empty((1 + len(chosen), len(load)), np.int64)
+        by_arc[0, self._arc], by_arc[1:, self._arc] = load, chosen
+        return out, np.concatenate([by_arc.reshape(-1), turned])
 
-    def _inside(self, groups: Groups) -> Any:
-        graph, demand = self._renumbered.graph, groups.demand
-        assert demand is not None
-        begin, end = int(demand.first[0]), int(demand.first[-1])
-        ends = graph.tail[self.arc], graph.head[self.arc], groups.given[groups.first[:-1]], demand.node[begin:end]
-        room = np.empty((len(groups) * self._num_nodes + end - begin, 3), np.int64)
-        return self._module.Inside(*all_read_only(*ends), room, np.zeros(1, np.int64))
-
-    def _add_inside(self, inside: Any, loads: Int64s) -> None:
-        """Add what goes on inside of nodes of the graph that stand for cycles."""
-        found = inside.found[: int(inside.number[0])]
-        pairs, which = np.unique(found[:, :2], axis=0, return_inverse=True)
-        amounts = np.zeros(len(pairs), np.int64)
-        np.add.at(amounts, which.reshape(-1), found[:, 2])
-        for (start, end), amount in zip(pairs.tolist(), amounts.tolist(), strict=True):
-            loads[self._renumbered.path_inside(start, end)] += amount
-
-    def of_arcs(self, load: Int64s) -> Int64s:
-        """Return loads by the caller's arcs, given those by place."""
-        found = np.zeros(self._num_arcs, np.int64)
-        found[self.arc] = load
-        return found
+    def _watched(self, aggregate: ArcLoads, groups: Groups) -> tuple[Any, Any, Int64s, Int64s]:
+        """Return what kernels take to look along paths, room for it, and sums that they add to."""
+        watch, graph, module = aggregate.watch, self._graph, self._module
+        none, entered = np.empty(0, np.int64), np.empty(len(self._cycles.group), np.int64)
+        if watch is None or groups.demand is None:
+            sums, sets = np.empty((0, 0), np.float64), np.empty(0, np.uint64)
+            watched = module.Watched(*all_read_only(sums, sets, none), np.int64(0), sums, sets)
+            walked = module.Walked(entered, np.empty(0, np.uint32), sums, sets, none)
+            return watched, walked, np.empty((0, graph.num_arcs), np.int64), none
+        turns, num_turns = none, 0
+        if watch.has_turns:
+            count = np.diff(self._incoming.first.astype(np.int64))[graph.tail]
+            turns, num_turns = (np.cumsum(count) - count)[self._arc], int(count.sum())
+        marks = watch.marks[self._arc] if watch.num_sets else np.empty(0, np.uint64)
+        given = all_read_only(watch.values[self._arc], marks, turns)
+        watched = module.Watched(*given, np.int64(groups.demand.first[0]), watch.sums, watch.met)
+        walked = module.Walked(
+            entered,
+            np.empty(graph.num_nodes, np.uint32),
+            np.empty((graph.num_nodes, watch.values.shape[1])),
+            np.empty(graph.num_nodes, np.uint64),
+            np.empty(graph.num_nodes if watch.num_sets else 0, np.int64),
+        )
+        return watched, walked, np.zeros((watch.num_sets, graph.num_arcs), np.int64), np.zeros(num_turns, np.int64)
 
     def loads_by_all(self, aggregate: ArcLoads, groups: Groups, distances: Uint32s) -> tuple[Int64s, Int64s]:
         """Do what `loads` does for all rows, on all cores."""
@@ -159,4 +143,4 @@ class Trees:
             return self.loads(aggregate, groups.between(first, end), rows, np.zeros(len(rows), np.bool_))
 
         found = run_all([partial(part, first) for first in range(0, len(distances), step)])
-        return np.concatenate([rows for rows, _ in found]), sum((loads for _, loads in found), np.zeros(1, np.int64))
+        return np.concatenate([rows for rows, _ in found]), sum((sums for _, sums in found), np.zeros(1, np.int64))

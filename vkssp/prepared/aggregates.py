@@ -111,6 +111,36 @@ class Totals:
         return 5
 
 
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """What is looked at along the paths of a demand.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        Values of each arc, shape (num_arcs, k), float64.
+    marks : numpy.ndarray
+        Sets that each arc belongs to, as bits, shape (num_arcs,), uint64.
+    num_sets : int
+        Number of sets, at most 64. The loads of the demand whose paths have an arc of a set are added to the sums.
+    has_turns : bool
+        Whether the loads of turns are added to the sums: for each arc, in the order of ids, an entry for each arc into
+        its tail, in the order of ids.
+    sums : numpy.ndarray
+        Gets the sum of each value along the path of each entry of the demand, in the path's order; entries that are not
+        reached are left as they are; shape (entries, k), float64.
+    met : numpy.ndarray
+        Gets the sets of which the path of each entry has an arc, as bits, shape (entries,), uint64.
+    """
+
+    values: npt.NDArray[np.float64]
+    marks: npt.NDArray[np.uint64]
+    num_sets: int
+    has_turns: bool
+    sums: npt.NDArray[np.float64]
+    met: npt.NDArray[np.uint64]
+
+
 #: Columns of `ArcLoads`.
 SENT, MISSED = range(2)
 
@@ -119,8 +149,8 @@ SENT, MISSED = range(2)
 class ArcLoads:
     """Demand that goes out from the source, and demand of nodes that are not reached; loads of arcs belong to blocks.
 
-    The demand is that of the row's group of seeds or, without one, a unit at each node within the limit, except seeds
-    that are at their own distance. All of it takes the paths that walkers find. It can only be asked for alone.
+    The demand is that of the row's group of seeds, which is a single node, or, without one, a unit at each node within
+    the limit, except this node. All of it takes the paths that walkers find. It can only be asked for alone.
 
     Attributes
     ----------
@@ -132,12 +162,15 @@ class ArcLoads:
         Largest sum of the demand of a group.
     most_entries : int
         Largest number of entries of the demand of a group.
+    watch : Watch or None
+        What is looked at along paths; not without a demand.
     """
 
     limit: int = UNREACHABLE - 1
     is_uniform: bool = True
     most: int = 0
     most_entries: int = 0
+    watch: Watch | None = None
 
     @property
     def width(self) -> int:

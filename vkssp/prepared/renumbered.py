@@ -174,7 +174,7 @@ class RenumberedGraph:
         other = object.__new__(RenumberedGraph)
         other.__dict__.update(self.__dict__)
         other.graph, other._kept = graph, {} if self.keeps else None
-        for name in ("spread", "_zero_trees"):
+        for name in ("spread", "zero_trees"):
             other.__dict__.pop(name, None)
         which = slice(None) if changed is None else changed
         if not self._same_cycles(graph, which):
@@ -326,18 +326,15 @@ class RenumberedGraph:
             return arcs
         graph, result, at = self.graph, [], source
         for arc in arcs.tolist():
-            result += self._zero_trees.walk(at, int(graph.tail[arc]))
+            result += self.zero_trees.walk(at, int(graph.tail[arc]))
             result.append(arc)
             at = int(graph.head[arc])
-        result += self._zero_trees.walk(at, target)
+        result += self.zero_trees.walk(at, target)
         return np.array(result, np.int64)
 
-    def path_inside(self, start: int, end: int) -> list[int]:
-        """Return the caller's arcs of a path between two of the caller's nodes that are one node of this graph."""
-        return self._zero_trees.walk(start, end)
-
     @cached_property
-    def _zero_trees(self) -> ZeroTrees:
+    def zero_trees(self) -> ZeroTrees:
+        """Paths between the caller's nodes that are one node of this graph, if cycles are contracted."""
         return ZeroTrees(self.graph, self.node)
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import array_of, dtype_of
+from vkssp.checks import flag, ids_among, is_many, listed, real_numbers, shown
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
 from vkssp.memory import require
-from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s
+from vkssp.prepared.aggregates import MISSED, SENT, ArcLoads, Int64s, Watch
 from vkssp.prepared.seed_groups import Demand, Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.accessibility import blocks_of_sums
+from vkssp.solver.demand import SUM_BITS, entries_of
 from vkssp.solver.sampling import drawn, probability
 from vkssp.solver.tables import RowSource
 
-# Bits of the sum of all demand.
-_SUM_BITS = 62
+# Most selections, each a bit.
+_MOST_SETS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +78,25 @@ class Betweenness:
 
 
 @dataclass(frozen=True, eq=False)
+class Turns:
+    """Loads of turns: of an arc and the next arc on a path. Only turns with a load are listed.
+
+    Attributes
+    ----------
+    before, after : numpy.ndarray
+        Ids of both arcs, shape (k,), int64, sorted by `after`, then by `before`.
+    load : numpy.ndarray
+        Load of each turn, shape (k,), of the type of `Flows.arcs`.
+    """
+
+    before: Int64s
+    after: Int64s
+    load: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
 class Flows:
-    """Loads of arcs.
+    """Loads of arcs, and what else was asked for.
 
     Attributes
     ----------
@@ -85,22 +104,47 @@ class Flows:
         Load of each arc, shape (num_arcs,); int64 if the demand is of integers, or else float64.
     unreached : int or float
         Demand between nodes that no path joins.
+    skims : dict of str to array
+        For each name the sums of the arcs' values along the path of each pair, in the shape of the demand, float64; NaN
+        where no path leads. They are added in the order of the path.
+    selected : numpy.ndarray or None
+        For each selection the load of each arc by the demand whose path has a selected arc, shape (k, num_arcs).
+    is_selected : list of array or None
+        For each selection whether the path of each pair with a demand has a selected arc, in the shape of the demand,
+        bool.
+    turns : Turns or None
+        Loads of turns.
     """
 
     arcs: npt.NDArray[Any]
     unreached: Any
+    skims: dict[str, Any] = field(default_factory=dict)
+    selected: npt.NDArray[Any] | None = None
+    is_selected: list[Any] | None = None
+    turns: Turns | None = None
 
 
 def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[Int64s, Int64s]:
-    """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and loads of arcs, shape (num_arcs,)."""
-    graph = source.graph
-    rows, loads, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(graph.num_arcs, np.int64), 0
+    """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and all sums, loads of arcs first."""
+    rows, sums, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(0, np.int64), 0
     for block in blocks_of_sums(source, groups, (aggregate,)):
         rows[at : at + len(block)] = block.distances
         at += len(block)
         if block.sums is not None:
-            loads += block.sums
-    return rows, loads
+            sums = sums + block.sums if len(sums) else block.sums
+    return rows, sums if len(sums) else np.zeros(_num_sums(source.graph, aggregate.watch), np.int64)
+
+
+def _num_sums(graph: Graph, watch: Watch | None) -> int:
+    if watch is None:
+        return graph.num_arcs
+    num_turns = int(_arcs_before(graph).sum()) if watch.has_turns else 0
+    return (1 + watch.num_sets) * graph.num_arcs + num_turns
+
+
+def _arcs_before(graph: Graph) -> Int64s:
+    """Return the number of arcs into the tail of each arc, shape (num_arcs,), int64."""
+    return np.bincount(graph.head, minlength=graph.num_nodes)[graph.tail]
 
 
 def betweenness(
@@ -123,67 +167,140 @@ def betweenness(
     return Betweenness(loads, through, int(rows[:, SENT].sum()), len(nodes))
 
 
-def flows(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+def flows(
+    source: RowSource,
+    sources: npt.ArrayLike,
+    targets: npt.ArrayLike,
+    demand: Any,
+    skims: Mapping[str, npt.ArrayLike] | None,
+    select: Any,
+    turns: bool,
+) -> Flows:
     """Return the loads of a demand; see `vkssp.Solver.flows`."""
     graph = source.graph
     begin, end = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
-    origins, first, nodes, amount = _entries(demand, begin, end, graph.num_nodes)
-    fixed, exponent = _fixed(amount)
-    entries = Demand(first, nodes, fixed)
-    sums = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(fixed)])[first])
-    most = int(sums.max(initial=0)), int(np.diff(first).max(initial=0))
-    rows, loads = arc_loads(source, Groups.of_nodes(origins).wanting(entries), ArcLoads(UNREACHABLE - 1, False, *most))
-    missed = int(rows[:, MISSED].sum())
-    if amount.dtype.kind != "f":
-        return Flows(loads, missed)
-    return Flows(np.ldexp(loads.astype(np.float64), -exponent), float(np.ldexp(float(missed), -exponent)))
+    values, sets, has_turns = _values(graph, skims), _sets(graph, select), flag(turns, "turns")
+    entries = entries_of(demand, begin, end, graph.num_nodes, whole=bool(values))
+    watch = None
+    if values or select is not None or has_turns:
+        watch = _watch(graph, values, sets, has_turns, len(entries.nodes))
+    fixed, exponent = entries.fixed()
+    wanted = Demand(entries.first, entries.nodes, fixed)
+    total = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(fixed)])[entries.first])
+    most = int(total.max(initial=0)), int(np.diff(entries.first).max(initial=0))
+    groups = Groups.of_nodes(entries.sources).wanting(wanted)
+    rows, sums = arc_loads(source, groups, ArcLoads(UNREACHABLE - 1, False, *most, watch))
+    missed, found = int(rows[:, MISSED].sum()), sums
+    is_real = entries.amount.dtype.kind == "f"
+    if is_real:
+        found = np.ldexp(sums.astype(np.float64), -exponent)
+    unreached = float(np.ldexp(float(missed), -exponent)) if is_real else missed
+    loads, rest = found[: graph.num_arcs], found[graph.num_arcs :]
+    if watch is None:
+        return Flows(loads, unreached)
+    num_chosen = watch.num_sets * graph.num_arcs
+    bits = [(watch.met >> np.uint64(bit)).astype(np.uint8) & 1 == 1 for bit in range(watch.num_sets)]
+    return Flows(
+        loads,
+        unreached,
+        {name: entries.shaped(np.ascontiguousarray(watch.sums[:, at])) for at, name in enumerate(values)},
+        rest[:num_chosen].reshape(watch.num_sets, graph.num_arcs) if select is not None else None,
+        [entries.shaped(is_met) for is_met in bits] if select is not None else None,
+        _turns(graph, rest[num_chosen:]) if has_turns else None,
+    )
 
 
-def _entries(
-    demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int
-) -> tuple[Uint32s, Int64s, Uint32s, npt.NDArray[Any]]:
-    """Return origins, the first entry of each, and destinations and amounts of entries, int64 or float64."""
-    shape = len(sources), len(targets)
-    expected = f"give an array or a sparse matrix of shape {shape}, or one number for each pair"
-    if hasattr(demand, "tocsr"):
-        if demand.shape != shape:
-            raise QueryError(f"demand has shape {demand.shape}; {expected}")
-        matrix = demand.tocsr()
-        amount = _amounts(np.asarray(matrix.data))
-        return sources, matrix.indptr.astype(np.int64), targets[matrix.indices], amount
-    table = array_of(demand, "demand", "numbers, one for each pair", QueryError)
-    if table.ndim == 1 and shape[0] == shape[1] == len(table):
-        amount = _amounts(table)
-        offsets, order = rows_of(sources, num_nodes)
-        origins = np.flatnonzero(np.diff(offsets.astype(np.int64))).astype(np.uint32)
-        first = np.append(offsets[origins], len(order)).astype(np.int64)
-        return origins, first, targets[order], amount[order]
-    if table.shape != shape:
-        raise QueryError(f"demand has shape {table.shape}; {expected}")
-    amount = _amounts(table.reshape(-1))
-    if 2 * np.count_nonzero(amount) >= len(amount):
-        return sources, np.arange(shape[0] + 1) * shape[1], np.tile(targets, shape[0]), amount
-    row, column = np.nonzero(table)
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(row, minlength=shape[0]))])
-    return sources, first, targets[column], amount.reshape(shape)[row, column]
+def flows_of(source: RowSource, parts: Iterable[Any], select: Any, turns: bool) -> Flows:
+    """Return the loads of a demand that comes in parts; see `vkssp.Solver.flows_of`."""
+    graph = source.graph
+    sets, has_turns = _sets(graph, select), flag(turns, "turns")
+    if not hasattr(parts, "__iter__"):
+        raise QueryError(f"parts is {shown(parts)}; give sources, targets and demand of each part, as from read_demand")
+    none = np.zeros(0, np.int64)
+    found = Flows(
+        np.zeros(graph.num_arcs, np.int64),
+        0,
+        selected=None if select is None else np.zeros((len(sets), graph.num_arcs), np.int64),
+        turns=Turns(none, none, none) if has_turns else None,
+    )
+    with source.holding():
+        for number, part in enumerate(parts):
+            given = listed(part, f"parts[{number}]", "arrays")
+            if len(given) != 3:
+                raise QueryError(f"parts[{number}] has {len(given)} items; give sources, targets and demand")
+            begin, end, demand = given
+            one = flows(source, begin, end, demand, None, None if select is None else sets, has_turns)
+            found = _sum(found, one)
+    return found
 
 
-def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return checked amounts, int64 or float64."""
-    if given.dtype.kind not in "biuf":
-        raise QueryError(f"demand has dtype {dtype_of(given)}; give numbers")
-    # A sum of integers might pass 64 bits.
-    total = float(given.sum(dtype=np.float64))
-    if not (float(given.min(initial=0)) >= 0 and np.isfinite(total)):
-        raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
-    if total >= 2.0**_SUM_BITS:
-        raise QueryError("demand has a sum beyond 2**62; divide it by a factor")
-    return given.astype(np.float64 if given.dtype.kind == "f" else np.int64)
+def _sum(one: Flows, other: Flows) -> Flows:
+    """Return the sums of the loads of two parts of a demand."""
+    if isinstance(one.unreached, int) and isinstance(other.unreached, int):
+        most = max(int(one.arcs.max(initial=0)) + int(other.arcs.max(initial=0)), one.unreached + other.unreached)
+        if most >= 2**SUM_BITS:
+            raise QueryError("demand has a sum beyond 2**62; divide it by a factor")
+    selected, turns = None, None
+    if one.selected is not None and other.selected is not None:
+        selected = one.selected + other.selected
+    if one.turns is not None and other.turns is not None:
+        pairs = [np.stack([turns.after, turns.before]) for turns in (one.turns, other.turns)]
+        (after, before), which = np.unique(np.concatenate(pairs, axis=1), axis=1, return_inverse=True)
+        load = np.zeros(len(after), np.result_type(one.turns.load, other.turns.load))
+        np.add.at(load, which.reshape(-1), np.concatenate([one.turns.load, other.turns.load]))
+        turns = Turns(before, after, load)
+    return Flows(one.arcs + other.arcs, one.unreached + other.unreached, {}, selected, None, turns)
 
 
-def _fixed(amount: npt.NDArray[Any]) -> tuple[Int64s, int]:
-    """Return amounts as multiples of 2**-exponent, int64, and the exponent."""
-    if amount.dtype.kind != "f" or bool((amount == np.trunc(amount)).all()):
-        return amount.astype(np.int64), 0
-    exponent = _SUM_BITS - 1 - int(np.frexp(float(amount.sum()))[1])
-    return np.rint(np.ldexp(amount, exponent)).astype(np.int64), exponent
+def _watch(
+    graph: Graph, values: dict[str, npt.NDArray[np.float64]], sets: list[Uint32s], has_turns: bool, num_entries: int
+) -> Watch:
+    cure = "give the demand in parts, or ask for less"
+    require(num_entries * (8 * len(values) + 8), f"values along the paths of {num_entries:,} pairs", cure)
+    marks = np.zeros(graph.num_arcs, np.uint64)
+    for bit, arcs in enumerate(sets):
+        marks[arcs] |= np.uint64(1 << bit)
+    table = np.stack(list(values.values()), axis=1) if values else np.zeros((graph.num_arcs, 0))
+    sums, met = np.full((num_entries, len(values)), np.nan), np.zeros(num_entries, np.uint64)
+    return Watch(table, marks, len(sets), has_turns, sums, met)
+
+
+def _values(graph: Graph, skims: Mapping[str, npt.ArrayLike] | None) -> dict[str, npt.NDArray[np.float64]]:
+    """Return checked values of arcs by name."""
+    if skims is None:
+        return {}
+    if not isinstance(skims, Mapping):
+        raise QueryError(f"skims is {shown(skims)}; give a dictionary of names and values of arcs")
+    found = {}
+    for name, given in skims.items():
+        values = real_numbers(given, f"skims[{name!r}]", "numbers, one for each arc", QueryError)
+        if len(values) != graph.num_arcs:
+            raise QueryError(f"skims[{name!r}] has {len(values)} values; give one for each of {graph.num_arcs} arcs")
+        if not np.isfinite(values).all():
+            raise QueryError(f"skims[{name!r}] has values that are not finite; give numbers")
+        found[name] = values
+    return found
+
+
+def _sets(graph: Graph, select: Any) -> list[Uint32s]:
+    """Return checked sets of arcs, each given as the id of an arc or as a list of them."""
+    if select is None:
+        return []
+    sets = listed(select, "select", "arcs, or lists of arcs")
+    if len(sets) > _MOST_SETS:
+        raise QueryError(f"select has {len(sets)} selections; give at most {_MOST_SETS} at once")
+    return [
+        ids_among(arcs if is_many(arcs) else [arcs], f"select[{at}]", "arcs", graph.num_arcs, QueryError)
+        for at, arcs in enumerate(sets)
+    ]
+
+
+def _turns(graph: Graph, loads: npt.NDArray[Any]) -> Turns:
+    """Return the turns that have a load, given the loads of all of them; see `Watch.has_turns`."""
+    count = _arcs_before(graph)
+    first, by_head = rows_of(graph.head, graph.num_nodes)
+    at = np.flatnonzero(loads)
+    end = np.cumsum(count)
+    after = np.searchsorted(end, at, side="right")
+    before = by_head[first[graph.tail[after]].astype(np.int64) + at - (end - count)[after]]
+    return Turns(before.astype(np.int64), after.astype(np.int64), loads[at])

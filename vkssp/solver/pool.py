@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import weakref
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,7 @@ from vkssp.route import Route
 from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
-from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
+from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
@@ -458,9 +458,28 @@ class SolverPool(Resource):
         """Return on how many shortest paths each arc and each node lies, by all devices; see `Solver.betweenness`."""
         return betweenness(self, sources, limit, sample, seed)
 
-    def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+    def flows(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        demand: Any,
+        *,
+        skims: Mapping[str, npt.ArrayLike] | None = None,
+        select: Sequence[int | Sequence[int]] | None = None,
+        turns: bool = False,
+    ) -> Flows:
         """Return the loads of all arcs if a demand takes its shortest paths, by all devices; see `Solver.flows`."""
-        return flows(self, sources, targets, demand)
+        return flows(self, sources, targets, demand, skims, select, turns)
+
+    def flows_of(
+        self,
+        parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],
+        *,
+        select: Sequence[int | Sequence[int]] | None = None,
+        turns: bool = False,
+    ) -> Flows:
+        """Return the loads of all arcs by a demand that comes in parts, by all devices; see `Solver.flows_of`."""
+        return flows_of(self, parts, select, turns)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[SolverPool]:

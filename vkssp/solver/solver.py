@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -32,7 +32,7 @@ from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
-from vkssp.solver.loads import Betweenness, Flows, betweenness, flows
+from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources, nearest_sources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
@@ -761,7 +761,16 @@ class Solver(Resource):
         """
         return betweenness(self, sources, limit, sample, seed)
 
-    def flows(self, sources: npt.ArrayLike, targets: npt.ArrayLike, demand: Any) -> Flows:
+    def flows(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        demand: Any,
+        *,
+        skims: Mapping[str, npt.ArrayLike] | None = None,
+        select: Sequence[int | Sequence[int]] | None = None,
+        turns: bool = False,
+    ) -> Flows:
         """Return the loads of all arcs if a demand takes its shortest paths (all-or-nothing assignment).
 
         Of several shortest paths it is the one that `path` returns.
@@ -774,16 +783,24 @@ class Solver(Resource):
             What goes from each source to each target, finite numbers from 0 on: an array or a scipy matrix of shape
             (s, t); or, for pairs of a source and a target, shape (s,), with as many targets. Demand from a node to
             itself loads no arc. Numbers that are not whole are rounded to 2**-60 of their sum.
+        skims : dict of str to array_like, optional
+            Values of arcs, shape (num_arcs,), to add up along the path of each pair, by name; for instance metres, if
+            the graph's weights are times.
+        select : sequence of int or of sequences of int, optional
+            Arcs, or lists of arcs, at most 64: the demand that takes any arc of a list is also assigned alone (select
+            link analysis).
+        turns : bool
+            Whether to return the loads of turns from one arc to the next.
 
         Returns
         -------
         Flows
-            Loads by arc, and the demand that no path serves.
+            Loads by arc, the demand that no path serves, and what else was asked for.
 
         Raises
         ------
         QueryError
-            If there is no such node, or the demand does not suit.
+            If there is no such node or arc, or the demand or a value does not suit.
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits.
 
@@ -792,11 +809,53 @@ class Solver(Resource):
         >>> from vkssp import Graph, Solver
         >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9])
         >>> with Solver(graph) as solver:
-        ...     found = solver.flows([0, 1], [2, 3], [[10, 20], [0, 5]])
-        >>> found.arcs.tolist()
-        [30, 35, 25]
+        ...     found = solver.flows([0, 1], [2, 3], [[10, 20], [0, 5]], skims={"metres": [70, 50, 80]}, select=[0])
+        >>> found.arcs.tolist(), found.selected.tolist()
+        ([30, 35, 25], [[30, 30, 20]])
+        >>> found.skims["metres"].tolist()
+        [[120.0, 200.0], [50.0, 130.0]]
         """
-        return flows(self, sources, targets, demand)
+        return flows(self, sources, targets, demand, skims, select, turns)
+
+    def flows_of(
+        self,
+        parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],
+        *,
+        select: Sequence[int | Sequence[int]] | None = None,
+        turns: bool = False,
+    ) -> Flows:
+        """Return the loads of all arcs by a demand that comes in parts, so that it need not fit into memory.
+
+        Parameters
+        ----------
+        parts : iterable of (array_like, array_like, array_like)
+            Sources, targets and demand of each part, as for `flows`; `vkssp.read_demand` reads them from a file.
+        select : sequence of int or of sequences of int, optional
+            See `flows`.
+        turns : bool
+            See `flows`.
+
+        Returns
+        -------
+        Flows
+            The sums of the loads of all parts, without values of pairs.
+
+        Raises
+        ------
+        QueryError
+            As `flows` does, or if `parts` is no iterable of three arrays each.
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits.
+
+        Examples
+        --------
+        >>> from vkssp import Graph, Solver
+        >>> graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9])
+        >>> with Solver(graph) as solver:
+        ...     solver.flows_of([([0, 1], [2, 3], [10, 5]), ([0], [1], [7])]).arcs.tolist()
+        [17, 15, 5]
+        """
+        return flows_of(self, parts, select, turns)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver]:

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import flag, named, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import ZARR, ZARR_MARKS, atomic_folder, atomic_write
@@ -34,6 +35,7 @@ ENDINGS = (".npy", ".zarr", ".csv", ".parquet")
 CHUNK_BYTES = 16 << 20
 # Blocks that wait beside the block that is being written.
 _WAITING_BLOCKS = 1
+_PARQUET = "Parquet files need", "write .npy or .csv"
 #: Columns of a table in a file.
 COLUMNS = {"duration": "duration_s", "distance": "distance_m", "weight": "weight"}
 
@@ -52,7 +54,7 @@ def check_ending(path: str | Path) -> None:
     if suffix not in ENDINGS:
         raise FormatError(f"cannot write a table to {path}: its name must end in one of {', '.join(ENDINGS)}")
     if suffix == ".parquet":
-        _pyarrow()
+        pyarrow_for(*_PARQUET)
     if suffix == ZARR:
         _import_zarr()
 
@@ -65,16 +67,6 @@ def _import_zarr() -> Any:
             "Zarr arrays need zarr, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
         ) from error
     return zarr
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise QueryError(
-            "Parquet files need pyarrow, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
-        ) from error
-    return pyarrow
 
 
 def write_table(
@@ -314,7 +306,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
 
 @contextmanager
 def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
-    pyarrow = _pyarrow()
+    pyarrow = pyarrow_for(*_PARQUET)
     types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)
     schema = pyarrow.schema(

@@ -11,6 +11,7 @@ Uint8s = npt.NDArray[np.uint8]
 Uint32s = npt.NDArray[Any]  # kernels assign uint64 values, which numba narrows
 Uint64s = npt.NDArray[np.uint64]
 Float32s = npt.NDArray[np.float32]
+Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[Any]
 Int64s = npt.NDArray[np.int64]
 Rows = Any  # an array of dtype ROW, whose records have attributes in compiled code
