@@ -1,0 +1,347 @@
+"""User equilibrium of traffic: flows at which no traveller has a faster path (J. G. Wardrop, 1952).
+
+It is the minimum of a convex function of the flows, the sum over all arcs of the integral of their delay function (M.
+Beckmann, C. McGuire, C. Winsten, Studies in the economics of transportation, 1956).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vkssp.assignment.delays import Floats
+from vkssp.assignment.demand import CheckedClass, checked_classes
+from vkssp.assignment.loading import Loading
+from vkssp.assignment.network import TrafficNetwork
+from vkssp.checks import choice, instance, number_of, real_numbers, shown, whole_number
+from vkssp.errors import QueryError
+
+#: Methods, best first, and their short names.
+METHODS = {
+    "biconjugate": "biconjugate",
+    "conjugate": "conjugate",
+    "frank-wolfe": "frank-wolfe",
+    "msa": "msa",
+    "bfw": "biconjugate",
+    "cfw": "conjugate",
+    "fw": "frank-wolfe",
+}
+# Accuracy of step lengths, and most evaluations for one.
+_STEP_ACCURACY, _MOST_TRIES = 1e-12, 60
+# Largest weight of the last direction's target in the next conjugate one.
+_MOST_CONJUGATE = 0.99
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Iteration of an assignment.
+
+    Attributes
+    ----------
+    number : int
+        Its number, from 1 on.
+    gap : float
+        Relative gap of the flows at its beginning: the share of the total cost that would be saved if all travellers
+        took the shortest paths at the costs of these flows, and costs stayed as they are.
+    objective : float
+        The objective function of these flows.
+    step : float
+        Length of the step from these flows to the next ones; 0 for the last iteration.
+    seconds : float
+        Time since the assignment began.
+    """
+
+    number: int
+    gap: float
+    objective: float
+    step: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """Flows of an assignment.
+
+    Attributes
+    ----------
+    network : TrafficNetwork
+        The network.
+    flow : numpy.ndarray
+        Flow of each arc in passenger car equivalents, all classes together, shape (num_arcs,), float64.
+    class_flows : dict of str to numpy.ndarray
+        Flow of each user class in vehicles, shape (num_arcs,), float64, by the names of classes.
+    time : numpy.ndarray
+        Time on each arc at these flows, shape (num_arcs,), float64.
+    cost : numpy.ndarray
+        Time and the network's fixed cost of each arc, shape (num_arcs,), float64.
+    gap : float
+        Relative gap, see `Iteration`.
+    objective : float
+        Objective function.
+    converged : bool
+        Whether the gap is as small as was asked for.
+    iterations : list of Iteration
+        What happened.
+    """
+
+    network: TrafficNetwork
+    flow: Floats
+    class_flows: dict[str, Floats]
+    time: Floats
+    cost: Floats
+    gap: float
+    objective: float
+    converged: bool
+    iterations: list[Iteration]
+    _classes: list[CheckedClass] = field(repr=False)
+
+    def is_of(self, network: TrafficNetwork, classes: list[CheckedClass]) -> bool:
+        """Return whether the flows are of the same network's arcs and of the same demand."""
+        return (
+            _are_equal(self.network.tail, network.tail)
+            and _are_equal(self.network.head, network.head)
+            and [one.name for one in self._classes] == [one.name for one in classes]
+            and all(map(_have_equal_demand, self._classes, classes))
+        )
+
+
+def equilibrium(
+    network: TrafficNetwork,
+    demand: Any,
+    *,
+    method: str = "biconjugate",
+    gap: float = 1e-4,
+    iterations: int = 1000,
+    start: Equilibrium | Any = None,
+    algorithm: str = "auto",
+    device: Any = None,
+    report: Callable[[Iteration], object] | None = None,
+) -> Equilibrium:
+    """Assign a demand to a network so that no traveller has a faster path.
+
+    Parameters
+    ----------
+    network : TrafficNetwork
+        The network.
+    demand : array_like, sparse matrix or list of UserClass
+        Vehicles from each zone to each other zone, shape (num_zones, num_zones), from 0 on; or several user classes.
+    method : str
+        ``"biconjugate"`` or ``"conjugate"`` Frank-Wolfe (M. Mitradjieva, P. O. Lindberg, The stiff is moving: conjugate
+        direction Frank-Wolfe methods with applications to traffic assignment, Transportation Science 47 (2), 2013);
+        ``"frank-wolfe"`` (L. LeBlanc, E. Morlok, W. Pierskalla, An efficient approach to solving the road network
+        equilibrium traffic assignment problem, 1975); or ``"msa"``, the method of successive averages. Also
+        ``"bfw"``, ``"cfw"`` and ``"fw"``.
+    gap : float
+        Relative gap at which the assignment ends; see `Iteration`.
+    iterations : int
+        Number of iterations after which it ends in any case; each finds the shortest paths of all zones once.
+    start : Equilibrium or array_like, optional
+        Flows to begin with: an equilibrium of another run, which goes on if its demand is the same, also if delays have
+        changed; or the flow of each arc in passenger car equivalents, shape (num_arcs,), whose times are taken for the
+        first paths.
+    algorithm, device : optional
+        See `vkssp.Solver`; several devices share the work. Results are the same on all devices.
+    report : callable, optional
+        Is called with each `Iteration` when it ends.
+
+    Returns
+    -------
+    Equilibrium
+        The flows; `Equilibrium.converged` tells whether the gap was reached.
+
+    Raises
+    ------
+    QueryError
+        If an argument is invalid, or no path leads between zones that have a demand.
+
+    Examples
+    --------
+    >>> from vkssp.assignment import BPR, TrafficNetwork, equilibrium
+    >>> network = TrafficNetwork(2, [0, 0], [1, 1], BPR([10.0, 15.0], [100, 200]), zones=[0, 1])
+    >>> found = equilibrium(network, [[0, 300], [0, 0]], gap=1e-6)
+    >>> found.flow.round(1).tolist(), found.time.round(2).tolist()
+    """
+    began = time.perf_counter()
+    instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
+    name = METHODS[choice(method, "method", METHODS)]
+    target = number_of(gap)
+    if target is None or not 0 <= target < 1:
+        raise QueryError(f"gap is {shown(gap)}; give a share of all costs below 1, such as 1e-4")
+    most = whole_number(iterations, "iterations", 1, 10**9, "give a number of iterations from 1 on")
+    classes = checked_classes(network, demand)
+    first = _first_flow(network, start)
+    with ExitStack() as stack:
+        loadings = [stack.enter_context(Loading(network, one, algorithm, device)) for one in classes]
+        state = _State(network, classes)
+
+        def loaded(times: Floats) -> Floats:
+            each = [loading.flows(times + one.fixed) for loading, one in zip(loadings, classes, strict=True)]
+            return np.stack(each)
+
+        if isinstance(start, Equilibrium) and start.is_of(network, classes):
+            state.flows = np.stack(list(start.class_flows.values()))
+        else:
+            state.flows = loaded(network.delay.time(np.zeros(network.num_arcs) if first is None else first))
+        done: list[Iteration] = []
+        directions = _Directions(name)
+        while True:
+            state.measure()
+            shortest = loaded(state.time)
+            relative = state.gap_to(shortest)
+            step, is_last = 0.0, relative <= target or len(done) + 1 == most
+            if not is_last:
+                step = directions.advance(state, shortest, len(done) + 1)
+            passed = time.perf_counter() - began
+            done.append(Iteration(len(done) + 1, relative, state.objective, step, passed))
+            if report is not None:
+                report(done[-1])
+            if is_last:
+                break
+    return Equilibrium(
+        network,
+        state.total,
+        {one.name: flow for one, flow in zip(classes, state.flows, strict=True)},
+        state.time,
+        state.time + network.fixed,
+        relative,
+        state.objective,
+        relative <= target,
+        done,
+        classes,
+    )
+
+
+class _State:
+    """Flows of all classes, and what follows from them."""
+
+    def __init__(self, network: TrafficNetwork, classes: list[CheckedClass]) -> None:
+        self._delay = network.delay
+        self.pce = np.array([one.pce for one in classes])
+        self._fixed = np.stack([one.fixed for one in classes])
+        self.flows = np.zeros((len(classes), network.num_arcs))
+
+    def measure(self) -> None:
+        """Compute total flow, times and objective of the flows."""
+        self.total = self.pce @ self.flows
+        self.time = self._delay.time(self.total)
+        self.slope = self._delay.slope(self.total)
+        self.objective = float(self._delay.integral(self.total).sum()) + self.fixed_cost(self.flows)
+
+    def fixed_cost(self, flows: Floats) -> float:
+        """Return the fixed costs of flows, in the unit of the objective."""
+        return float((self.pce @ (self._fixed * flows)).sum())
+
+    def gap_to(self, shortest: Floats) -> float:
+        """Return the relative gap, given the flows on shortest paths."""
+        mine, least = (float(self.time @ (self.pce @ flows)) + self.fixed_cost(flows) for flows in (self.flows, shortest))
+        return max(0.0, (mine - least) / mine) if mine > 0 else 0.0
+
+    def product(self, one: Floats, other: Floats) -> float:
+        """Return the product of two directions with the second derivative of the objective between them."""
+        return float((self.pce @ one) @ (self.slope * (self.pce @ other)))
+
+    def step_to(self, aim: Floats) -> float:
+        """Return the step towards other flows, from 0 to 1, at which the objective is least."""
+        direction = aim - self.flows
+        change, fixed = self.pce @ direction, self.fixed_cost(direction)
+
+        def rise(step: float) -> float:
+            return float(self._delay.time(np.maximum(self.total + step * change, 0)) @ change) + fixed
+
+        low, high = 0.0, 1.0
+        if rise(0.0) >= 0:
+            return 0.0
+        if rise(1.0) <= 0:
+            return 1.0
+        step = min(1.0, -rise(0.0) / max(self.product(direction, direction), 1e-300))
+        for _ in range(_MOST_TRIES):
+            if not low < step < high:
+                step = (low + high) / 2
+            slope = rise(step)
+            low, high = (step, high) if slope < 0 else (low, step)
+            if slope == 0 or high - low < _STEP_ACCURACY:
+                break
+            bend = float(self._delay.slope(np.maximum(self.total + step * change, 0)) @ change**2)
+            following = step - slope / bend if bend > 0 else (low + high) / 2
+            if abs(following - step) < _STEP_ACCURACY:
+                break
+            step = following
+        return step
+
+
+class _Directions:
+    """Directions of a method, which depend on those before."""
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+        self._aims: list[Floats] = []  # the flows towards which the last steps led, the last one first
+        self._step = 0.0
+
+    def advance(self, state: _State, shortest: Floats, number: int) -> float:
+        """Move the flows, and return the length of the step."""
+        if self._method == "msa":
+            step = 1.0 / (number + 1)
+            state.flows = state.flows + step * (shortest - state.flows)
+            return step
+        aim = self._aim(state, shortest)
+        step = state.step_to(aim)
+        if step == 0.0 and aim is not shortest:  # no descent: begin anew
+            self._aims, aim = [], shortest
+            step = state.step_to(aim)
+        state.flows = state.flows + step * (aim - state.flows)
+        self._aims = [] if step == 1.0 or self._method == "frank-wolfe" else [aim, *self._aims[:1]]
+        self._step = step
+        return step
+
+    def _aim(self, state: _State, shortest: Floats) -> Floats:
+        """Return the flows towards which the next step leads."""
+        if not self._aims:
+            return shortest
+        here, last = shortest - state.flows, self._aims[0] - state.flows
+        along = state.product(last, here)
+        bend = state.product(last, last)
+        if not bend > 0:
+            return shortest
+        if self._method == "conjugate" or len(self._aims) < 2:
+            share = along / (along - bend) if along < 0 else 0.0
+            share = min(share, _MOST_CONJUGATE)
+            return share * self._aims[0] + (1 - share) * shortest
+        before = self._aims[1]
+        second = self._step * self._aims[0] + (1 - self._step) * before - state.flows
+        bend_before = state.product(second, before - self._aims[0])
+        if bend_before == 0:
+            return shortest
+        mu = max(0.0, -state.product(second, here) / bend_before)
+        nu = max(0.0, -along / bend + mu * self._step / (1 - self._step))
+        return (shortest + nu * self._aims[0] + mu * before) / (1 + mu + nu)
+
+
+def _first_flow(network: TrafficNetwork, start: Any) -> Floats | None:
+    """Return the flow whose times the first paths are shortest for; None without traffic."""
+    if start is None:
+        return None
+    given = start.flow if isinstance(start, Equilibrium) else start
+    flow = real_numbers(given, "start", "the flow of each arc, or an Equilibrium", QueryError)
+    if len(flow) != network.num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
+        raise QueryError(f"start must have a finite flow from 0 on for each of {network.num_arcs} arcs")
+    return flow
+
+
+def _have_equal_demand(one: CheckedClass, other: CheckedClass) -> bool:
+    if hasattr(one.demand, "tocsr") != hasattr(other.demand, "tocsr"):
+        return False
+    same_open = (one.open_arcs is None) == (other.open_arcs is None) and (
+        one.open_arcs is None or _are_equal(one.open_arcs, other.open_arcs)
+    )
+    if hasattr(one.demand, "tocsr"):
+        return same_open and (one.demand != other.demand).nnz == 0
+    return same_open and _are_equal(one.demand, other.demand)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return np.array_equal(one, other)

@@ -1,0 +1,119 @@
+"""All-or-nothing loading: the flow on each arc if a user class takes its shortest paths at given costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vkssp.assignment.delays import Floats
+from vkssp.assignment.demand import CheckedClass
+from vkssp.assignment.network import TrafficNetwork
+from vkssp.cpu.device import CpuDevice
+from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.gpu.device import Device
+from vkssp.graph import UNREACHABLE
+from vkssp.hierarchy.prepare import prepare
+from vkssp.prepared.aggregates import MISSED, ArcLoads
+from vkssp.prepared.seed_groups import Demand, Groups
+from vkssp.resource import Resource
+from vkssp.solver.demand import entries_of
+from vkssp.solver.loads import arc_loads
+from vkssp.solver.pool import solver_on
+
+# Distances are integers of 32 bits: a cost that is this many times that of an average trip still fits.
+_MARGIN = 64.0
+# With at least so many nodes a hierarchy is worth while.
+_MANY_NODES = 4096
+
+
+class Loading(Resource):
+    """All-or-nothing loading of one user class.
+
+    Parameters
+    ----------
+    network : TrafficNetwork
+        The network.
+    user : CheckedClass
+        The user class.
+    algorithm : str
+        See `vkssp.Solver`.
+    device : Device, CpuDevice, int, str, list or None
+        See `vkssp.Solver`; several devices make a `vkssp.SolverPool`.
+    """
+
+    def __init__(self, network: TrafficNetwork, user: CheckedClass, algorithm: str, device: Any) -> None:
+        super().__init__()
+        self._search, self._network, self._user = network.search_graph(user.open_arcs), network, user
+        graph, search = self._search.graph, self._search
+        entries = entries_of(user.demand, search.origins, search.destinations, graph.num_nodes, whole=False)
+        fixed, self._exponent = entries.fixed()
+        totals = np.diff(np.concatenate([np.zeros(1, np.int64), np.cumsum(fixed)])[entries.first])
+        #: All demand, in vehicles.
+        self.total = float(np.ldexp(float(totals.sum()), -self._exponent))
+        count, is_used = np.diff(entries.first), totals > 0
+        among = np.repeat(is_used, count)
+        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count[is_used])])
+        demand = Demand(first, entries.nodes[among], fixed[among])
+        most = int(totals.max(initial=0)), int(count[is_used].max(initial=0))
+        self._aggregate = ArcLoads(UNREACHABLE - 1, False, *most)
+        self._groups = Groups.of_nodes(entries.sources[is_used]).wanting(demand)
+        is_prepared = graph.num_nodes >= _MANY_NODES and algorithm in ("auto", "phast")
+        self._solver = solver_on(prepare(graph) if is_prepared else graph, algorithm, device)
+        self._margin, self._mean_cost = _MARGIN, 0.0
+
+    @property
+    def device(self) -> Device | CpuDevice:
+        """The device that answered last."""
+        return self._solver.answered_by[0]
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm that answered last."""
+        return self._solver.answered_by[1]
+
+    def flows(self, cost: Floats) -> Floats:
+        """Return the flow of the class on each arc of the network, in vehicles, at given costs, shape (num_arcs,).
+
+        Costs are rounded to a 2**-26th part of an average trip, about.
+
+        Raises
+        ------
+        QueryError
+            If there is no path for a part of the demand.
+        """
+        flow = np.zeros(self._network.num_arcs)
+        if not self.total:
+            return flow
+        mine = cost[self._search.arcs]
+        if not self._mean_cost:
+            self._mean_cost = float(mine.max(initial=0.0)) or 1.0
+        while True:
+            scale = UNREACHABLE / (self._margin * self._mean_cost)
+            self._solver.set_weights(np.clip(np.rint(mine * scale), 1, UNREACHABLE - 1).astype(np.uint32))
+            try:
+                rows, sums = arc_loads(self._solver, self._groups, self._aggregate)
+                break
+            except DistanceOverflowError:
+                self._margin *= 4
+        if rows[:, MISSED].any():
+            raise self._no_path(int(np.argmax(rows[:, MISSED] > 0)))
+        flow[self._search.arcs] = np.ldexp(sums.astype(np.float64), -self._exponent)
+        self._mean_cost = float(flow @ cost) / self.total or self._mean_cost
+        return flow
+
+    def _no_path(self, row: int) -> QueryError:
+        demand, search, names = self._groups.demand, self._search, self._network.zone_names
+        assert demand is not None
+        origin = int(np.flatnonzero(search.origins == self._groups.node[row])[0])
+        distance = self._solver.distances(int(search.origins[origin]))
+        here = slice(int(demand.first[row]), int(demand.first[row + 1]))
+        missed = (distance[demand.node[here]] == UNREACHABLE) & (demand.amount[here] > 0)
+        end = int(np.flatnonzero(search.destinations == demand.node[here][int(np.argmax(missed))])[0])
+        return QueryError(
+            f"no path leads from zone {names[origin]} to zone {names[end]}, between which the user class "
+            f"{self._user.name!r} has a demand; open arcs for it, or leave the demand out"
+        )
+
+    def _release(self) -> None:
+        self._solver.close()

@@ -1,0 +1,307 @@
+"""TNTP files: networks, trips and flows as in the collection of the Transportation Networks for Research Core Team.
+
+https://github.com/bstabler/TransportationNetworks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from vkssp.assignment.delays import BPR, Floats
+from vkssp.assignment.equilibrium import Equilibrium
+from vkssp.assignment.network import TrafficNetwork
+from vkssp.checks import number_of, path_of, shown
+from vkssp.errors import FormatError, QueryError
+from vkssp.files import atomic_write
+
+# Columns of the lines of a network.
+_COLUMNS = ("init_node", "term_node", "capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type")
+_CAPACITY, _LENGTH, _FREE_TIME, _B, _POWER, _TOLL = 2, 3, 4, 5, 6, 8
+
+
+def read_network(path: str | Path, *, toll_weight: float = 0.0, length_weight: float = 0.0) -> TrafficNetwork:
+    """Read a network from a TNTP file.
+
+    Nodes below ``<FIRST THRU NODE>`` begin and end trips, and no path leads through them. Nodes and zones keep their
+    numbers, from 1 on, as names.
+
+    Parameters
+    ----------
+    path : str or Path
+        Name of the file, usually ending in _net.tntp.
+    toll_weight, length_weight : float
+        Time that a traveller gives for a unit of toll, and for a unit of length: what arcs cost besides their time.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is not a network; the message names the line.
+    QueryError
+        If a weight is no number from 0 on.
+    """
+    weights = []
+    for name, given in (("toll_weight", toll_weight), ("length_weight", length_weight)):
+        weight = number_of(given)
+        if weight is None or not 0 <= weight < np.inf:
+            raise QueryError(f"{name} is {shown(given)}; give a number from 0 on")
+        weights.append(weight)
+    path = path_of(path)
+    with _opened(path) as stream:
+        lines = enumerate(stream, 1)
+        about = _metadata(path, lines, ("NUMBER OF ZONES", "NUMBER OF NODES", "FIRST THRU NODE", "NUMBER OF LINKS"))
+        num_zones, num_nodes, through, num_links = about
+        rows: list[list[float]] = []
+        for number, text in _content(lines):
+            fields = text.replace(";", " ").split()
+            try:
+                row = [float(one) for one in fields[: len(_COLUMNS)]]
+            except ValueError:
+                raise FormatError(f"{path}, line {number}: {shown(text)} is not a line of numbers") from None
+            if len(row) < _POWER + 1:
+                raise FormatError(f"{path}, line {number} has {len(row)} numbers; {', '.join(_COLUMNS)} are expected")
+            _check_link(f"{path}, line {number}", row, num_nodes)
+            rows.append(row + [0.0] * (len(_COLUMNS) - len(row)))
+    if len(rows) != num_links:
+        raise FormatError(f"{path} has {len(rows)} links, and its head says {num_links}; it may be cut off")
+    if not 1 <= num_zones <= num_nodes or not 1 <= through <= num_nodes + 1:
+        raise FormatError(f"{path} has {num_zones} zones and first thru node {through}, for {num_nodes} nodes")
+    table = np.array(rows, np.float64).reshape(len(rows), len(_COLUMNS))
+    ends = table[:, :2].astype(np.int64) - 1
+    is_constant = (table[:, _B] == 0) | (table[:, _POWER] == 0)
+    capacity = np.where(is_constant & (table[:, _CAPACITY] <= 0), 1.0, table[:, _CAPACITY])
+    return TrafficNetwork(
+        num_nodes,
+        ends[:, 0],
+        ends[:, 1],
+        BPR(table[:, _FREE_TIME], capacity, table[:, _B], table[:, _POWER]),
+        zones=np.arange(num_zones),
+        fixed=weights[0] * table[:, _TOLL] + weights[1] * table[:, _LENGTH],
+        closed=np.arange(through - 1),
+        node_names=np.arange(1, num_nodes + 1),
+        zone_names=np.arange(1, num_zones + 1),
+        length=table[:, _LENGTH],
+    )
+
+
+def _check_link(where: str, row: list[float], num_nodes: int) -> None:
+    if not all(np.isfinite(row)) or min(row) < 0:
+        raise FormatError(f"{where} has a number that is negative or not finite")
+    for end in row[:2]:
+        if end != int(end) or not 1 <= end <= num_nodes:
+            raise FormatError(f"{where}: there is no node {end:g}; nodes go from 1 to {num_nodes}")
+    if row[_CAPACITY] == 0 and row[_B] and row[_POWER] and row[_FREE_TIME]:
+        raise FormatError(f"{where} has a capacity of 0; give a capacity, or 0 for b")
+
+
+def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
+    """Read a demand from a TNTP file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Name of the file, usually ending in _trips.tntp.
+    network : TrafficNetwork, optional
+        The network of the same zones.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Vehicles from each zone to each zone, shape (num_zones, num_zones), float64.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read or is not a table of trips, or has other zones than the network.
+    """
+    from scipy import sparse
+
+    path = path_of(path)
+    origin, origins, counts = 0, [], []
+    targets: list[int] = []
+    amounts: list[float] = []
+    with _opened(path) as stream:
+        lines = enumerate(stream, 1)
+        (num_zones,) = _metadata(path, lines, ("NUMBER OF ZONES",))
+        for number, text in _content(lines):
+            where = f"{path}, line {number}"
+            if text[:6].lower() == "origin":
+                origin = _zone(where, text[6:].strip(), num_zones)
+                continue
+            if not origin:
+                raise FormatError(f"{where}: trips stand before the first line 'Origin N'")
+            fields = text.replace(":", " ").replace(";", " ").split()
+            if len(fields) % 2:
+                raise FormatError(f"{where}: {shown(text)} is not 'zone : trips;' once or several times")
+            ends = [_zone(where, field, num_zones) for field in fields[::2]]
+            try:
+                values = [float(field) for field in fields[1::2]]
+            except ValueError:
+                raise FormatError(f"{where}: {shown(text)} has trips that are no number") from None
+            if not all(0 <= value < np.inf for value in values):
+                raise FormatError(f"{where} has trips that are negative or not finite")
+            targets += ends
+            amounts += values
+            origins.append(origin)
+            counts.append(len(ends))
+    if network is not None and num_zones != network.num_zones:
+        raise FormatError(f"{path} has {num_zones} zones, and the network {network.num_zones}; take files that belong together")
+    rows = np.repeat(np.array(origins, np.int64), np.array(counts, np.int64)) - 1
+    ends_of = rows, np.array(targets, np.int64) - 1
+    return sparse.coo_array((np.array(amounts), ends_of), shape=(num_zones, num_zones)).tocsr()
+
+
+def _zone(where: str, text: str, num_zones: int) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= num_zones:
+        raise FormatError(f"{where}: there is no zone {shown(text)}; zones go from 1 to {num_zones}")
+    return int(text)
+
+
+def _opened(path: Path) -> IO[str]:
+    try:
+        return open(path, encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _metadata(path: Path, lines: Iterator[tuple[int, str]], names: tuple[str, ...]) -> list[int]:
+    """Read lines up to the end of the metadata, and return the integers of some names."""
+    found: dict[str, int] = {}
+    for number, line in lines:
+        name, mark, value = line.strip().removeprefix("<").partition(">")
+        if name == "END OF METADATA":
+            for wanted in names:
+                if wanted not in found:
+                    raise FormatError(f"{path} has no <{wanted}> before <END OF METADATA>")
+            return [found[wanted] for wanted in names]
+        if mark and name in names:
+            if not value.strip().isdecimal():
+                raise FormatError(f"{path}, line {number}: {name} is {shown(value.strip())}, which is no integer")
+            found[name] = int(value)
+    raise FormatError(f"{path} has no line <END OF METADATA>; it is not a TNTP file")
+
+
+def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are neither empty nor comments, with their numbers."""
+    for number, line in lines:
+        text = line.strip()
+        if text and not text.startswith("~"):
+            yield number, text
+
+
+def write_network(path: str | Path, network: TrafficNetwork) -> None:
+    """Write a network to a TNTP file; fixed costs become tolls.
+
+    Raises
+    ------
+    QueryError
+        If its delay is no `BPR`, or its zones are not the first nodes, or its closed nodes are not.
+    FormatError
+        If the file cannot be written.
+    """
+    delay = network.delay
+    if not isinstance(delay, BPR):
+        raise QueryError(f"TNTP files have BPR delays only, not {type(delay).__name__}; write GMNS files")
+    closed = np.unique(network.closed)
+    if not np.array_equal(network.zones, np.arange(network.num_zones)) or not np.array_equal(
+        closed, np.arange(len(closed))
+    ):
+        raise QueryError("TNTP files have zones and closed nodes before all other nodes; renumber the nodes")
+    length = np.zeros(network.num_arcs) if network.length is None else network.length
+    columns = [network.tail + 1, network.head + 1, delay.capacity, length, delay.free_time, delay.b, delay.power]
+    with atomic_write(path, "w") as stream:
+        stream.write(f"<NUMBER OF ZONES> {network.num_zones}\n<NUMBER OF NODES> {network.num_nodes}\n")
+        stream.write(f"<FIRST THRU NODE> {len(closed) + 1}\n<NUMBER OF LINKS> {network.num_arcs}\n")
+        stream.write("<END OF METADATA>\n\n~\t" + "\t".join(_COLUMNS) + "\t;\n")
+        for row in zip(*(np.asarray(one).tolist() for one in columns), network.fixed.tolist(), strict=True):
+            stream.write("\t" + "\t".join(map(repr, row[:-1])) + f"\t0\t{row[-1]!r}\t1\t;\n")
+
+
+def write_trips(path: str | Path, demand: Any) -> None:
+    """Write a demand, an array or a sparse matrix of shape (num_zones, num_zones), to a TNTP file.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
+    from scipy import sparse
+
+    matrix = sparse.csr_array(demand)
+    with atomic_write(path, "w") as stream:
+        stream.write(f"<NUMBER OF ZONES> {matrix.shape[0]}\n<TOTAL OD FLOW> {float(matrix.sum())!r}\n<END OF METADATA>\n")
+        for zone in range(matrix.shape[0]):
+            here = slice(matrix.indptr[zone], matrix.indptr[zone + 1])
+            if here.start < here.stop:
+                pairs = zip((matrix.indices[here] + 1).tolist(), matrix.data[here].tolist(), strict=True)
+                stream.write(f"\nOrigin {zone + 1}\n")
+                stream.writelines(f"    {end} : {amount!r};\n" for end, amount in pairs)
+
+
+def write_flows(path: str | Path, found: Equilibrium) -> None:
+    """Write flows and costs of arcs to a TNTP file, with columns From, To, Volume and Cost.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+    """
+    names = found.network.node_names
+    columns = names[found.network.tail], names[found.network.head], found.flow, found.cost
+    with atomic_write(path, "w") as stream:
+        stream.write("From \tTo \tVolume \tCost \n")
+        for row in zip(*(one.tolist() for one in columns), strict=True):
+            stream.write(" \t".join(str(one) for one in row) + " \n")
+
+
+def read_flows(path: str | Path, network: TrafficNetwork) -> Floats:
+    """Read the flow of each arc from a TNTP or CSV file of four columns: tail, head, flow and cost.
+
+    Parameters
+    ----------
+    path : str or Path
+        Name of the file. Its first line names the columns; arcs may come in any order, parallel ones in the network's.
+    network : TrafficNetwork
+        The network.
+
+    Returns
+    -------
+    numpy.ndarray
+        Flows, shape (num_arcs,), float64.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or has not just the network's arcs.
+    """
+    path = path_of(path)
+    ends = zip(network.node_names[network.tail].tolist(), network.node_names[network.head].tolist(), strict=True)
+    arcs: dict[tuple[str, str], list[int]] = {}
+    for arc, (tail, head) in enumerate(ends):
+        arcs.setdefault((str(tail), str(head)), []).append(arc)
+    for these in arcs.values():
+        these.reverse()
+    flow = np.full(network.num_arcs, np.nan)
+    with _opened(path) as stream:
+        lines = _content(enumerate(stream, 1))
+        next(lines, None)
+        for number, text in lines:
+            fields = [field for field in text.replace(",", " ").replace(";", " ").split() if field != ":"]
+            these = arcs.get((fields[0], fields[1])) if len(fields) >= 3 else None
+            try:
+                value = float(fields[2])
+                if not these or not 0 <= value < np.inf:
+                    raise ValueError
+            except (ValueError, IndexError):
+                raise FormatError(
+                    f"{path}, line {number}: {shown(text)} is not tail, head and flow of an arc that has none before"
+                ) from None
+            flow[these.pop()] = value
+    if np.isnan(flow).any():
+        raise FormatError(f"{path} has no flow of {int(np.isnan(flow).sum())} arcs; take flows of the same network")
+    return flow
