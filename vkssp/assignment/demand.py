@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import array_of, instance, listed, number_of, real_numbers, shown
+from vkssp.checks import array_of, listed, number_of, real_numbers, shown
 from vkssp.errors import QueryError
 
 

@@ -6,13 +6,15 @@ Beckmann, C. McGuire, C. Winsten, Studies in the economics of transportation, 19
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.demand import CheckedClass, checked_classes
@@ -64,17 +66,32 @@ class Iteration:
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """Flows of an assignment.
+class ClassFlows:
+    """Flows of a demand.
+
+    Attributes
+    ----------
+    flow : numpy.ndarray
+        Flow of each arc in passenger car equivalents, all classes together, shape (num_arcs,), float64.
+    class_flows : dict of str to numpy.ndarray
+        Flow of each user class in vehicles, shape (num_arcs,), float64, by the names of classes.
+    digest : str
+        Digest of the arcs and the demand that the flows are of.
+    """
+
+    flow: Floats
+    class_flows: dict[str, Floats]
+    digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium(ClassFlows):
+    """Flows of an assignment, and what they cost; `ClassFlows` has further attributes.
 
     Attributes
     ----------
     network : TrafficNetwork
         The network.
-    flow : numpy.ndarray
-        Flow of each arc in passenger car equivalents, all classes together, shape (num_arcs,), float64.
-    class_flows : dict of str to numpy.ndarray
-        Flow of each user class in vehicles, shape (num_arcs,), float64, by the names of classes.
     time : numpy.ndarray
         Time on each arc at these flows, shape (num_arcs,), float64.
     cost : numpy.ndarray
@@ -90,24 +107,12 @@ class Equilibrium:
     """
 
     network: TrafficNetwork
-    flow: Floats
-    class_flows: dict[str, Floats]
     time: Floats
     cost: Floats
     gap: float
     objective: float
     converged: bool
     iterations: list[Iteration]
-    _classes: list[CheckedClass] = field(repr=False)
-
-    def is_of(self, network: TrafficNetwork, classes: list[CheckedClass]) -> bool:
-        """Return whether the flows are of the same network's arcs and of the same demand."""
-        return (
-            _are_equal(self.network.tail, network.tail)
-            and _are_equal(self.network.head, network.head)
-            and [one.name for one in self._classes] == [one.name for one in classes]
-            and all(map(_have_equal_demand, self._classes, classes))
-        )
 
 
 def equilibrium(
@@ -117,7 +122,7 @@ def equilibrium(
     method: str = "biconjugate",
     gap: float = 1e-4,
     iterations: int = 1000,
-    start: Equilibrium | Any = None,
+    start: ClassFlows | Any = None,
     algorithm: str = "auto",
     device: Any = None,
     report: Callable[[Iteration], object] | None = None,
@@ -140,10 +145,10 @@ def equilibrium(
         Relative gap at which the assignment ends; see `Iteration`.
     iterations : int
         Number of iterations after which it ends in any case; each finds the shortest paths of all zones once.
-    start : Equilibrium or array_like, optional
-        Flows to begin with: an equilibrium of another run, which goes on if its demand is the same, also if delays have
-        changed; or the flow of each arc in passenger car equivalents, shape (num_arcs,), whose times are taken for the
-        first paths.
+    start : Equilibrium, ClassFlows or array_like, optional
+        Flows to begin with. Those of another run are taken on if they are of the same arcs and the same demand, even if
+        delays or fixed costs have changed. Of others, and of an array with the flow of each arc, shape (num_arcs,),
+        only the times count: the first paths are shortest at these times.
     algorithm, device : optional
         See `vkssp.Solver`; several devices share the work. Results are the same on all devices.
     report : callable, optional
@@ -174,7 +179,7 @@ def equilibrium(
         raise QueryError(f"gap is {shown(gap)}; give a share of all costs below 1, such as 1e-4")
     most = whole_number(iterations, "iterations", 1, 10**9, "give a number of iterations from 1 on")
     classes = checked_classes(network, demand)
-    first = _first_flow(network, start)
+    mark, first = digest(network, classes), _first_flow(network, start)
     with ExitStack() as stack:
         loadings = [stack.enter_context(Loading(network, one, algorithm, device)) for one in classes]
         state = _State(network, classes)
@@ -183,8 +188,8 @@ def equilibrium(
             each = [loading.flows(times + one.fixed) for loading, one in zip(loadings, classes, strict=True)]
             return np.stack(each)
 
-        if isinstance(start, Equilibrium) and start.is_of(network, classes):
-            state.flows = np.stack(list(start.class_flows.values()))
+        if isinstance(start, ClassFlows) and start.digest == mark:
+            state.flows = np.stack([start.class_flows[one.name] for one in classes])
         else:
             state.flows = loaded(network.delay.time(np.zeros(network.num_arcs) if first is None else first))
         done: list[Iteration] = []
@@ -203,16 +208,16 @@ def equilibrium(
             if is_last:
                 break
     return Equilibrium(
-        network,
         state.total,
         {one.name: flow for one, flow in zip(classes, state.flows, strict=True)},
+        mark,
+        network,
         state.time,
         state.time + network.fixed,
         relative,
         state.objective,
         relative <= target,
         done,
-        classes,
     )
 
 
@@ -238,7 +243,9 @@ class _State:
 
     def gap_to(self, shortest: Floats) -> float:
         """Return the relative gap, given the flows on shortest paths."""
-        mine, least = (float(self.time @ (self.pce @ flows)) + self.fixed_cost(flows) for flows in (self.flows, shortest))
+        mine, least = (
+            float(self.time @ (self.pce @ flows)) + self.fixed_cost(flows) for flows in (self.flows, shortest)
+        )
         return max(0.0, (mine - least) / mine) if mine > 0 else 0.0
 
     def product(self, one: Floats, other: Floats) -> float:
@@ -325,23 +332,24 @@ def _first_flow(network: TrafficNetwork, start: Any) -> Floats | None:
     """Return the flow whose times the first paths are shortest for; None without traffic."""
     if start is None:
         return None
-    given = start.flow if isinstance(start, Equilibrium) else start
-    flow = real_numbers(given, "start", "the flow of each arc, or an Equilibrium", QueryError)
+    given = start.flow if isinstance(start, ClassFlows) else start
+    flow = real_numbers(given, "start", "the flow of each arc, or flows of another run", QueryError)
     if len(flow) != network.num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
         raise QueryError(f"start must have a finite flow from 0 on for each of {network.num_arcs} arcs")
     return flow
 
 
-def _have_equal_demand(one: CheckedClass, other: CheckedClass) -> bool:
-    if hasattr(one.demand, "tocsr") != hasattr(other.demand, "tocsr"):
-        return False
-    same_open = (one.open_arcs is None) == (other.open_arcs is None) and (
-        one.open_arcs is None or _are_equal(one.open_arcs, other.open_arcs)
-    )
-    if hasattr(one.demand, "tocsr"):
-        return same_open and (one.demand != other.demand).nnz == 0
-    return same_open and _are_equal(one.demand, other.demand)
-
-
-def _are_equal(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other)
+def digest(network: TrafficNetwork, classes: list[CheckedClass]) -> str:
+    """Return a digest of the arcs of a network and of the demand of its user classes."""
+    sign = hashlib.sha256()
+    arrays = [network.tail, network.head, network.zones, network.closed]
+    for one in classes:
+        sign.update(f"{one.name} {one.pce!r} {one.open_arcs is None} ".encode())
+        matrix = sparse.coo_array(one.demand)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        arrays += [*matrix.coords, matrix.data.astype(np.float64)]
+        arrays += [] if one.open_arcs is None else [one.open_arcs]
+    for array in arrays:
+        sign.update(f"{len(array)} ".encode() + np.ascontiguousarray(array).astype(np.float64).tobytes())
+    return sign.hexdigest()

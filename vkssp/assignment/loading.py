@@ -23,8 +23,8 @@ from vkssp.solver.pool import solver_on
 
 # Distances are integers of 32 bits: a cost that is this many times that of an average trip still fits.
 _MARGIN = 64.0
-# With at least so many nodes a hierarchy is worth while.
-_MANY_NODES = 4096
+# Arcs of more weight get this one: sums of a path's weight and an arc's stay within 32 bits.
+_MOST_WEIGHT = 1 << 30
 
 
 class Loading(Resource):
@@ -58,7 +58,8 @@ class Loading(Resource):
         most = int(totals.max(initial=0)), int(count[is_used].max(initial=0))
         self._aggregate = ArcLoads(UNREACHABLE - 1, False, *most)
         self._groups = Groups.of_nodes(entries.sources[is_used]).wanting(demand)
-        is_prepared = graph.num_nodes >= _MANY_NODES and algorithm in ("auto", "phast")
+        # Hierarchies pay even for graphs of some dozens of nodes: a sweep over them serves several zones at once.
+        is_prepared = algorithm in ("auto", "phast")
         self._solver = solver_on(prepare(graph) if is_prepared else graph, algorithm, device)
         self._margin, self._mean_cost = _MARGIN, 0.0
 
@@ -89,13 +90,17 @@ class Loading(Resource):
         if not self._mean_cost:
             self._mean_cost = float(mine.max(initial=0.0)) or 1.0
         while True:
-            scale = UNREACHABLE / (self._margin * self._mean_cost)
-            self._solver.set_weights(np.clip(np.rint(mine * scale), 1, UNREACHABLE - 1).astype(np.uint32))
+            scaled = np.rint(mine * (UNREACHABLE / (self._margin * self._mean_cost)))
+            self._solver.set_weights(np.clip(scaled, 1, _MOST_WEIGHT).astype(np.uint32))
             try:
                 rows, sums = arc_loads(self._solver, self._groups, self._aggregate)
-                break
             except DistanceOverflowError:
                 self._margin *= 4
+                continue
+            # A path without arcs that were made lighter is a shortest one.
+            if not sums[scaled > _MOST_WEIGHT].any():
+                break
+            self._margin *= 4
         if rows[:, MISSED].any():
             raise self._no_path(int(np.argmax(rows[:, MISSED] > 0)))
         flow[self._search.arcs] = np.ldexp(sums.astype(np.float64), -self._exponent)

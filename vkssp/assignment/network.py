@@ -39,6 +39,8 @@ class TrafficNetwork:
         Names of nodes and zones, in files and errors; by default their numbers.
     length : array_like, optional
         Length of each arc, shape (num_arcs,), in any unit.
+    coordinates : array_like, optional
+        Coordinates of the nodes, shape (num_nodes, 2), for files.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class TrafficNetwork:
     node_names: Any = None
     zone_names: Any = None
     length: Any = None
+    coordinates: Any = None
 
     def __post_init__(self) -> None:
         """Check the arguments, and keep them as arrays."""
@@ -76,7 +79,7 @@ class TrafficNetwork:
         zones = ids_among(self.zones, "zones", "node", count, QueryError)
         if not len(zones) or len(np.unique(zones)) < len(zones):
             raise QueryError("zones are not different nodes; give a node of its own for each zone")
-        closed = ids_among(self.closed, "closed", "node", count, QueryError)
+        closed = np.unique(ids_among(self.closed, "closed", "node", count, QueryError))
         fixed = self._values("fixed", num_arcs)
         if fixed is None:
             fixed = np.zeros(num_arcs)
@@ -87,6 +90,11 @@ class TrafficNetwork:
             if array.shape != (length,):
                 raise QueryError(f"{name} has {len(array)} names, not {length}; give one for each")
             object.__setattr__(self, name, array)
+        if self.coordinates is not None:
+            points = np.asarray(self.coordinates, np.float64)
+            if points.shape != (count, 2):
+                raise QueryError(f"coordinates has shape {points.shape}; give two numbers for each of {count} nodes")
+            object.__setattr__(self, "coordinates", points)
         arrays = {**ends, "zones": zones, "closed": closed, "fixed": fixed, "length": self._values("length", num_arcs)}
         for name, value in arrays.items():
             object.__setattr__(self, name, value)

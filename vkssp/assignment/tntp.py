@@ -12,18 +12,30 @@ from typing import IO, Any
 import numpy as np
 
 from vkssp.assignment.delays import BPR, Floats
-from vkssp.assignment.equilibrium import Equilibrium
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import number_of, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 
 # Columns of the lines of a network.
-_COLUMNS = ("init_node", "term_node", "capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type")
+_COLUMNS = (
+    "init_node",
+    "term_node",
+    "capacity",
+    "length",
+    "free_flow_time",
+    "b",
+    "power",
+    "speed",
+    "toll",
+    "link_type",
+)
 _CAPACITY, _LENGTH, _FREE_TIME, _B, _POWER, _TOLL = 2, 3, 4, 5, 6, 8
 
 
-def read_network(path: str | Path, *, toll_weight: float = 0.0, length_weight: float = 0.0) -> TrafficNetwork:
+def read_network(
+    path: str | Path, *, toll_weight: float = 0.0, length_weight: float = 0.0, nodes: str | Path | None = None
+) -> TrafficNetwork:
     """Read a network from a TNTP file.
 
     Nodes below ``<FIRST THRU NODE>`` begin and end trips, and no path leads through them. Nodes and zones keep their
@@ -35,6 +47,8 @@ def read_network(path: str | Path, *, toll_weight: float = 0.0, length_weight: f
         Name of the file, usually ending in _net.tntp.
     toll_weight, length_weight : float
         Time that a traveller gives for a unit of toll, and for a unit of length: what arcs cost besides their time.
+    nodes : str or Path, optional
+        Name of a file with the coordinates of nodes, usually ending in _node.tntp.
 
     Raises
     ------
@@ -50,12 +64,12 @@ def read_network(path: str | Path, *, toll_weight: float = 0.0, length_weight: f
             raise QueryError(f"{name} is {shown(given)}; give a number from 0 on")
         weights.append(weight)
     path = path_of(path)
-    with _opened(path) as stream:
+    with opened(path) as stream:
         lines = enumerate(stream, 1)
         about = _metadata(path, lines, ("NUMBER OF ZONES", "NUMBER OF NODES", "FIRST THRU NODE", "NUMBER OF LINKS"))
         num_zones, num_nodes, through, num_links = about
         rows: list[list[float]] = []
-        for number, text in _content(lines):
+        for number, text in content(lines):
             fields = text.replace(";", " ").split()
             try:
                 row = [float(one) for one in fields[: len(_COLUMNS)]]
@@ -84,7 +98,28 @@ def read_network(path: str | Path, *, toll_weight: float = 0.0, length_weight: f
         node_names=np.arange(1, num_nodes + 1),
         zone_names=np.arange(1, num_zones + 1),
         length=table[:, _LENGTH],
+        coordinates=None if nodes is None else _coordinates(path_of(nodes, "nodes"), num_nodes),
     )
+
+
+def _coordinates(path: Path, num_nodes: int) -> Floats:
+    """Return the coordinates of nodes in a file with a line for the names of columns: node, x, y."""
+    points = np.full((num_nodes, 2), np.nan)
+    with opened(path) as stream:
+        for number, text in content(enumerate(stream, 1)):
+            fields = text.replace(";", " ").split()
+            if fields[0].lower() == "node":
+                continue
+            try:
+                node, x, y = int(fields[0]), float(fields[1]), float(fields[2])
+                if not 1 <= node <= num_nodes:
+                    raise ValueError
+            except (ValueError, IndexError):
+                raise FormatError(f"{path}, line {number}: {shown(text)} is not node, x and y") from None
+            points[node - 1] = x, y
+    if np.isnan(points).any():
+        raise FormatError(f"{path} has no coordinates of node {int(np.isnan(points).any(axis=1).argmax()) + 1}")
+    return points
 
 
 def _check_link(where: str, row: list[float], num_nodes: int) -> None:
@@ -123,10 +158,10 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
     origin, origins, counts = 0, [], []
     targets: list[int] = []
     amounts: list[float] = []
-    with _opened(path) as stream:
+    with opened(path) as stream:
         lines = enumerate(stream, 1)
         (num_zones,) = _metadata(path, lines, ("NUMBER OF ZONES",))
-        for number, text in _content(lines):
+        for number, text in content(lines):
             where = f"{path}, line {number}"
             if text[:6].lower() == "origin":
                 origin = _zone(where, text[6:].strip(), num_zones)
@@ -136,11 +171,12 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
             fields = text.replace(":", " ").replace(";", " ").split()
             if len(fields) % 2:
                 raise FormatError(f"{where}: {shown(text)} is not 'zone : trips;' once or several times")
-            ends = [_zone(where, field, num_zones) for field in fields[::2]]
             try:
-                values = [float(field) for field in fields[1::2]]
+                ends, values = list(map(int, fields[::2])), list(map(float, fields[1::2]))
             except ValueError:
-                raise FormatError(f"{where}: {shown(text)} has trips that are no number") from None
+                raise FormatError(f"{where}: {shown(text)} is not 'zone : trips;' once or several times") from None
+            if ends and not 1 <= min(ends) <= max(ends) <= num_zones:
+                raise FormatError(f"{where} has a zone that is not there; zones go from 1 to {num_zones}")
             if not all(0 <= value < np.inf for value in values):
                 raise FormatError(f"{where} has trips that are negative or not finite")
             targets += ends
@@ -148,7 +184,9 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
             origins.append(origin)
             counts.append(len(ends))
     if network is not None and num_zones != network.num_zones:
-        raise FormatError(f"{path} has {num_zones} zones, and the network {network.num_zones}; take files that belong together")
+        raise FormatError(
+            f"{path} has {num_zones} zones, and the network {network.num_zones}; take files that belong together"
+        )
     rows = np.repeat(np.array(origins, np.int64), np.array(counts, np.int64)) - 1
     ends_of = rows, np.array(targets, np.int64) - 1
     return sparse.coo_array((np.array(amounts), ends_of), shape=(num_zones, num_zones)).tocsr()
@@ -160,7 +198,14 @@ def _zone(where: str, text: str, num_zones: int) -> int:
     return int(text)
 
 
-def _opened(path: Path) -> IO[str]:
+def opened(path: Path) -> IO[str]:
+    """Open a text file.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be read.
+    """
     try:
         return open(path, encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -186,7 +231,7 @@ def _metadata(path: Path, lines: Iterator[tuple[int, str]], names: tuple[str, ..
     raise FormatError(f"{path} has no line <END OF METADATA>; it is not a TNTP file")
 
 
-def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
     for number, line in lines:
         text = line.strip()
@@ -207,7 +252,7 @@ def write_network(path: str | Path, network: TrafficNetwork) -> None:
     delay = network.delay
     if not isinstance(delay, BPR):
         raise QueryError(f"TNTP files have BPR delays only, not {type(delay).__name__}; write GMNS files")
-    closed = np.unique(network.closed)
+    closed = network.closed
     if not np.array_equal(network.zones, np.arange(network.num_zones)) or not np.array_equal(
         closed, np.arange(len(closed))
     ):
@@ -234,74 +279,12 @@ def write_trips(path: str | Path, demand: Any) -> None:
 
     matrix = sparse.csr_array(demand)
     with atomic_write(path, "w") as stream:
-        stream.write(f"<NUMBER OF ZONES> {matrix.shape[0]}\n<TOTAL OD FLOW> {float(matrix.sum())!r}\n<END OF METADATA>\n")
+        stream.write(
+            f"<NUMBER OF ZONES> {matrix.shape[0]}\n<TOTAL OD FLOW> {float(matrix.sum())!r}\n<END OF METADATA>\n"
+        )
         for zone in range(matrix.shape[0]):
             here = slice(matrix.indptr[zone], matrix.indptr[zone + 1])
             if here.start < here.stop:
                 pairs = zip((matrix.indices[here] + 1).tolist(), matrix.data[here].tolist(), strict=True)
                 stream.write(f"\nOrigin {zone + 1}\n")
                 stream.writelines(f"    {end} : {amount!r};\n" for end, amount in pairs)
-
-
-def write_flows(path: str | Path, found: Equilibrium) -> None:
-    """Write flows and costs of arcs to a TNTP file, with columns From, To, Volume and Cost.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be written.
-    """
-    names = found.network.node_names
-    columns = names[found.network.tail], names[found.network.head], found.flow, found.cost
-    with atomic_write(path, "w") as stream:
-        stream.write("From \tTo \tVolume \tCost \n")
-        for row in zip(*(one.tolist() for one in columns), strict=True):
-            stream.write(" \t".join(str(one) for one in row) + " \n")
-
-
-def read_flows(path: str | Path, network: TrafficNetwork) -> Floats:
-    """Read the flow of each arc from a TNTP or CSV file of four columns: tail, head, flow and cost.
-
-    Parameters
-    ----------
-    path : str or Path
-        Name of the file. Its first line names the columns; arcs may come in any order, parallel ones in the network's.
-    network : TrafficNetwork
-        The network.
-
-    Returns
-    -------
-    numpy.ndarray
-        Flows, shape (num_arcs,), float64.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read, or has not just the network's arcs.
-    """
-    path = path_of(path)
-    ends = zip(network.node_names[network.tail].tolist(), network.node_names[network.head].tolist(), strict=True)
-    arcs: dict[tuple[str, str], list[int]] = {}
-    for arc, (tail, head) in enumerate(ends):
-        arcs.setdefault((str(tail), str(head)), []).append(arc)
-    for these in arcs.values():
-        these.reverse()
-    flow = np.full(network.num_arcs, np.nan)
-    with _opened(path) as stream:
-        lines = _content(enumerate(stream, 1))
-        next(lines, None)
-        for number, text in lines:
-            fields = [field for field in text.replace(",", " ").replace(";", " ").split() if field != ":"]
-            these = arcs.get((fields[0], fields[1])) if len(fields) >= 3 else None
-            try:
-                value = float(fields[2])
-                if not these or not 0 <= value < np.inf:
-                    raise ValueError
-            except (ValueError, IndexError):
-                raise FormatError(
-                    f"{path}, line {number}: {shown(text)} is not tail, head and flow of an arc that has none before"
-                ) from None
-            flow[these.pop()] = value
-    if np.isnan(flow).any():
-        raise FormatError(f"{path} has no flow of {int(np.isnan(flow).sum())} arcs; take flows of the same network")
-    return flow

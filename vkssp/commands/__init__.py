@@ -10,6 +10,7 @@ from vkssp.commands import (
     bench,
     devices,
     distances,
+    equilibrium,
     import_,
     info,
     isochrone,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Command] = {
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,
+    "equilibrium": equilibrium,
     "bench": bench,
 }
 #: Former names of subcommands.

@@ -1,0 +1,147 @@
+"""Files of flows: tail, head, flow and cost of each arc as CSV or TNTP, or all of a run as NumPy arrays."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vkssp.assignment import tntp
+from vkssp.assignment.delays import Floats
+from vkssp.assignment.equilibrium import ClassFlows, Equilibrium
+from vkssp.assignment.network import TrafficNetwork
+from vkssp.checks import path_of, shown
+from vkssp.csv_file import csv_lines
+from vkssp.errors import FormatError
+from vkssp.files import atomic_write
+
+_ENDINGS = (".csv", ".tntp", ".npz")
+# Names of the arrays of a run: the digest, the flow, and each class's flow with its name behind this.
+_DIGEST, _FLOW, _CLASS = "digest", "flow", "class_"
+
+
+def check_flows_ending(path: str | Path) -> None:
+    """Raise `FormatError` unless flows can be written to a file of this name."""
+    if path_of(path).suffix.lower() not in _ENDINGS:
+        raise FormatError(f"cannot write flows to {path}: its name must end in {', '.join(_ENDINGS)}")
+
+
+def write_flows(path: str | Path, found: Equilibrium) -> None:
+    """Write flows and costs of arcs.
+
+    Parameters
+    ----------
+    path : str or Path
+        Name of the file. With .csv: columns tail, head, flow and cost, and one for each of several user classes; with
+        .tntp: columns From, To, Volume and Cost; with .npz: all that a later run needs to go on.
+    found : Equilibrium
+        The flows.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or its ending is not known.
+    """
+    check_flows_ending(path)
+    if path_of(path).suffix.lower() == ".npz":
+        arrays: dict[str, Any] = {_DIGEST: np.array(found.digest), _FLOW: found.flow}
+        arrays |= {_CLASS + name: flow for name, flow in found.class_flows.items()}
+        with atomic_write(path) as stream:
+            np.savez(stream, **arrays)
+        return
+    names = found.network.node_names
+    columns = [names[found.network.tail], names[found.network.head], found.flow, found.cost]
+    if path_of(path).suffix.lower() == ".tntp":
+        with atomic_write(path, "w") as stream:
+            stream.write("From \tTo \tVolume \tCost \n")
+            for row in zip(*(one.tolist() for one in columns), strict=True):
+                stream.write(" \t".join(map(str, row)) + " \n")
+        return
+    classes = found.class_flows if len(found.class_flows) > 1 else {}
+    with atomic_write(path, "w") as stream:
+        lines = csv.writer(stream, lineterminator="\n")
+        lines.writerow(["tail", "head", "flow", "cost", *(f"flow_{name}" for name in classes)])
+        lines.writerows(zip(*(one.tolist() for one in (*columns, *classes.values())), strict=True))
+
+
+def read_flows(path: str | Path, network: TrafficNetwork) -> ClassFlows | Floats:
+    """Read flows that `write_flows` has written, or the flow of each arc in columns tail, head, flow and cost.
+
+    Parameters
+    ----------
+    path : str or Path
+        Name of the file, ending in .npz, .csv or .tntp. The first line of columns names them; arcs may come in any
+        order, parallel ones in the network's.
+    network : TrafficNetwork
+        The network.
+
+    Returns
+    -------
+    ClassFlows or numpy.ndarray
+        Flows of a run, of an .npz file, or the flow of each arc, shape (num_arcs,), float64.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or has not just the network's arcs.
+    """
+    path = path_of(path)
+    if path.suffix.lower() == ".npz":
+        return _run(path, network.num_arcs)
+    ends = zip(network.node_names[network.tail].tolist(), network.node_names[network.head].tolist(), strict=True)
+    arcs: dict[tuple[str, str], list[int]] = {}
+    for arc, (tail, head) in enumerate(ends):
+        arcs.setdefault((str(tail), str(head)), []).append(arc)
+    for several in arcs.values():
+        several.reverse()
+    flow = np.full(network.num_arcs, np.nan)
+    for number, fields in _lines(path):
+        these = arcs.get((fields[0], fields[1]), []) if len(fields) >= 3 else []
+        try:
+            value = float(fields[2])
+            if not these or not 0 <= value < np.inf:
+                raise ValueError
+        except (ValueError, IndexError):
+            told = shown(" ".join(fields))
+            raise FormatError(
+                f"{path}, line {number}: {told} is not tail, head and flow of an arc that has none before"
+            ) from None
+        flow[these.pop()] = value
+    if np.isnan(flow).any():
+        raise FormatError(f"{path} has no flow of {int(np.isnan(flow).sum())} arcs; take flows of the same network")
+    return flow
+
+
+def _run(path: Path, num_arcs: int) -> ClassFlows:
+    """Return the flows of a run."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        flow, digest = arrays.pop(_FLOW), str(arrays.pop(_DIGEST))
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist; check the path") from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise FormatError(f"cannot read flows from {path}: {error}") from error
+    if not all(one.shape == (num_arcs,) and one.dtype == np.float64 for one in (flow, *arrays.values())):
+        raise FormatError(f"{path} has flows of another network, not of {num_arcs} arcs")
+    return ClassFlows(flow, {name.removeprefix(_CLASS): one for name, one in arrays.items()}, digest)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line after the first."""
+    if path.suffix.lower() == ".csv":
+        with csv_lines(path) as lines:
+            next(lines, None)
+            for fields in lines:
+                if fields:
+                    yield lines.line_num, fields
+        return
+    with tntp.opened(path) as stream:
+        rest = tntp.content(enumerate(stream, 1))
+        next(rest, None)
+        for number, text in rest:
+            yield number, [field for field in text.replace(";", " ").split() if field != ":"]
