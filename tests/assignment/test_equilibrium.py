@@ -70,7 +70,7 @@ def checked_gap(network: TrafficNetwork, classes: list[UserClass], found: Equili
                     graph.add_edge(tail, head, c=cost[arc])
             lengths = networkx.single_source_dijkstra_path_length(graph, node, weight="c")
             least += one.pce * sum(demand[origin, end] * lengths[at] for end, at in enumerate(network.zones.tolist()))
-    return (mine - least) / mine
+    return (mine - least) / mine if mine else 0.0
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -94,6 +94,10 @@ class CpuDevice(Resource):
         return 2**63 if free is None else free
 
 
+#: Name of numbers among what a graph shares that do not depend on weights; see `vkssp.cpu.tree_sweeps`.
+NUMBERING = "numbering of trees"
+
+
 class CpuGraph(Resource):
     """Arrays of a renumbered graph in the form that compiled algorithms take, shared by all searches.
 
@@ -154,8 +158,10 @@ class CpuGraph(Resource):
     def take_order(self, other: CpuGraph) -> None:
         """Take the order of the arcs by head from a graph that differs in weights, instead of sorting them again."""
         with other._lock.held():
-            incoming = other._things.get("incoming")
+            incoming, numbering = other._things.get("incoming"), other._things.get(NUMBERING)
         if incoming is not None and other.renumbered.arc is self.renumbered.arc:
+            if numbering is not None:
+                self.shared(NUMBERING, lambda: numbering)
             first_in, arcs_in, arc_in = incoming
             arcs_in = np.stack([arcs_in[:, 0], self.renumbered.graph.weight[arc_in]], axis=1)
             self.shared("incoming", lambda: (first_in, read_only(in_huge_pages(arcs_in)), arc_in))

@@ -15,9 +15,10 @@ from vkssp.algorithm import FinishedRows
 from vkssp.cpu.aggregates import aggregated, aggregated_near, node_sums, node_sums_near
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
-from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes
+from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
 from vkssp.cpu.dijkstra import Dijkstra, empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
+from vkssp.cpu.tree_sweeps import tree_numbering
 from vkssp.cpu.trees import Trees, wanted_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
@@ -31,6 +32,8 @@ from vkssp.resource import Resource
 MOST_MEMORY = 0.5
 # Rows of a sweep, for many rows and for few.
 _WIDTH, _NARROW = 16, 8
+# Nodes and arcs, of all its trees, that a task of loads passes: of fewer the task's start would be a large part.
+_WORK = 1 << 18
 # Most rows of a task of searches, and tasks of a core, of which one is under way.
 _MOST_ROWS, _AHEAD = 16, 2
 #: Columns, of all its rows, that a thread takes together to make aggregates.
@@ -61,8 +64,8 @@ class Rows(Resource):
         The CPU.
     """
 
-    #: Bytes that a core needs for each node of the graph.
-    NODE_BYTES = 0
+    #: Bytes that a core needs for each node of the graph, and in addition for loads.
+    NODE_BYTES = LOAD_BYTES = 0
 
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
         super().__init__(graph)
@@ -77,7 +80,7 @@ class Rows(Resource):
         """Return whether this makes rows of the given nodes up to the given limit."""
         return limit == self._limit and np.array_equal(nodes, self._nodes) and not self.closed
 
-    def rows_of_task(self, total: int, is_sums: bool) -> int:
+    def rows_of_task(self, total: int, aggregates: Aggregates | None) -> int:
         """Return the number of rows, of a total, or of their aggregates, that a thread makes at once from now on."""
         raise NotImplementedError
 
@@ -110,7 +113,7 @@ class Rows(Resource):
         def tasks() -> Iterator[Callable[[], FinishedRows]]:
             total, first = len(groups), 0
             while first < total:
-                end = min(first + self.rows_of_task(total, aggregates is not None), total)
+                end = min(first + self.rows_of_task(total, aggregates), total)
                 if aggregates is None:
                     yield partial(self.make, groups, first, end)
                 else:
@@ -120,10 +123,12 @@ class Rows(Resource):
         yield from run_ahead(tasks(), _AHEAD * num_cores())
 
 
-def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int) -> int:
+def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int, aggregates: Aggregates | None = None) -> int:
     """Return the number of rows that fit into memory at once; less than 2 if they must be made one after the other."""
-    cores = num_cores()
-    each = kind.NODE_BYTES * graph.renumbered.graph.num_nodes + 4 * _WIDTH * _AHEAD * wanted
+    cores, loads = num_cores(), 0
+    if aggregates is not None and isinstance(aggregates[0], ArcLoads):
+        loads = kind.LOAD_BYTES
+    each = (kind.NODE_BYTES + loads) * graph.renumbered.graph.num_nodes + 4 * _WIDTH * _AHEAD * wanted
     # The question for free memory takes longer than a small table.
     is_small = each * cores <= MOST_MEMORY * SMALL
     return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1
@@ -157,6 +162,19 @@ class _SweepWorkspace:
         self.dist = np.empty(_WIDTH * num_nodes, np.uint32)
         self.begun = np.zeros(rows.layout.num_supernodes, np.uint32)
         self.most = np.empty(_WIDTH, np.uint32)
+        self.nothing = np.empty((_WIDTH, 0), np.uint32)
+        self._trees: tuple[npt.NDArray[Any], ...] = ()
+
+    def trees(self, num_nodes: int) -> tuple[npt.NDArray[Any], ...]:
+        """Return room for trees: the arcs into nodes, and what they wait for and hand over."""
+        if not self._trees:
+            room = (
+                np.empty(_WIDTH * num_nodes, np.uint32),
+                np.empty(num_nodes, np.uint32),
+                np.empty(num_nodes, np.int64),
+            )
+            self._trees = room
+        return self._trees
 
 
 class SweepRows(Rows):
@@ -171,7 +189,7 @@ class SweepRows(Rows):
         The hierarchy.
     """
 
-    NODE_BYTES = 4 * (_WIDTH + 4)
+    NODE_BYTES, LOAD_BYTES = 4 * (_WIDTH + 4), 4 * (_WIDTH + 3)
 
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
         super().__init__(graph, nodes, limit)
@@ -180,6 +198,7 @@ class SweepRows(Rows):
         self.layout = self._customized.layout
         self._rank = ranks_of(graph.renumbered)
         self._part, self._num_nodes = self._needed(self._ranks(nodes))
+        self._no_columns = self._part._replace(wanted=read_only(np.empty(0, np.uint32)))
 
     def _ranks(self, nodes: Uint32s) -> Uint32s:
         return self._rank[nodes] if len(self._rank) else nodes
@@ -206,9 +225,45 @@ class SweepRows(Rows):
         arrays = groups.astype(np.int32), np.cumsum(count) - count, places(ancestor), base, places(wanted)
         return self._kernels.Part(*all_read_only(*arrays)), int(size.sum())
 
-    def rows_of_task(self, total: int, is_sums: bool) -> int:
-        """Return the number of rows of a sweep."""
+    def rows_of_task(self, total: int, aggregates: Aggregates | None) -> int:
+        """Return the number of rows of a sweep, or of a task of several sweeps."""
+        if self._sums_loads(aggregates):
+            graph = self._graph.renumbered
+            return _WIDTH * max(1, _WORK // (_WIDTH * (graph.num_nodes + graph.num_arcs + 1)))
         return _WIDTH if total > _NARROW * num_cores() else _NARROW
+
+    def _sums_loads(self, aggregates: Aggregates | None) -> bool:
+        """Return whether the aggregates are loads that are made where the distances are."""
+        is_plain = not self._graph.renumbered.contracted and len(self._part.groups) == self.layout.num_supernodes
+        loads = None if aggregates is None else aggregates[0]
+        return is_plain and isinstance(loads, ArcLoads) and loads.watch is None and not self._customized.saturated
+
+    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
+        """Make the aggregates of the rows of some groups of seeds; see `Rows.sums`."""
+        if not self._sums_loads(aggregates):
+            return super().sums(groups, first, end, aggregates)
+        try:
+            space = self._spare.pop()
+        except IndexError:
+            space = _SweepWorkspace(self, self._num_nodes)
+        first_in, arcs_in, _ = self._graph.incoming()
+        numbers, groups = tree_numbering(self._graph), groups.between(first, end)
+        bounds, seeds = groups.first - groups.first[0], slice(int(groups.first[0]), int(groups.first[-1]))
+        load, out = np.zeros(len(numbers.arc), np.int64), np.zeros((end - first, aggregates[0].width), np.int64)
+        overflow, customized = np.empty(end - first, np.uint8), self._customized
+        ends = groups.node[seeds], groups.offset[seeds], groups.given[seeds]
+        kernels("vkssp.cpu.kernels.tree_sweeps").sweep_loads(
+            *(self.layout.tree, customized.up, customized.down, self._no_columns, space.numbered.labels),
+            *(space.numbered.begin(end - first), *all_read_only(bounds, *ends)),
+            *(np.uint64(customized.heaviest), self._limit != UNREACHABLE, np.uint32(aggregates[0].limit)),
+            *(space.dist, space.begun, space.most, space.nothing),
+            *(kernels("vkssp.cpu.kernels.trees").Incoming(first_in, arcs_in), numbers.numbering),
+            *(wanted_of(groups), *space.trees(self._num_nodes), load, overflow, out),
+        )
+        self._spare.append(space)
+        loads = np.zeros_like(load)
+        loads[numbers.arc] = load
+        return FinishedRows(overflow.astype(np.bool_), lambda: out, loads)
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds by one sweep."""
@@ -265,7 +320,7 @@ class _SearchWorkspace:
 class SearchRows(Rows):
     """Maker of rows by Dijkstra's algorithm, which ends as soon as all wanted nodes are settled."""
 
-    NODE_BYTES = 32
+    NODE_BYTES, LOAD_BYTES = 32, 16
 
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
         super().__init__(graph, nodes, limit)
@@ -277,9 +332,10 @@ class SearchRows(Rows):
         self._rows_of_sums = _MOST_ROWS
         self._wanted, self._is_wanted, self._column = all_read_only(nodes, is_wanted.view(np.uint8), column)
 
-    def rows_of_task(self, total: int, is_sums: bool) -> int:
+    def rows_of_task(self, total: int, aggregates: Aggregates | None) -> int:
         """Return the number of searches of a task."""
-        return max(1, min(self._rows_of_sums if is_sums else _MOST_ROWS, total // (_AHEAD * num_cores())))
+        most = _MOST_ROWS if aggregates is None else self._rows_of_sums
+        return max(1, min(most, total // (_AHEAD * num_cores())))
 
     def _space(self) -> _SearchWorkspace:
         try:

@@ -20,8 +20,8 @@ from vkssp.prepared.seed_groups import Groups
 Int64s = npt.NDArray[np.int64]
 
 
-def wanted_of(groups: Groups, number: Uint32s | None) -> Any:
-    """Return the demand of groups as kernels take it; `number` has the number of each of the caller's nodes."""
+def wanted_of(groups: Groups, number: Uint32s | None = None) -> Any:
+    """Return the demand of groups as kernels take it; `number` has other numbers of the caller's nodes."""
     wanted, demand = kernels("vkssp.cpu.kernels.trees").Wanted, groups.demand
     if demand is None:
         return wanted(*all_read_only(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int64)))
@@ -99,7 +99,7 @@ class Trees:
             *(self._incoming, self._arc, self._cycles, read_only(distances), self._all),
             *(read_only(overflow.view(np.uint8)), np.uint64(aggregate.limit)),
             *all_read_only(groups.first - begin, groups.given[begin:end], groups.offset[begin:end]),
-            *(wanted_of(groups, None), watched, walked, state, load, out, chosen, turned),
+            *(wanted_of(groups), watched, walked, state, load, out, chosen, turned),
         )
         self._spare.append(state)
         if groups.demand is None:

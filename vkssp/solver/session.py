@@ -383,7 +383,7 @@ class Session(Resource):
         graph = self.copy
         if isinstance(graph, CpuGraph):
             kind = CPU_ROWS.get(self.name)
-            return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted)
+            return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted, aggregates)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted, aggregates)
         if self.name != BlockResident.NAME or not isinstance(graph, DeviceGraph) or not wanted:

@@ -147,3 +147,33 @@ def least_sum(context: Any, array: Any, first: Any, other: Any, source: Any, cou
         return _call(builder, "vector.reduce.umin", builder.load(best))
 
     return types.uint32(array, types.uint64, other, types.uint64, types.uint64), generate
+
+
+@intrinsic
+def mark_8(
+    context: Any, marks: Any, to: Any, array: Any, head: Any, tail: Any, plus: Any, limit: Any, value: Any
+) -> Any:
+    """Set the marks from `to` on that are 0 to a value where an arc is tight.
+
+    It is where the elements of an array from `tail` on, plus a weight, are those from `head` on, up to a limit.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        marks, to, array, head, tail, plus, limit, value = arguments
+        target = _place(context, builder, signature.args[0], marks, to)
+        heads, tails = (_load(builder, _place(context, builder, signature.args[2], array, at)) for at in (head, tail))
+        before, through = _load(builder, target), builder.add(tails, _repeated(builder, plus))
+        conditions = (
+            builder.icmp_unsigned("==", through, heads),
+            builder.icmp_unsigned(">=", through, tails),  # the sum fits
+            builder.icmp_unsigned("<=", heads, _repeated(builder, limit)),
+            builder.icmp_unsigned("==", before, ir.Constant(_VECTOR, [0] * _WIDTH)),
+        )
+        is_first = conditions[0]
+        for condition in conditions[1:]:
+            is_first = builder.and_(is_first, condition)
+        _store(builder, builder.select(is_first, _repeated(builder, value), before), target)
+        return context.get_dummy_value()
+
+    words = (types.uint64,) * 2
+    return types.void(marks, types.uint64, array, *words, *(types.uint32,) * 3), generate

@@ -1,0 +1,153 @@
+"""Kernels of the loads of shortest-path trees whose distances come from sweeps, 16 searches side by side.
+
+The trees and their loads are those of `vkssp.cpu.kernels.trees`. Distances have 16 entries for each rank, one of each
+search, so that the arcs into a node are looked at for all searches at once. Flows follow the trees one by one, in the
+caller's numbering, in which neighbours are often close.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vkssp.cpu.kernels.phast import Labels, Part, Tree, sweep_rows
+from vkssp.cpu.kernels.trees import MISSED, SENT, Incoming, Wanted
+from vkssp.cpu.kernels.types import Flag, Index, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.vectors import fill_8, mark_8
+from vkssp.jit import jit
+
+UNREACHABLE = np.uint64(2**32 - 1)
+WIDTH, EIGHT = np.uint64(16), np.uint64(8)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+NOTHING = np.uint32(0)
+# What a node waits for once it has handed over.
+DONE = np.uint32(2**32 - 1)
+
+
+class Numbering(NamedTuple):
+    """Numbers of nodes and arcs: the rank of each node, and arcs by head in two orders.
+
+    `place` has, for each arc by the rank of its head, its place among the arcs by head; `tail` has the tail of each of
+    the latter.
+    """
+
+    rank: Uint32s
+    place: Uint32s
+    tail: Uint32s
+
+
+@jit
+def push_row(
+    tail: Uint32s,
+    into: Uint32s,
+    begin: np.uint64,
+    source: np.uint64,
+    wanted: Wanted,
+    row: Index,
+    waiting: Uint32s,
+    flow: Int64s,
+    load: Int64s,
+    out: Int64s,
+) -> None:
+    """Add the loads of a tree to `load`, which has an entry for each arc by head.
+
+    `into` has, from `begin` on, the place of the arc into each node, plus one; 0 if the tree does not enter it.
+    """
+    missed, is_uniform, num_nodes = np.int64(0), len(wanted.first) == 0, len(waiting)
+    for at in range(num_nodes):
+        waiting[at] = 0
+        flow[at] = is_uniform and into[begin + np.uint64(at)] != NOTHING
+    for at in range(num_nodes):
+        place = np.uint64(into[begin + np.uint64(at)])
+        if place:
+            waiting[tail[place - ONE]] += np.uint32(1)
+    if not is_uniform:
+        for entry in range(wanted.first[row], wanted.first[row + 1]):
+            node = np.uint64(wanted.node[entry])
+            if node == source or into[begin + node] != NOTHING:
+                flow[node] += wanted.amount[entry]
+            else:
+                missed += wanted.amount[entry]
+    for at in range(num_nodes):
+        node = np.uint64(at)
+        while waiting[node] == NOTHING:
+            place = np.uint64(into[begin + node])
+            if place == ZERO:
+                break
+            waiting[node] = DONE
+            load[place - ONE] += flow[node]
+            before = np.uint64(tail[place - ONE])
+            flow[before] += flow[node]
+            waiting[before] -= np.uint32(1)
+            node = before
+    out[row, SENT], out[row, MISSED] = flow[source], missed
+
+
+@jit
+def sweep_loads(
+    tree: Tree,
+    up: Uint32s,
+    down: Uint32s,
+    part: Part,
+    labels: Labels,
+    mark: np.uint32,
+    first: Int64s,
+    ranks: Uint32s,
+    offsets: Uint32s,
+    sources: Uint32s,
+    heaviest: np.uint64,
+    is_limited: Flag,
+    limit: np.uint32,
+    dist: Uint32s,
+    begun: Uint32s,
+    most: Uint32s,
+    nothing: Uint32s,
+    incoming: Incoming,
+    numbering: Numbering,
+    wanted: Wanted,
+    into: Uint32s,
+    waiting: Uint32s,
+    flow: Int64s,
+    load: Int64s,
+    overflow: Uint8s,
+    out: Int64s,
+) -> None:
+    """Add the loads of the trees of searches to `load`, but for those with overflow if there is no limit.
+
+    `part` is the whole hierarchy, in which places are ranks, without wanted nodes; `nothing` has no columns. Each
+    search has a single source, whose node is in `sources`.
+    """
+    num_nodes = len(numbering.rank)
+    for begin in range(0, len(out), int(WIDTH)):
+        count = len(most) if len(out) - begin > len(most) else len(out) - begin
+        # fmt: off
+        sweep_rows(
+            tree, up, down, part, labels, mark, first[begin : begin + count + 1], ranks, offsets, WIDTH, dist, begun,
+            most, np.uint32(UNREACHABLE), nothing[:count],
+        )
+        # fmt: on
+        mark = np.uint32(mark + count)
+        for node in range(num_nodes):
+            head = np.uint64(node) * WIDTH
+            fill_8(into, head, NOTHING)
+            fill_8(into, head + EIGHT, NOTHING)
+            for arc in range(incoming.first[node], incoming.first[node + 1]):
+                tail = np.uint64(incoming.arcs[arc, 0])
+                if tail != np.uint64(node):
+                    tail, weight = tail * WIDTH, np.uint32(incoming.arcs[arc, 1])
+                    value = np.uint32(numbering.place[arc] + 1)
+                    mark_8(into, head, dist, head, tail, weight, limit, value)
+                    mark_8(into, head + EIGHT, dist, head + EIGHT, tail + EIGHT, weight, limit, value)
+        # Distances are needed no more: their room takes the arcs, search by search.
+        for node in range(num_nodes):
+            there, at = np.uint64(numbering.rank[node]) * WIDTH, np.uint64(node)
+            for lane in range(count):
+                dist[at] = into[there + np.uint64(lane)]
+                at += np.uint64(num_nodes)
+        for lane in range(count):
+            row = begin + lane
+            overflow[row] = np.uint64(most[lane]) + heaviest >= UNREACHABLE
+            if is_limited or not overflow[row]:
+                at, source = np.uint64(lane * num_nodes), np.uint64(sources[row])
+                push_row(numbering.tail, dist, at, source, wanted, row, waiting, flow, load, out)
