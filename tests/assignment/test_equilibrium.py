@@ -178,7 +178,8 @@ def test_ties_zero_times_and_heavy_arcs(seed: int) -> None:
     network = TrafficNetwork(size, *ends.T, delay, zones=range(size))
     demand = rng.integers(0, 4, (size, size)) * rng.choice([1.0, 0.3])
     found = equilibrium(network, demand, gap=1e-3, iterations=300, device="cpu")
-    assert checked_gap(network, [UserClass(demand)], found) == pytest.approx(found.gap, abs=1e-6) or not demand.any()
+    # Costs are rounded to a part of the mean trip, on which the heavy arcs are.
+    assert checked_gap(network, [UserClass(demand)], found) == pytest.approx(found.gap, abs=1e-5) or not demand.any()
 
 
 def test_what_does_not_suit_is_told() -> None:

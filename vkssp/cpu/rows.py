@@ -84,11 +84,17 @@ class Rows(Resource):
         """Return the number of rows, of a total, or of their aggregates, that a thread makes at once from now on."""
         raise NotImplementedError
 
+    def task(self, groups: Groups, aggregates: Aggregates | None) -> Callable[[int, int], FinishedRows]:
+        """Return a function that makes the rows, or their aggregates, from one group of seeds up to another."""
+        if aggregates is None:
+            return partial(self.make, groups)
+        return partial(self.sums, groups, aggregates)
+
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds."""
         raise NotImplementedError
 
-    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
+    def sums(self, groups: Groups, aggregates: Aggregates, first: int, end: int) -> FinishedRows:
         """Make the aggregates of the rows of some groups of seeds."""
         made, sums = self.make(groups, first, end), None
         overflow = made.overflow if self._limit == UNREACHABLE else np.zeros_like(made.overflow)
@@ -109,15 +115,13 @@ class Rows(Resource):
 
         If the overflow of a row is set, only a separate search tells whether it matters.
         """
+        make = self.task(groups, aggregates)
 
         def tasks() -> Iterator[Callable[[], FinishedRows]]:
             total, first = len(groups), 0
             while first < total:
                 end = min(first + self.rows_of_task(total, aggregates), total)
-                if aggregates is None:
-                    yield partial(self.make, groups, first, end)
-                else:
-                    yield partial(self.sums, groups, first, end, aggregates)
+                yield partial(make, first, end)
                 first = end
 
         yield from run_ahead(tasks(), _AHEAD * num_cores())
@@ -198,7 +202,6 @@ class SweepRows(Rows):
         self.layout = self._customized.layout
         self._rank = ranks_of(graph.renumbered)
         self._part, self._num_nodes = self._needed(self._ranks(nodes))
-        self._no_columns = self._part._replace(wanted=read_only(np.empty(0, np.uint32)))
 
     def _ranks(self, nodes: Uint32s) -> Uint32s:
         return self._rank[nodes] if len(self._rank) else nodes
@@ -238,44 +241,55 @@ class SweepRows(Rows):
         loads = None if aggregates is None else aggregates[0]
         return is_plain and isinstance(loads, ArcLoads) and loads.watch is None and not self._customized.saturated
 
-    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
-        """Make the aggregates of the rows of some groups of seeds; see `Rows.sums`."""
-        if not self._sums_loads(aggregates):
-            return super().sums(groups, first, end, aggregates)
-        try:
-            space = self._spare.pop()
-        except IndexError:
-            space = _SweepWorkspace(self, self._num_nodes)
+    def task(self, groups: Groups, aggregates: Aggregates | None) -> Callable[[int, int], FinishedRows]:
+        """Return a function that makes the rows, or their aggregates; see `Rows.task`."""
+        if aggregates is None or not self._sums_loads(aggregates):
+            return super().task(groups, aggregates)
         first_in, arcs_in, _ = self._graph.incoming()
-        numbers, groups = tree_numbering(self._graph), groups.between(first, end)
-        bounds, seeds = groups.first - groups.first[0], slice(int(groups.first[0]), int(groups.first[-1]))
-        load, out = np.zeros(len(numbers.arc), np.int64), np.zeros((end - first, aggregates[0].width), np.int64)
-        overflow, customized = np.empty(end - first, np.uint8), self._customized
-        ends = groups.node[seeds], groups.offset[seeds], groups.given[seeds]
-        kernels("vkssp.cpu.kernels.tree_sweeps").sweep_loads(
-            *(self.layout.tree, customized.up, customized.down, self._no_columns, space.numbered.labels),
-            *(space.numbered.begin(end - first), *all_read_only(bounds, *ends)),
-            *(np.uint64(customized.heaviest), self._limit != UNREACHABLE, np.uint32(aggregates[0].limit)),
-            *(space.dist, space.begun, space.most, space.nothing),
-            *(kernels("vkssp.cpu.kernels.trees").Incoming(first_in, arcs_in), numbers.numbering),
-            *(wanted_of(groups), *space.trees(self._num_nodes), load, overflow, out),
-        )
-        self._spare.append(space)
-        loads = np.zeros_like(load)
-        loads[numbers.arc] = load
-        return FinishedRows(overflow.astype(np.bool_), lambda: out, loads)
+        numbers, customized = tree_numbering(self._graph), self._customized
+        trees = kernels("vkssp.cpu.kernels.trees")
+        # Some tasks take less than a millisecond, so that all that they share is made before.
+        part = self._part._replace(wanted=read_only(np.empty(0, np.uint32)))
+        hierarchy = self.layout.tree, customized.up, customized.down, part
+        seeds = all_read_only(groups.first, groups.node, groups.offset, groups.given)
+        limits = np.uint64(customized.heaviest), self._limit != UNREACHABLE, np.uint32(aggregates[0].limit)
+        graph = trees.Incoming(first_in, arcs_in), numbers.numbering, wanted_of(groups)
+        load = kernels("vkssp.cpu.kernels.tree_sweeps").sweep_loads
 
-    def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
-        """Make the rows of some groups of seeds by one sweep."""
+        def loads(first: int, end: int) -> FinishedRows:
+            space = self._space()
+            mark = self._mark(space, end - first)
+            sums, out = np.zeros(len(numbers.arc), np.int64), np.empty((end - first, aggregates[0].width), np.int64)
+            overflow = np.empty(end - first, np.bool_)
+            searches = space.dist, space.begun, space.most, space.nothing, *space.trees(self._num_nodes)
+            load(
+                *hierarchy, space.numbered.labels, mark, first, *seeds, *limits, *graph, *searches, sums, overflow, out
+            )
+            self._spare.append(space)
+            by_arc = np.empty_like(sums)
+            by_arc[numbers.arc] = sums
+            return FinishedRows(overflow, lambda: out, by_arc)
+
+        return loads
+
+    def _space(self) -> _SweepWorkspace:
         try:
-            space = self._spare.pop()
+            space: _SweepWorkspace = self._spare.pop()
         except IndexError:
             space = _SweepWorkspace(self, self._num_nodes)
-        number, customized = end - first, self._customized
-        width = _WIDTH if number > _NARROW else _NARROW
+        return space
+
+    def _mark(self, space: _SweepWorkspace, number: int) -> np.uint32:
+        """Return the number before those of some searches."""
         mark = space.numbered.begin(number)
         if mark == 0:
             space.begun[:] = 0  # the numbers of searches begin anew
+        return mark
+
+    def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
+        """Make the rows of some groups of seeds by one sweep."""
+        space, number, customized = self._space(), end - first, self._customized
+        width, mark = _WIDTH if number > _NARROW else _NARROW, self._mark(space, number)
         bounds = groups.first[first : end + 1]
         seeds = slice(int(bounds[0]), int(bounds[-1]))
         found = np.empty((number, len(self._nodes)), np.uint32)
@@ -363,12 +377,12 @@ class SearchRows(Rows):
         self._spare.append(space)
         return FinishedRows(overflow.astype(np.bool_), lambda: found)
 
-    def sums(self, groups: Groups, first: int, end: int, aggregates: Aggregates) -> FinishedRows:
+    def sums(self, groups: Groups, aggregates: Aggregates, first: int, end: int) -> FinishedRows:
         """Make the aggregates of the rows of some groups of seeds, in a time that depends on the nodes reached only."""
         if isinstance(aggregates[0], ArcLoads):
             return self._loads(groups, first, end, aggregates[0])
         if self._num_wanted < len(self._wanted):  # nodes on a cycle of weight zero are one node of the graph
-            return super().sums(groups, first, end, aggregates)
+            return super().sums(groups, aggregates, first, end)
         space, seeds, began = self._space(), self._seeds(groups, first, end), time.perf_counter()
         first_near, overflow, parts, row = np.zeros(end - first + 1, np.int64), np.empty(end - first, np.uint8), [], 0
         columns, distances = space.near(self._num_wanted)
@@ -395,7 +409,7 @@ class SearchRows(Rows):
     def _loads(self, groups: Groups, first: int, end: int, aggregate: ArcLoads) -> FinishedRows:
         """Make the loads of the rows of some groups of seeds."""
         if self._graph.renumbered.contracted or aggregate.watch is not None:
-            return super().sums(groups, first, end, (aggregate,))
+            return super().sums(groups, (aggregate,), first, end)
         space, began, renumbered = self._space(), time.perf_counter(), self._graph.renumbered
         module = kernels("vkssp.cpu.kernels.trees")
         first_in, arcs_in, arc_in = self._graph.incoming()

@@ -81,7 +81,7 @@ def push_row(
             flow[before] += flow[node]
             waiting[before] -= np.uint32(1)
             node = before
-    out[row, SENT], out[row, MISSED] = flow[source], missed
+    out[SENT], out[MISSED] = flow[source], missed
 
 
 @jit
@@ -92,6 +92,7 @@ def sweep_loads(
     part: Part,
     labels: Labels,
     mark: np.uint32,
+    first_row: Index,
     first: Int64s,
     ranks: Uint32s,
     offsets: Uint32s,
@@ -99,13 +100,13 @@ def sweep_loads(
     heaviest: np.uint64,
     is_limited: Flag,
     limit: np.uint32,
+    incoming: Incoming,
+    numbering: Numbering,
+    wanted: Wanted,
     dist: Uint32s,
     begun: Uint32s,
     most: Uint32s,
     nothing: Uint32s,
-    incoming: Incoming,
-    numbering: Numbering,
-    wanted: Wanted,
     into: Uint32s,
     waiting: Uint32s,
     flow: Int64s,
@@ -115,16 +116,17 @@ def sweep_loads(
 ) -> None:
     """Add the loads of the trees of searches to `load`, but for those with overflow if there is no limit.
 
-    `part` is the whole hierarchy, in which places are ranks, without wanted nodes; `nothing` has no columns. Each
-    search has a single source, whose node is in `sources`.
+    The searches begin with number `first_row`; each has a single source, whose node is in `sources`. `part` is the
+    whole hierarchy, in which places are ranks, without wanted nodes; `nothing` has no columns.
     """
     num_nodes = len(numbering.rank)
     for begin in range(0, len(out), int(WIDTH)):
         count = len(most) if len(out) - begin > len(most) else len(out) - begin
+        bounds = first[first_row + begin : first_row + begin + count + 1]
         # fmt: off
         sweep_rows(
-            tree, up, down, part, labels, mark, first[begin : begin + count + 1], ranks, offsets, WIDTH, dist, begun,
-            most, np.uint32(UNREACHABLE), nothing[:count],
+            tree, up, down, part, labels, mark, bounds, ranks, offsets, WIDTH, dist, begun, most,
+            np.uint32(UNREACHABLE), nothing[:count],
         )
         # fmt: on
         mark = np.uint32(mark + count)
@@ -147,7 +149,9 @@ def sweep_loads(
                 at += np.uint64(num_nodes)
         for lane in range(count):
             row = begin + lane
+            number = first_row + row
             overflow[row] = np.uint64(most[lane]) + heaviest >= UNREACHABLE
+            out[row, SENT] = out[row, MISSED] = 0
             if is_limited or not overflow[row]:
-                at, source = np.uint64(lane * num_nodes), np.uint64(sources[row])
-                push_row(numbering.tail, dist, at, source, wanted, row, waiting, flow, load, out)
+                at, source = np.uint64(lane * num_nodes), np.uint64(sources[first[number]])
+                push_row(numbering.tail, dist, at, source, wanted, number, waiting, flow, load, out[row])
