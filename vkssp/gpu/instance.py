@@ -10,6 +10,7 @@ from vkssp.checks import index_of, shown
 from vkssp.errors import DeviceError
 from vkssp.gpu import ffi as vkffi
 from vkssp.gpu.ffi import VulkanError, array, constant, create, enumerate_all, ffi, lib, struct, text
+from vkssp.gpu.libraries import keep_loaded
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
@@ -163,6 +164,7 @@ class Instance(Resource):
             self.devices = enumerate_all("vkEnumeratePhysicalDevices", "VkPhysicalDevice", self.handle)
         except VulkanError:
             self.devices = []
+        keep_loaded()
 
     def _release(self) -> None:
         lib.vkDestroyInstance(self.handle, ffi.NULL)
