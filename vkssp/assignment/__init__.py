@@ -2,7 +2,7 @@
 
 from vkssp.assignment.delays import BPR, Conical
 from vkssp.assignment.demand import UserClass
-from vkssp.assignment.equilibrium import ClassFlows, Equilibrium, Iteration, equilibrium
+from vkssp.assignment.equilibrium import Equilibrium, Iteration, equilibrium
 from vkssp.assignment.network import TrafficNetwork
 
-__all__ = ["BPR", "ClassFlows", "Conical", "Equilibrium", "Iteration", "TrafficNetwork", "UserClass", "equilibrium"]
+__all__ = ["BPR", "Conical", "Equilibrium", "Iteration", "TrafficNetwork", "UserClass", "equilibrium"]

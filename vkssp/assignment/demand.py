@@ -106,12 +106,11 @@ def _between_zones(demand: Any, network: TrafficNetwork, where: str) -> Any:
     if hasattr(demand, "tocsr"):
         from scipy import sparse
 
-        matrix = sparse.csr_array(demand)
-        if matrix.shape == shape:
-            matrix = matrix.tolil()
-            matrix.setdiag(0)
-            return matrix.tocsr()
-        table = matrix
+        table = sparse.coo_array(demand)
+        if table.shape == shape:
+            row, column = table.coords
+            apart = row != column
+            return sparse.csr_array((table.data[apart], (row[apart], column[apart])), shape=shape)
     else:
         table = array_of(demand, f"the demand of {where}", "numbers, one for each pair of zones", QueryError)
         if table.shape == shape and table.dtype.kind in "biuf":

@@ -10,10 +10,12 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from vkssp.assignment.delays import Floats
@@ -65,9 +67,8 @@ class Iteration:
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class ClassFlows:
-    """Flows of a demand.
+class Start(Protocol):
+    """Flows to begin with.
 
     Attributes
     ----------
@@ -79,17 +80,26 @@ class ClassFlows:
         Digest of the arcs and the demand that the flows are of.
     """
 
-    flow: Floats
-    class_flows: dict[str, Floats]
-    digest: str
+    @property
+    def flow(self) -> Floats: ...  # noqa: D102
+
+    @property
+    def class_flows(self) -> dict[str, Floats]: ...  # noqa: D102
+
+    @property
+    def digest(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium(ClassFlows):
-    """Flows of an assignment, and what they cost; `ClassFlows` has further attributes.
+class Equilibrium:
+    """Flows of an assignment, and what they cost.
 
     Attributes
     ----------
+    flow : numpy.ndarray
+        Flow of each arc in passenger car equivalents, all classes together, shape (num_arcs,), float64.
+    class_flows : dict of str to numpy.ndarray
+        Flow of each user class in vehicles, shape (num_arcs,), float64, by the names of classes.
     network : TrafficNetwork
         The network.
     time : numpy.ndarray
@@ -106,6 +116,8 @@ class Equilibrium(ClassFlows):
         What happened.
     """
 
+    flow: Floats
+    class_flows: dict[str, Floats]
     network: TrafficNetwork
     time: Floats
     cost: Floats
@@ -113,6 +125,12 @@ class Equilibrium(ClassFlows):
     objective: float
     converged: bool
     iterations: list[Iteration]
+    _classes: list[CheckedClass] = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the arcs and the demand that the flows are of."""
+        return digest_of(self.network, self._classes)
 
 
 def equilibrium(
@@ -122,7 +140,7 @@ def equilibrium(
     method: str = "biconjugate",
     gap: float = 1e-4,
     iterations: int = 1000,
-    start: ClassFlows | Any = None,
+    start: Start | npt.ArrayLike | None = None,
     algorithm: str = "auto",
     device: Any = None,
     report: Callable[[Iteration], object] | None = None,
@@ -145,7 +163,7 @@ def equilibrium(
         Relative gap at which the assignment ends; see `Iteration`.
     iterations : int
         Number of iterations after which it ends in any case; each finds the shortest paths of all zones once.
-    start : Equilibrium, ClassFlows or array_like, optional
+    start : Equilibrium, SavedFlows or array_like, optional
         Flows to begin with. Those of another run are taken on if they are of the same arcs and the same demand, even if
         delays or fixed costs have changed. Of others, and of an array with the flow of each arc, shape (num_arcs,),
         only the times count: the first paths are shortest at these times.
@@ -179,7 +197,7 @@ def equilibrium(
         raise QueryError(f"gap is {shown(gap)}; give a share of all costs below 1, such as 1e-4")
     most = whole_number(iterations, "iterations", 1, 10**9, "give a number of iterations from 1 on")
     classes = checked_classes(network, demand)
-    mark, first = digest(network, classes), _first_flow(network, start)
+    first = _first_flow(network, start)
     with ExitStack() as stack:
         loadings = [stack.enter_context(Loading(network, one, algorithm, device)) for one in classes]
         state = _State(network, classes)
@@ -188,7 +206,7 @@ def equilibrium(
             each = [loading.flows(times + one.fixed) for loading, one in zip(loadings, classes, strict=True)]
             return np.stack(each)
 
-        if isinstance(start, ClassFlows) and start.digest == mark:
+        if _has_classes(start) and start.digest == digest_of(network, classes):
             state.flows = np.stack([start.class_flows[one.name] for one in classes])
         else:
             state.flows = loaded(network.delay.time(np.zeros(network.num_arcs) if first is None else first))
@@ -210,7 +228,6 @@ def equilibrium(
     return Equilibrium(
         state.total,
         {one.name: flow for one, flow in zip(classes, state.flows, strict=True)},
-        mark,
         network,
         state.time,
         state.time + network.fixed,
@@ -218,6 +235,7 @@ def equilibrium(
         state.objective,
         relative <= target,
         done,
+        classes,
     )
 
 
@@ -260,12 +278,12 @@ class _State:
         def rise(step: float) -> float:
             return float(self._delay.time(np.maximum(self.total + step * change, 0)) @ change) + fixed
 
-        low, high = 0.0, 1.0
-        if rise(0.0) >= 0:
+        low, high, slope = 0.0, 1.0, float(self.time @ change) + fixed
+        if slope >= 0:
             return 0.0
         if rise(1.0) <= 0:
             return 1.0
-        step = min(1.0, -rise(0.0) / max(self.product(direction, direction), 1e-300))
+        step = min(1.0, -slope / max(float(self.slope @ change**2), 1e-300))
         for _ in range(_MOST_TRIES):
             if not low < step < high:
                 step = (low + high) / 2
@@ -328,18 +346,22 @@ class _Directions:
         return (shortest + nu * self._aims[0] + mu * before) / (1 + mu + nu)
 
 
+def _has_classes(start: object) -> TypeGuard[Start]:
+    return all(hasattr(start, name) for name in ("flow", "class_flows", "digest"))
+
+
 def _first_flow(network: TrafficNetwork, start: Any) -> Floats | None:
     """Return the flow whose times the first paths are shortest for; None without traffic."""
     if start is None:
         return None
-    given = start.flow if isinstance(start, ClassFlows) else start
+    given: Any = start.flow if _has_classes(start) else start
     flow = real_numbers(given, "start", "the flow of each arc, or flows of another run", QueryError)
     if len(flow) != network.num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
         raise QueryError(f"start must have a finite flow from 0 on for each of {network.num_arcs} arcs")
     return flow
 
 
-def digest(network: TrafficNetwork, classes: list[CheckedClass]) -> str:
+def digest_of(network: TrafficNetwork, classes: list[CheckedClass]) -> str:
     """Return a digest of the arcs of a network and of the demand of its user classes."""
     sign = hashlib.sha256()
     arrays = [network.tail, network.head, network.zones, network.closed]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from vkssp.assignment import tntp
 from vkssp.assignment.delays import Floats
-from vkssp.assignment.equilibrium import ClassFlows, Equilibrium
+from vkssp.assignment.equilibrium import Equilibrium
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines
@@ -22,6 +23,25 @@ from vkssp.files import atomic_write
 _ENDINGS = (".csv", ".tntp", ".npz")
 # Names of the arrays of a run: the digest, the flow, and each class's flow with its name behind this.
 _DIGEST, _FLOW, _CLASS = "digest", "flow", "class_"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedFlows:
+    """Flows of a run, read from a file; see `vkssp.assignment.Equilibrium`.
+
+    Attributes
+    ----------
+    flow : numpy.ndarray
+        Flow of each arc in passenger car equivalents, all classes together, shape (num_arcs,), float64.
+    class_flows : dict of str to numpy.ndarray
+        Flow of each user class in vehicles, shape (num_arcs,), float64, by the names of classes.
+    digest : str
+        Digest of the arcs and the demand that the flows are of.
+    """
+
+    flow: Floats
+    class_flows: dict[str, Floats]
+    digest: str
 
 
 def check_flows_ending(path: str | Path) -> None:
@@ -68,7 +88,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         lines.writerows(zip(*(one.tolist() for one in (*columns, *classes.values())), strict=True))
 
 
-def read_flows(path: str | Path, network: TrafficNetwork) -> ClassFlows | Floats:
+def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats:
     """Read flows that `write_flows` has written, or the flow of each arc in columns tail, head, flow and cost.
 
     Parameters
@@ -81,7 +101,7 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> ClassFlows | Floats
 
     Returns
     -------
-    ClassFlows or numpy.ndarray
+    SavedFlows or numpy.ndarray
         Flows of a run, of an .npz file, or the flow of each arc, shape (num_arcs,), float64.
 
     Raises
@@ -116,7 +136,7 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> ClassFlows | Floats
     return flow
 
 
-def _run(path: Path, num_arcs: int) -> ClassFlows:
+def _run(path: Path, num_arcs: int) -> SavedFlows:
     """Return the flows of a run."""
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -128,7 +148,7 @@ def _run(path: Path, num_arcs: int) -> ClassFlows:
         raise FormatError(f"cannot read flows from {path}: {error}") from error
     if not all(one.shape == (num_arcs,) and one.dtype == np.float64 for one in (flow, *arrays.values())):
         raise FormatError(f"{path} has flows of another network, not of {num_arcs} arcs")
-    return ClassFlows(flow, {name.removeprefix(_CLASS): one for name, one in arrays.items()}, digest)
+    return SavedFlows(flow, {name.removeprefix(_CLASS): one for name, one in arrays.items()}, digest)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -110,6 +110,13 @@ class Layout:
         return read_only(first.astype(np.int64)), read_only(groups[order])
 
     @cached_property
+    def whole(self) -> tuple[npt.NDArray[Any], ...]:
+        """All supernodes as a part, but for the wanted nodes; see `vkssp.cpu.kernels.phast.Part`."""
+        groups = np.arange(self.num_supernodes, dtype=np.int32)
+        first, base = self.first_ancestor[:-1].astype(np.int64), self.first_node[:-1].astype(np.int64)
+        return (*all_read_only(groups, first), self.tree.ancestor, read_only(base))
+
+    @cached_property
     def front_lengths(self) -> Indices:
         """Number of entries of the largest front of each level, shape (num_levels,), int64."""
         if not self.num_supernodes:

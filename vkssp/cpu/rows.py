@@ -211,6 +211,8 @@ class SweepRows(Rows):
         layout, tree, bounds = self.layout, self.layout.tree, self.layout.first_of_level
         is_needed = np.zeros(layout.num_supernodes, np.bool_)
         is_needed[tree.supernode[wanted]] = True
+        if is_needed.all():  # places are ranks
+            return self._kernels.Part(*layout.whole, read_only(wanted)), layout.num_nodes
         for first, end in zip(bounds[-2:0:-1].tolist(), bounds[:1:-1].tolist(), strict=True):
             is_needed[layout.parent[first + np.flatnonzero(is_needed[first:end])]] = True
         groups = np.flatnonzero(is_needed)
