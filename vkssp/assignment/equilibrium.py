@@ -188,6 +188,7 @@ def equilibrium(
     >>> network = TrafficNetwork(2, [0, 0], [1, 1], BPR([10.0, 15.0], [100, 200]), zones=[0, 1])
     >>> found = equilibrium(network, [[0, 300], [0, 0]], gap=1e-6)
     >>> found.flow.round(1).tolist(), found.time.round(2).tolist()
+    ([140.8, 159.2], [15.9, 15.9])
     """
     began = time.perf_counter()
     instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
