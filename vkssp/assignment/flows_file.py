@@ -56,8 +56,8 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
     Parameters
     ----------
     path : str or Path
-        Name of the file. With .csv: columns tail, head, flow and cost, and one for each of several user classes; with
-        .tntp: columns From, To, Volume and Cost; with .npz: all that a later run needs to go on.
+        Name of the file. With .csv: columns tail, head, flow and cost, and one for each of several user classes, with
+        the names of nodes; with .tntp: columns From, To, Volume and Cost, with nodes from 1 on; with .npz: all that a later run needs to go on.
     found : Equilibrium
         The flows.
 
@@ -73,7 +73,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         with atomic_write(path) as stream:
             np.savez(stream, **arrays)
         return
-    names = found.network.node_names
+    names = _names(found.network, path)
     columns = [names[found.network.tail], names[found.network.head], found.flow, found.cost]
     if path_of(path).suffix.lower() == ".tntp":
         with atomic_write(path, "w") as stream:
@@ -86,6 +86,13 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         lines = csv.writer(stream, lineterminator="\n")
         lines.writerow(["tail", "head", "flow", "cost", *(f"flow_{name}" for name in classes)])
         lines.writerows(zip(*(one.tolist() for one in (*columns, *classes.values())), strict=True))
+
+
+def _names(network: TrafficNetwork, path: str | Path) -> Any:
+    """Return the names of nodes in a file: TNTP counts them from 1 on."""
+    if path_of(path).suffix.lower() == ".tntp":
+        return np.arange(1, network.num_nodes + 1)
+    return network.node_names
 
 
 def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats:
@@ -112,7 +119,8 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats
     path = path_of(path)
     if path.suffix.lower() == ".npz":
         return _run(path, network.num_arcs)
-    ends = zip(network.node_names[network.tail].tolist(), network.node_names[network.head].tolist(), strict=True)
+    names = _names(network, path)
+    ends = zip(names[network.tail].tolist(), names[network.head].tolist(), strict=True)
     arcs: dict[tuple[str, str], list[int]] = {}
     for arc, (tail, head) in enumerate(ends):
         arcs.setdefault((str(tail), str(head)), []).append(arc)
