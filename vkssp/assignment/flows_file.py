@@ -57,7 +57,8 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
     ----------
     path : str or Path
         Name of the file. With .csv: columns tail, head, flow and cost, and one for each of several user classes, with
-        the names of nodes; with .tntp: columns From, To, Volume and Cost, with nodes from 1 on; with .npz: all that a later run needs to go on.
+        the names of nodes; with .tntp: columns From, To, Volume and Cost, with nodes from 1 on; with
+        .npz: all that a later run needs to go on.
     found : Equilibrium
         The flows.
 
