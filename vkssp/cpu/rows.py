@@ -57,6 +57,9 @@ class Rows(Resource):
         The nodes whose distances are wanted, shape (k,), uint32.
     limit : int
         Distances beyond it count as unreachable.
+    like : Rows, optional
+        Closed maker of the same class, whose workspaces are taken over if they fit, for instance after a change of
+        weights: new memory takes the system longer than small searches.
 
     Attributes
     ----------
@@ -67,11 +70,17 @@ class Rows(Resource):
     #: Bytes that a core needs for each node of the graph, and in addition for loads.
     NODE_BYTES = LOAD_BYTES = 0
 
-    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
+    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int, like: Rows | None = None) -> None:
         super().__init__(graph)
         self.device: CpuDevice = graph.device
         self._graph, self._nodes, self._limit = graph, nodes, limit
         self._spare: list[Any] = []  # workspaces that no thread uses
+        if like is not None and self.can_take(like):
+            self._spare, like._spare = like._spare, []
+
+    def can_take(self, like: Rows) -> bool:
+        """Return whether the workspaces of another maker are as large as those of this one, before it has any."""
+        return like._graph.num_nodes == self._graph.num_nodes
 
     def _own_bytes(self) -> int:
         return array_bytes(self) + sum(map(array_bytes, self._spare))
@@ -195,13 +204,17 @@ class SweepRows(Rows):
 
     NODE_BYTES, LOAD_BYTES = 4 * (_WIDTH + 4), 4 * (_WIDTH + 3)
 
-    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
-        super().__init__(graph, nodes, limit)
+    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int, like: Rows | None = None) -> None:
         self._kernels = kernels("vkssp.cpu.kernels.phast")
         self._customized = customized_of(graph)
         self.layout = self._customized.layout
         self._rank = ranks_of(graph.renumbered)
         self._part, self._num_nodes = self._needed(self._ranks(nodes))
+        super().__init__(graph, nodes, limit, like)
+
+    def can_take(self, like: Rows) -> bool:
+        """Return whether the workspaces of another maker fit; see `Rows.can_take`."""
+        return isinstance(like, SweepRows) and like.layout is self.layout and like._num_nodes == self._num_nodes
 
     def _ranks(self, nodes: Uint32s) -> Uint32s:
         return self._rank[nodes] if len(self._rank) else nodes
@@ -327,8 +340,8 @@ class _SearchWorkspace:
 
     def near(self, num_columns: int) -> tuple[Uint32s, Uint32s]:
         """Return room for the columns that rows of so many columns reach, and for their distances."""
-        if self._near is None:
-            size = max(num_columns, MOST_NEAR)
+        size = max(num_columns, MOST_NEAR)
+        if self._near is None or len(self._near[0]) < size:
             self._near = np.empty(size, np.uint32), np.empty(size, np.uint32)
         return self._near
 
@@ -338,8 +351,8 @@ class SearchRows(Rows):
 
     NODE_BYTES, LOAD_BYTES = 32, 16
 
-    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int) -> None:
-        super().__init__(graph, nodes, limit)
+    def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int, like: Rows | None = None) -> None:
+        super().__init__(graph, nodes, limit, like)
         self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         column = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
         column[nodes] = np.arange(len(nodes), dtype=np.uint32)

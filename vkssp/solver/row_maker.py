@@ -243,7 +243,7 @@ class RowMaker:
             aggregates = made_by_sweeps(graph, aggregates)
         kept = session.take_kept()
         if kept is not None:
-            is_kind = kind is None or isinstance(kept, kind)
+            is_kind = not kept.closed and (kind is None or isinstance(kept, kind))
             if is_kind and kept.suits(wanted, searches, self._limit, aggregates):
                 return kept
             kept.close()
@@ -251,7 +251,7 @@ class RowMaker:
             searches = session.rows_at_once(self._total, len(wanted), self._aggregates)
         if isinstance(graph, CpuGraph):
             assert kind is not None
-            return kind(graph, wanted, self._limit)
+            return kind(graph, wanted, self._limit, kept if isinstance(kept, kind) else None)
         if session.name == Phast.NAME:
             return SweepBatch(graph, wanted, searches, self._limit, aggregates)
         return BlockResidentRows(graph, wanted, searches, self._limit, session.parameters)

@@ -354,15 +354,17 @@ class Session(Resource):
         return RowMaker(self, graph, nodes, total, whole, limit, aggregates)
 
     def take_kept(self) -> BlockResidentRows | SweepBatch | Rows | None:
-        """Return the maker that `keep` kept, which the caller then owns; the caller holds this session."""
+        """Return the maker that `keep` kept, which the caller then owns; the caller holds this session.
+
+        It may be closed, with its copy of the graph; what a closed maker of the CPU has can still be taken over.
+        """
         kept, self._kept = self._kept, None
         if kept is None:
             return None
         maker, copy = kept
-        if copy is self.copy:
-            return maker
-        maker.close()
-        return None
+        if copy is not self.copy:
+            maker.close()
+        return maker
 
     def keep(self, maker: BlockResidentRows | SweepBatch | Rows, copy: object) -> None:
         """Keep a maker of many rows on a copy of the graph for the next table if it is small, or else close it."""
