@@ -47,5 +47,8 @@ def test_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert 0 <= result["gap"] <= 1e-4 and abs(result["above_optimum"]) < 1e-4
     assert "above the optimal flows" in capsys.readouterr().out
     factor[0] = 1.001
+    assert script.main(arguments) == 0
+    assert "flows of aequilibrae do not carry the demand at 3 nodes" in capsys.readouterr().out
+    monkeypatch.setattr(script, "gap_of", lambda *_: (2e-4, 0))
     assert script.main(arguments) == 2
-    assert "do not carry the demand" in capsys.readouterr().err
+    assert "wrong gap of vkssp" in capsys.readouterr().err

@@ -181,12 +181,8 @@ class _SweepWorkspace:
     def trees(self, num_nodes: int) -> tuple[npt.NDArray[Any], ...]:
         """Return room for trees: the arcs into nodes, and what they wait for and hand over."""
         if not self._trees:
-            room = (
-                np.empty(_WIDTH * num_nodes, np.uint32),
-                np.empty(num_nodes, np.uint32),
-                np.empty(num_nodes, np.int64),
-            )
-            self._trees = room
+            room = np.empty(_WIDTH * num_nodes, np.uint32)
+            self._trees = room, np.zeros(num_nodes, np.uint32), np.zeros(num_nodes, np.int64)
         return self._trees
 
 

@@ -21,8 +21,8 @@ UNREACHABLE = np.uint64(2**32 - 1)
 WIDTH, EIGHT = np.uint64(16), np.uint64(8)
 ZERO, ONE = np.uint64(0), np.uint64(1)
 NOTHING = np.uint32(0)
-# What a node waits for once it has handed over.
-DONE = np.uint32(2**32 - 1)
+# What a node waits for once it has handed over, and if it waits for nothing but is marked.
+DONE, MARKED = np.uint32(2**32 - 1), np.uint32(1)
 
 
 class Numbering(NamedTuple):
@@ -38,37 +38,27 @@ class Numbering(NamedTuple):
 
 
 @jit
-def push_row(
+def push_units(
     tail: Uint32s,
     into: Uint32s,
     begin: np.uint64,
     source: np.uint64,
-    wanted: Wanted,
-    row: Index,
     waiting: Uint32s,
     flow: Int64s,
     load: Int64s,
     out: Int64s,
 ) -> None:
-    """Add the loads of a tree to `load`, which has an entry for each arc by head.
+    """Add the loads of a tree to `load`, which has an entry for each arc by head, for one unit at each of its nodes.
 
     `into` has, from `begin` on, the place of the arc into each node, plus one; 0 if the tree does not enter it.
+    `waiting` and `flow` are 0, before and after.
     """
-    missed, is_uniform, num_nodes = np.int64(0), len(wanted.first) == 0, len(waiting)
-    for at in range(num_nodes):
-        waiting[at] = 0
-        flow[at] = is_uniform and into[begin + np.uint64(at)] != NOTHING
+    num_nodes = len(waiting)
     for at in range(num_nodes):
         place = np.uint64(into[begin + np.uint64(at)])
         if place:
+            flow[at] = 1
             waiting[tail[place - ONE]] += np.uint32(1)
-    if not is_uniform:
-        for entry in range(wanted.first[row], wanted.first[row + 1]):
-            node = np.uint64(wanted.node[entry])
-            if node == source or into[begin + node] != NOTHING:
-                flow[node] += wanted.amount[entry]
-            else:
-                missed += wanted.amount[entry]
     for at in range(num_nodes):
         node = np.uint64(at)
         while waiting[node] == NOTHING:
@@ -81,7 +71,61 @@ def push_row(
             flow[before] += flow[node]
             waiting[before] -= np.uint32(1)
             node = before
-    out[SENT], out[MISSED] = flow[source], missed
+    out[SENT], out[MISSED] = flow[source], 0
+    for at in range(num_nodes):
+        waiting[at] = flow[at] = 0
+
+
+@jit
+def push_demand(
+    tail: Uint32s,
+    into: Uint32s,
+    begin: np.uint64,
+    source: np.uint64,
+    wanted: Wanted,
+    row: Index,
+    waiting: Uint32s,
+    flow: Int64s,
+    load: Int64s,
+    out: Int64s,
+) -> None:
+    """Add the loads of a demand to `load`; see `push_units`. Only nodes on the paths to the demand are visited.
+
+    Such a node waits for the nodes after it on these paths, and for one more that marks it.
+    """
+    sent = missed = np.int64(0)
+    for entry in range(wanted.first[row], wanted.first[row + 1]):
+        node, amount = np.uint64(wanted.node[entry]), wanted.amount[entry]
+        place = np.uint64(into[begin + node])
+        if place == ZERO:
+            if node == source:
+                sent += amount
+            else:
+                missed += amount
+        elif amount != 0:
+            flow[node] += amount
+            is_new = waiting[node] == NOTHING
+            if is_new:
+                waiting[node] = 1
+            while is_new and place != ZERO:
+                node = np.uint64(tail[place - ONE])
+                is_new = waiting[node] == NOTHING
+                waiting[node] += np.uint32(2) if is_new else np.uint32(1)
+                place = np.uint64(into[begin + node])
+    for entry in range(wanted.first[row], wanted.first[row + 1]):
+        node = np.uint64(wanted.node[entry])
+        while waiting[node] == MARKED:
+            waiting[node] = 0
+            place, amount = np.uint64(into[begin + node]), flow[node]
+            flow[node] = 0
+            if place == ZERO:
+                sent += amount
+                break
+            load[place - ONE] += amount
+            node = np.uint64(tail[place - ONE])
+            flow[node] += amount
+            waiting[node] -= np.uint32(1)
+    out[SENT], out[MISSED] = sent, missed
 
 
 @jit
@@ -154,4 +198,7 @@ def sweep_loads(
             out[row, SENT] = out[row, MISSED] = 0
             if is_limited or not overflow[row]:
                 at, source = np.uint64(lane * num_nodes), np.uint64(sources[first[number]])
-                push_row(numbering.tail, dist, at, source, wanted, number, waiting, flow, load, out[row])
+                if len(wanted.first) == 0:
+                    push_units(numbering.tail, dist, at, source, waiting, flow, load, out[row])
+                else:
+                    push_demand(numbering.tail, dist, at, source, wanted, number, waiting, flow, load, out[row])
