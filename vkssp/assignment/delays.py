@@ -16,6 +16,11 @@ Floats = npt.NDArray[np.float64]
 _LEAST_SHARE = 1e-9
 
 
+def dot(one: Floats, other: Floats) -> float:
+    """Return the sum of products, the same on all machines; libraries for it differ, and let their threads spin."""
+    return float((one * other).sum())
+
+
 class Delay(Protocol):
     """Time on each arc, which must not fall when its flow rises."""
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from vkssp.assignment.delays import Floats
+from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass, checked_classes
 from vkssp.assignment.loading import Loading
 from vkssp.assignment.network import TrafficNetwork
@@ -251,14 +251,19 @@ class _State:
 
     def measure(self) -> None:
         """Compute total flow, times and objective of the flows."""
-        self.total = self.pce @ self.flows
+        self.total = self._in_cars(self.flows)
         self.time = self._delay.time(self.total)
         self.slope = self._delay.slope(self.total)
         self.objective = float(self._delay.integral(self.total).sum()) + self.fixed_cost(self.flows)
 
+    def _in_cars(self, flows: Floats) -> Floats:
+        """Return the flows of all classes together, in passenger car equivalents."""
+        found: Floats = (self.pce[:, None] * flows).sum(axis=0)
+        return found
+
     def fixed_cost(self, flows: Floats) -> float:
         """Return the fixed costs of flows, in the unit of the objective."""
-        return float((self.pce @ (self._fixed * flows)).sum())
+        return float(self._in_cars(self._fixed * flows).sum())
 
     def gap_to(self, shortest: Floats) -> float:
         """Return the relative gap, given the flows on shortest paths."""
@@ -269,22 +274,22 @@ class _State:
 
     def product(self, one: Floats, other: Floats) -> float:
         """Return the product of two directions with the second derivative of the objective between them."""
-        return float((self.pce @ one) @ (self.slope * (self.pce @ other)))
+        return dot(self._in_cars(one) * self.slope, self._in_cars(other))
 
     def step_to(self, aim: Floats) -> float:
         """Return the step towards other flows, from 0 to 1, at which the objective is least."""
         direction = aim - self.flows
-        change, fixed = self.pce @ direction, self.fixed_cost(direction)
+        change, fixed = self._in_cars(direction), self.fixed_cost(direction)
 
         def rise(step: float) -> float:
-            return float(self._delay.time(np.maximum(self.total + step * change, 0)) @ change) + fixed
+            return dot(self._delay.time(np.maximum(self.total + step * change, 0)), change) + fixed
 
-        low, high, slope = 0.0, 1.0, float(self.time @ change) + fixed
+        low, high, slope = 0.0, 1.0, dot(self.time, change) + fixed
         if slope >= 0:
             return 0.0
         if rise(1.0) <= 0:
             return 1.0
-        step = min(1.0, -slope / max(float(self.slope @ change**2), 1e-300))
+        step = min(1.0, -slope / max(dot(self.slope, change**2), 1e-300))
         for _ in range(_MOST_TRIES):
             if not low < step < high:
                 step = (low + high) / 2
@@ -292,7 +297,7 @@ class _State:
             low, high = (step, high) if slope < 0 else (low, step)
             if slope == 0 or high - low < _STEP_ACCURACY:
                 break
-            bend = float(self._delay.slope(np.maximum(self.total + step * change, 0)) @ change**2)
+            bend = dot(self._delay.slope(np.maximum(self.total + step * change, 0)), change**2)
             following = step - slope / bend if bend > 0 else (low + high) / 2
             if abs(following - step) < _STEP_ACCURACY:
                 break

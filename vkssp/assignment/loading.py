@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.assignment.delays import Floats
+from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.cpu.device import CpuDevice
@@ -104,7 +104,7 @@ class Loading(Resource):
         if rows[:, MISSED].any():
             raise self._no_path(int(np.argmax(rows[:, MISSED] > 0)))
         flow[self._search.arcs] = np.ldexp(sums.astype(np.float64), -self._exponent)
-        self._mean_cost = float(flow @ cost) / self.total or self._mean_cost
+        self._mean_cost = dot(flow, cost) / self.total or self._mean_cost
         return flow
 
     def _no_path(self, row: int) -> QueryError:
