@@ -268,7 +268,7 @@ class _State:
     def gap_to(self, shortest: Floats) -> float:
         """Return the relative gap, given the flows on shortest paths."""
         mine, least = (
-            float(self.time @ (self.pce @ flows)) + self.fixed_cost(flows) for flows in (self.flows, shortest)
+            dot(self.time, self._in_cars(flows)) + self.fixed_cost(flows) for flows in (self.flows, shortest)
         )
         return max(0.0, (mine - least) / mine) if mine > 0 else 0.0
 
