@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.support.paths import SHARED
-from vkssp import Device, QueryError
-from vkssp.assignment import BPR, Conical, Equilibrium, Iteration, TrafficNetwork, UserClass, equilibrium, tntp
+from vkssp import Device, GraphError, QueryError, Solver
+from vkssp.assignment import BPR, Conical, Equilibrium, Iteration, TrafficNetwork, UserClass, equilibrium, loading, tntp
 from vkssp.assignment.flows_file import read_flows
 
 TNTP = SHARED.parent / "tntp"
@@ -136,6 +136,41 @@ def test_all_devices_give_the_same_bits(device: Device) -> None:
     for algorithm, place in (("auto", "cpu"), ("auto", device), ("bellman_ford", device), ("auto", [device, "cpu"])):
         found = equilibrium(network, sparse.csr_matrix(demand), gap=1e-4, algorithm=algorithm, device=place)
         assert np.array_equal(found.flow, expected.flow) and found.gap == expected.gap, algorithm
+
+
+def test_the_place_is_chosen_by_its_time(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
+    """A GPU, in whose part is a software device here, is tried once loads on the CPU take long."""
+    network, demand = drawn_network(2, 60, 12)
+    expected = equilibrium(network, demand, gap=1e-4, device="cpu")
+    opened: list[Any] = []
+
+    def solver_on(graph: Any, algorithm: str, place: Any) -> Solver:
+        opened.append(Solver(graph, algorithm, device if place is None else place))
+        return opened[-1]
+
+    monkeypatch.delenv("VKSSP_DEVICE", raising=False)
+    monkeypatch.setattr(loading, "place_of", lambda *_: "vulkan")
+    monkeypatch.setattr(loading, "solver_on", solver_on)
+    for worth_s, count in ((0.0, 2), (1e9, 1)):
+        monkeypatch.setattr(loading, "WORTH_S", worth_s)
+        found = equilibrium(network, demand, gap=1e-4)
+        assert np.array_equal(found.flow, expected.flow)
+        assert len(opened) == count and all(one.closed for one in opened)
+        assert found.device in [one.device.info.name for one in opened]
+        opened.clear()
+
+
+def test_networks_without_a_useful_hierarchy(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, demand = drawn_network(3)
+    expected = equilibrium(network, demand, device="cpu")
+
+    def prepare(graph: Any) -> Any:
+        raise GraphError("too many arcs")
+
+    monkeypatch.setattr(loading, "prepare", prepare)
+    assert np.array_equal(equilibrium(network, demand, device="cpu").flow, expected.flow)
+    with pytest.raises(GraphError, match="too many"):
+        equilibrium(network, demand, algorithm="phast", device="cpu")
 
 
 def test_a_run_goes_on() -> None:

@@ -114,6 +114,8 @@ class Equilibrium:
         Whether the gap is as small as was asked for.
     iterations : list of Iteration
         What happened.
+    device : str
+        Name of the device that found the last paths.
     """
 
     flow: Floats
@@ -125,6 +127,7 @@ class Equilibrium:
     objective: float
     converged: bool
     iterations: list[Iteration]
+    device: str
     _classes: list[CheckedClass] = field(repr=False)
 
     @cached_property
@@ -168,7 +171,8 @@ def equilibrium(
         delays or fixed costs have changed. Of others, and of an array with the flow of each arc, shape (num_arcs,),
         only the times count: the first paths are shortest at these times.
     algorithm, device : optional
-        See `vkssp.Solver`; several devices share the work. Results are the same on all devices.
+        See `vkssp.Solver`; several devices share the work. Results are the same on all devices. If neither is chosen,
+        the CPU begins, and a GPU goes on if it is faster.
     report : callable, optional
         Is called with each `Iteration` when it ends.
 
@@ -226,6 +230,7 @@ def equilibrium(
                 report(done[-1])
             if is_last:
                 break
+        used = loadings[0].device
     return Equilibrium(
         state.total,
         {one.name: flow for one, flow in zip(classes, state.flows, strict=True)},
@@ -236,6 +241,7 @@ def equilibrium(
         state.objective,
         relative <= target,
         done,
+        used,
         classes,
     )
 

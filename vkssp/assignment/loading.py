@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
+from vkssp.algorithm import AUTO, CPU, VULKAN
+from vkssp.algorithms.choice import place_of
+from vkssp.algorithms.phast import Phast
 from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.cpu.device import CpuDevice
-from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.errors import DistanceOverflowError, GraphError, QueryError
 from vkssp.gpu.device import Device
-from vkssp.graph import UNREACHABLE
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.hierarchy.prepare import prepare
 from vkssp.prepared.aggregates import MISSED, ArcLoads
 from vkssp.prepared.seed_groups import Demand, Groups
 from vkssp.resource import Resource
 from vkssp.solver.demand import entries_of
 from vkssp.solver.loads import arc_loads
-from vkssp.solver.pool import solver_on
+from vkssp.solver.pool import SolverPool, solver_on
+from vkssp.solver.solver import Solver
 
 # Distances are integers of 32 bits: a cost that is this many times that of an average trip still fits.
 _MARGIN = 64.0
 # Arcs of more weight get this one: sums of a path's weight and an arc's stay within 32 bits.
 _MOST_WEIGHT = 1 << 30
+# Loads after which the time of the last ones tells.
+_WARM = 2
+#: Seconds of loads on the CPU with which a GPU may pay, although opening it takes as long as dozens of such loads.
+WORTH_S = 0.01
 
 
 class Loading(Resource):
@@ -58,20 +66,18 @@ class Loading(Resource):
         most = int(totals.max(initial=0)), int(count[is_used].max(initial=0))
         self._aggregate = ArcLoads(UNREACHABLE - 1, False, *most)
         self._groups = Groups.of_nodes(entries.sources[is_used]).wanting(demand)
-        # Hierarchies pay even for graphs of some dozens of nodes: a sweep over them serves several zones at once.
-        is_prepared = algorithm in ("auto", "phast")
-        self._solver = solver_on(prepare(graph) if is_prepared else graph, algorithm, device)
-        self._margin, self._mean_cost = _MARGIN, 0.0
+        self._graph, self._margin, self._mean_cost = _prepared(graph, algorithm), _MARGIN, 0.0
+        # If the caller leaves the place open, the CPU begins, and a GPU is tried if that takes long.
+        is_open = algorithm == AUTO and device is None and not Device.selected()
+        self._may_try = is_open and place_of(AUTO, None) == VULKAN
+        self._solver = solver_on(self._graph, algorithm, CPU if self._may_try else device)
+        self._rival: Solver | SolverPool | None = None
+        self._rival_s, self._loads = 0.0, 0
 
     @property
-    def device(self) -> Device | CpuDevice:
-        """The device that answered last."""
-        return self._solver.answered_by[0]
-
-    @property
-    def algorithm(self) -> str:
-        """Name of the algorithm that answered last."""
-        return self._solver.answered_by[1]
+    def device(self) -> str:
+        """Name of the device that answered last."""
+        return self._solver.answered_by[0].info.name
 
     def flows(self, cost: Floats) -> Floats:
         """Return the flow of the class on each arc of the network, in vehicles, at given costs, shape (num_arcs,).
@@ -89,6 +95,7 @@ class Loading(Resource):
         mine = cost[self._search.arcs]
         if not self._mean_cost:
             self._mean_cost = float(mine.max(initial=0.0)) or 1.0
+        began = time.perf_counter()
         while True:
             scaled = np.rint(mine * (UNREACHABLE / (self._margin * self._mean_cost)))
             self._solver.set_weights(np.clip(scaled, 1, _MOST_WEIGHT).astype(np.uint32))
@@ -105,7 +112,26 @@ class Loading(Resource):
             raise self._no_path(int(np.argmax(rows[:, MISSED] > 0)))
         flow[self._search.arcs] = np.ldexp(sums.astype(np.float64), -self._exponent)
         self._mean_cost = dot(flow, cost) / self.total or self._mean_cost
+        if self._may_try:
+            self._choose(time.perf_counter() - began)
         return flow
+
+    def _choose(self, spent: float) -> None:
+        """Choose the place of the next loads, given the seconds of these."""
+        self._loads += 1
+        if self._loads < _WARM:  # the first loads compile kernels and make buffers
+            return
+        rival, self._loads = self._rival, 0
+        if rival is None:
+            self._may_try = spent >= WORTH_S
+            if self._may_try:
+                self._rival, self._rival_s, self._solver = self._solver, spent, solver_on(self._graph, AUTO, None)
+            return
+        self._may_try, self._rival = False, None
+        slower = rival
+        if self._rival_s < spent:
+            self._solver, slower = rival, self._solver
+        slower.close()
 
     def _no_path(self, row: int) -> QueryError:
         demand, search, names = self._groups.demand, self._search, self._network.zone_names
@@ -121,4 +147,21 @@ class Loading(Resource):
         )
 
     def _release(self) -> None:
-        self._solver.close()
+        for solver in (self._solver, self._rival):
+            if solver is not None:
+                solver.close()
+
+
+def _prepared(graph: Graph, algorithm: str) -> Graph:
+    """Return a graph with a hierarchy, or as it is, if the algorithm needs none and there is none that is of use.
+
+    Hierarchies pay even for graphs of some dozens of nodes: a sweep over them serves several zones at once.
+    """
+    if algorithm not in (AUTO, Phast.NAME):
+        return graph
+    try:
+        return prepare(graph)
+    except (GraphError, QueryError):
+        if algorithm == Phast.NAME:
+            raise
+        return graph

@@ -114,6 +114,7 @@ def run(args: argparse.Namespace) -> Result:
         "gap": found.gap,
         "objective": found.objective,
         "total_cost": float(found.flow @ found.cost),
+        "device": found.device,
         "iterations": [dataclasses.asdict(one) for one in found.iterations],
     }
     lines = [
@@ -121,6 +122,7 @@ def run(args: argparse.Namespace) -> Result:
         f"gap       {found.gap:.3e} after {len(found.iterations)} iterations, {seconds:.2f} s"
         + ("" if found.converged else f"; {args.gap:g} was not reached, allow more --iterations"),
         f"objective {found.objective:.9g}",
+        f"device    {found.device}",
         f"cost      {result['total_cost']:.9g} of all travellers together",
     ]
     if args.output:
