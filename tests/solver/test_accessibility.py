@@ -29,6 +29,7 @@ from vkssp import (
 )
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.rows import searches_suit, settled_nodes
+from vkssp.graph.geo import EARTH_RADIUS, haversine
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.decay import BITS
 
@@ -109,6 +110,39 @@ def test_all_ways_give_the_same_sums(sources_of_rows: list[tuple[str, Any]]) -> 
         bits = (weighed, central.closeness, central.harmonic, part.closeness, part.harmonic)
         first = first or bits
         assert all(np.array_equal(one, other) for one, other in zip(first, bits, strict=True)), name
+
+
+def test_straightness_in_all_ways(sources_of_rows: list[tuple[str, Any]]) -> None:
+    assert GRAPH.lat is not None and GRAPH.lon is not None
+    distances = distances_of(GRAPH).astype(np.float64)
+    at = np.stack([GRAPH.lat, GRAPH.lon])
+    straight = haversine(*at[:, :, None], *at[:, None, :])
+    first: tuple[np.ndarray, ...] | None = None
+    for name, solver in sources_of_rows:
+        bits = (
+            solver.straightness(),
+            solver.straightness([3, 7, 3], limit=170),
+            solver.straightness(limit=90, reverse=True),
+        )
+        first = first or bits
+        assert all(np.array_equal(one, other, equal_nan=True) for one, other in zip(first, bits, strict=True)), name
+    for found, nodes, limit, seen in (
+        (first[0], range(GRAPH.num_nodes), np.inf, distances),
+        (first[1], [3, 7, 3], 170, distances),
+        (first[2], range(GRAPH.num_nodes), 90, distances.T),
+    ):
+        for value, node in zip(found, nodes, strict=True):
+            others = (seen[node] > 0) & (seen[node] <= limit)
+            mean = (straight[node, others] / seen[node, others]).mean() if others.any() else np.nan
+            assert value == pytest.approx(mean, rel=1e-6, nan_ok=True)
+    alone = Graph.from_edges([0, 0], [1, 2], [0, 5], lat=[0, 0, 1], lon=[0, 1, 1])
+    with Solver(alone, "dijkstra", "cpu") as solver:
+        found = solver.straightness()
+        assert found[0] == pytest.approx(2 * EARTH_RADIUS * math.sin(math.radians(math.sqrt(2)) / 2) / 5, rel=1e-4)
+        assert np.isnan(found[1:]).all()
+    with Solver(Graph.from_edges([0], [1], [5]), "dijkstra", "cpu") as solver:
+        with pytest.raises(QueryError, match="no coordinates"):
+            solver.straightness()
 
 
 def test_several_tiles_on_a_device(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:

@@ -31,7 +31,7 @@ from vkssp.gpu.recording import Recording, Timestamps
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.graph.hierarchy import Hierarchy
-from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
+from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums, Straightness
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
 
@@ -74,7 +74,9 @@ def tile_of(searches: int) -> int:
 
 def made_by_sweeps(graph: DeviceGraph, aggregates: Aggregates | None) -> Aggregates | None:
     """Return the aggregates if a batch makes them on the device, or None if it makes rows."""
-    if aggregates is None or not isinstance(aggregates[0], ArcLoads):
+    if aggregates is None or isinstance(aggregates[0], Straightness):
+        return None
+    if not isinstance(aggregates[0], ArcLoads):
         return aggregates
     can = aggregates[0].watch is None and can_load(graph) and not hierarchy_of(graph).saturated
     return aggregates if can else None

@@ -11,16 +11,18 @@ from vkssp.cpu.cores import num_cores, run_all
 from vkssp.cpu.device import read_only
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels
-from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, NodeSums, Totals
+from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, NodeSums, Straightness, Totals
 
 
-def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
+def aggregated(aggregates: Aggregates, sources: Uint32s, distances: Uint32s) -> Int64s:
     """Return the aggregates of rows, side by side.
 
     Parameters
     ----------
     aggregates : tuple of Aggregate
         The aggregates.
+    sources : numpy.ndarray
+        Source of each row, by the caller's ids, shape (rows,), uint32.
     distances : numpy.ndarray
         Distances of all nodes, shape (rows, num_nodes), uint32.
 
@@ -37,6 +39,9 @@ def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
         elif isinstance(one, DecayedSums):
             shift, limit, room = np.uint32(one.shift), np.uint32(one.limit), np.empty(module.BLOCK, np.int64)
             module.decay(rows, read_only(one.values), read_only(one.weights), shift, limit, room, out)
+        elif isinstance(one, Straightness):
+            points = read_only(sources), read_only(one.points)
+            module.straighten(rows, *points, np.uint32(one.limit), one.scale, out)
         else:
             assert isinstance(one, Totals)
             module.total(rows, np.uint32(one.limit), one.bits, out)
@@ -44,13 +49,17 @@ def aggregated(aggregates: Aggregates, distances: Uint32s) -> Int64s:
     return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
 
 
-def aggregated_near(aggregates: Aggregates, first: Int64s, columns: Uint32s, distances: Uint32s) -> Int64s:
+def aggregated_near(
+    aggregates: Aggregates, sources: Uint32s, first: Int64s, columns: Uint32s, distances: Uint32s
+) -> Int64s:
     """Do what `aggregated` does, for rows of which the columns that are reached are known.
 
     Parameters
     ----------
     aggregates : tuple of Aggregate
         The aggregates.
+    sources : numpy.ndarray
+        Source of each row, by the caller's ids, shape (rows,), uint32.
     first : numpy.ndarray
         Place of each row's first column, shape (rows + 1,), int64.
     columns, distances : numpy.ndarray
@@ -64,6 +73,9 @@ def aggregated_near(aggregates: Aggregates, first: Int64s, columns: Uint32s, dis
         elif isinstance(one, DecayedSums):
             decay = read_only(one.values_of_nodes), read_only(one.weights), np.uint32(one.shift), np.uint32(one.limit)
             module.decay_near(first, columns, distances, *decay, out)
+        elif isinstance(one, Straightness):
+            points = read_only(sources), read_only(one.points)
+            module.straighten_near(first, columns, distances, *points, np.uint32(one.limit), one.scale, out)
         else:
             assert isinstance(one, Totals)
             module.total_near(first, columns, distances, np.uint32(one.limit), one.bits, out)
@@ -92,8 +104,8 @@ def node_sums_near(
     kernel(first, columns, distances, read_only(left_out), np.uint32(aggregate.limit), aggregate.bits, found)
 
 
-def aggregated_by_all(aggregates: Aggregates, distances: Uint32s) -> Int64s:
+def aggregated_by_all(aggregates: Aggregates, sources: Uint32s, distances: Uint32s) -> Int64s:
     """Do what `aggregated` does, on all cores."""
     step = max(1, -(-len(distances) // num_cores()))
-    parts = [distances[first : first + step] for first in range(0, len(distances), step)]
-    return np.concatenate(run_all([partial(aggregated, aggregates, part) for part in parts]))
+    parts = [slice(first, first + step) for first in range(0, len(distances), step)]
+    return np.concatenate(run_all([partial(aggregated, aggregates, sources[part], distances[part]) for part in parts]))

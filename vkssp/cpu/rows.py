@@ -112,7 +112,7 @@ class Rows(Resource):
         elif isinstance(aggregates[0], ArcLoads):
             found, sums = self._trees().loads(aggregates[0], groups.between(first, end), made.read(), overflow)
         else:
-            found = aggregated(aggregates, made.read())
+            found = aggregated(aggregates, groups.between(first, end).sources, made.read())
         return FinishedRows(made.overflow, lambda: found, sums)
 
     def _trees(self) -> Trees:
@@ -410,7 +410,8 @@ class SearchRows(Rows):
                 node_sums_near(of_nodes, *near, left_out, sums)
                 parts.append(np.zeros((next_row - row, 0), np.int64))
             else:
-                parts.append(aggregated_near(aggregates, *near))
+                here = groups.between(first + row, first + next_row)
+                parts.append(aggregated_near(aggregates, here.sources, *near))
             row = next_row
         self._spare.append(space)
         self._set_pace(end - first, time.perf_counter() - began)

@@ -111,6 +111,36 @@ class Totals:
         return 5
 
 
+#: Columns of `Straightness`.
+COUNTED, STRAIGHT = range(2)
+
+
+@dataclass(frozen=True, eq=False)
+class Straightness:
+    """Number of nodes within a limit, and sum of their straight distances from the source, each over its distance.
+
+    Nodes at distance 0 do not count.
+
+    Attributes
+    ----------
+    points : numpy.ndarray
+        Places of the nodes in space, shape (num_nodes, 3), float64.
+    scale : float
+        Power of two by which quotients are multiplied, before they are rounded towards 0; no sum passes 2**62.
+    limit : int
+        Distance beyond which no node counts.
+    """
+
+    points: npt.NDArray[np.float64]
+    scale: float
+    limit: int = UNREACHABLE - 1
+
+    @property
+    def width(self) -> int:
+        """Number of sums of a row."""
+        return 2
+
+
 @dataclass(frozen=True, eq=False)
 class Watch:
     """What is looked at along the paths of a demand.
@@ -204,7 +234,7 @@ class NodeSums:
         return 0
 
 
-Aggregate = CumulativeSums | DecayedSums | Totals | ArcLoads | NodeSums
+Aggregate = CumulativeSums | DecayedSums | Totals | Straightness | ArcLoads | NodeSums
 #: Aggregates whose results lie side by side.
 Aggregates = tuple[Aggregate, ...]
 

@@ -69,6 +69,11 @@ class Groups:
         here = slice(int(self.first[number]), int(self.first[number + 1]))
         return list(zip(self.node[here].tolist(), self.offset[here].tolist(), strict=True))
 
+    @property
+    def sources(self) -> Uint32s:
+        """First node of each group by the caller's ids, if no group is empty, shape (groups,), uint32."""
+        return self.given[self.first[:-1]]
+
     def since(self, number: int) -> Groups:
         """Return the groups from `number` on."""
         return self.between(number, len(self))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from vkssp import memory
@@ -41,6 +42,7 @@ from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
 from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
 from vkssp.solver.solver import Solver
+from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, table
 from vkssp.solver.work_sharing import RowScheduler, Worker
@@ -446,6 +448,13 @@ class SolverPool(Resource):
             raise QueryError("both sources and sample are given; give one of them")
         with self._facing(not flag(reverse, "reverse")) as source:
             return sampled_centrality(source, sample, seed, limit)
+
+    def straightness(
+        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Return how straight the shortest paths from nodes are, by all devices; see `Solver.straightness`."""
+        with self._facing(reverse) as source:
+            return straightness(source, sources, limit)
 
     def betweenness(
         self,

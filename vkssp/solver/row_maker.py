@@ -218,7 +218,7 @@ class RowMaker:
             return RowBlock(rows, None, loads)
         if isinstance(self._aggregates[0], NodeSums):
             return RowBlock(np.zeros((len(block), 0), np.int64), None, node_sums(self._aggregates[0], block.distances))
-        return RowBlock(aggregated_by_all(self._aggregates, block.distances))
+        return RowBlock(aggregated_by_all(self._aggregates, groups.sources, block.distances))
 
     @contextmanager
     def _holding(self) -> Iterator[None]:

@@ -6,11 +6,12 @@ cache. The innermost loops are sums over a block without branches, which LLVM tu
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Index, Int64s, Uint8s, Uint32s
+from vkssp.cpu.kernels.types import Float64s, Index, Int64s, Uint8s, Uint32s
 from vkssp.cpu.kernels.vectors import greater, lesser
 from vkssp.jit import inlined, jit
 
@@ -173,6 +174,49 @@ def total_near(first: Int64s, columns: Uint32s, distances: Uint32s, limit: np.ui
                 if distance != 0:
                     reciprocals += np.int64(reciprocal(np.uint64(distance), bits))
         out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 4] = reached, whole, farthest, where, reciprocals
+
+
+@inlined
+def straight(points: Float64s, source: Index, node: Index, distance: np.uint32, scale: float) -> np.int64:
+    """Return the straight distance between two nodes, over another distance, as a multiple of 1 / `scale`."""
+    x, y = points[node, 0] - points[source, 0], points[node, 1] - points[source, 1]
+    z = points[node, 2] - points[source, 2]
+    return np.int64(math.sqrt(x * x + y * y + z * z) / np.float64(distance) * scale)
+
+
+@jit
+def straighten(
+    distances: Uint32s, sources: Uint32s, points: Float64s, limit: np.uint32, scale: float, out: Int64s
+) -> None:
+    """Write what `vkssp.prepared.aggregates.Straightness` has to `out`, shape (rows, 2)."""
+    for row in range(len(distances)):
+        near, source, counted, whole = distances[row], np.int64(sources[row]), np.int64(0), np.int64(0)
+        for node in range(len(near)):
+            if ZERO < near[node] <= limit:
+                counted += 1
+                whole += straight(points, source, node, near[node], scale)
+        out[row, 0], out[row, 1] = counted, whole
+
+
+@jit
+def straighten_near(
+    first: Int64s,
+    columns: Uint32s,
+    distances: Uint32s,
+    sources: Uint32s,
+    points: Float64s,
+    limit: np.uint32,
+    scale: float,
+    out: Int64s,
+) -> None:
+    """Do what `straighten` does, for rows given as for `cumulate_near`."""
+    for row in range(len(out)):
+        source, counted, whole = np.int64(sources[row]), np.int64(0), np.int64(0)
+        for i in range(first[row], first[row + 1]):
+            if ZERO < distances[i] <= limit:
+                counted += 1
+                whole += straight(points, source, np.int64(columns[i]), distances[i], scale)
+        out[row, 0], out[row, 1] = counted, whole
 
 
 @inlined

@@ -1,0 +1,44 @@
+"""Straightness of the paths from nodes: straight distances over those along shortest paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.errors import QueryError
+from vkssp.graph import Graph
+from vkssp.graph.geo import EARTH_RADIUS
+from vkssp.memory import require
+from vkssp.prepared.aggregates import COUNTED, STRAIGHT, Straightness
+from vkssp.prepared.seed_groups import Groups
+from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.solver.accessibility import aggregated_rows
+from vkssp.solver.tables import RowSource
+
+Floats = npt.NDArray[np.float64]
+
+
+def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Floats:
+    """Return the straightness of nodes; see `vkssp.Solver.straightness`."""
+    graph, most = source.graph, checked_limit(limit)
+    points = _points(graph)
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
+    require(32 * len(nodes), f"the straightness of {len(nodes):,} nodes", "ask for fewer")
+    # No two nodes are farther apart than the diagonal of the box around all.
+    farthest = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    exponent = 62 - max(1, graph.num_nodes).bit_length() - int(np.frexp(farthest)[1])
+    scale = float(np.ldexp(1.0, exponent))
+    aggregate = Straightness(points, scale) if limit is None else Straightness(points, scale, most)
+    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
+    none = np.full(len(nodes), np.nan)
+    mean: Floats = np.divide(found[STRAIGHT] / scale, found[COUNTED], out=none, where=found[COUNTED] > 0)
+    return mean
+
+
+def _points(graph: Graph) -> Floats:
+    """Return the places of nodes in space, in metres, shape (num_nodes, 3)."""
+    if graph.lat is None or graph.lon is None:
+        raise QueryError("the graph has no coordinates, which straight distances need; give it lat and lon")
+    lat, lon = np.radians(graph.lat), np.radians(graph.lon)
+    columns = np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)
+    return np.ascontiguousarray(EARTH_RADIUS * np.stack(columns, axis=1))
