@@ -8,6 +8,7 @@ from typing import Protocol
 from vkssp.commands import (
     algorithms,
     bench,
+    centrality,
     devices,
     distances,
     equilibrium,
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,
+    "centrality": centrality,
     "equilibrium": equilibrium,
     "bench": bench,
 }
