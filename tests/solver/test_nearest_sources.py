@@ -14,7 +14,7 @@ from tests.conftest import EXAMPLES
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_CPU, ON_DEVICE, grid, make_solver, random_graphs, scipy_dijkstra
 from tests.support.resources import own_recordings
-from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NearestSources, QueryError, Solver
+from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NearestSources, QueryError, Solver, SolverPool
 from vkssp.engine.device_graph import PIECE
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
@@ -217,3 +217,51 @@ def test_a_driver_that_fails_leaves_nothing_behind(device: Device, monkeypatch: 
             check(solver.nearest(sources), expected)
 
         assert fail_each_call(device, monkeypatch, ask) > 50
+
+
+def several_by_hand(graph: Graph, sources: Sequence[int], offsets: Sequence[int], count: int) -> NearestSources:
+    """Sort the sums of searches from each source alone."""
+    found = np.stack([scipy_dijkstra(graph, source) for source in sources])
+    sums = np.where(found == UNREACHABLE, FAR, found + np.array(offsets, np.uint64)[:, None])
+    order = np.argsort(sums, axis=0, kind="stable").T[:, :count]
+    distance, source = np.full((2, graph.num_nodes, count), FAR)
+    distance[:, : order.shape[1]] = np.take_along_axis(sums.T, order, axis=1)
+    source[:, : order.shape[1]] = order
+    return NearestSources(distance, np.where(distance < FAR, source, UNREACHABLE))
+
+
+@settings(max_examples=EXAMPLES)
+@given(graph=random_graphs(), data=st.data())
+def test_several_nearest_sources_of_generated_graphs(graph: Graph, data: st.DataObject) -> None:
+    number = data.draw(st.integers(1, 12))
+    sources = data.draw(st.lists(st.integers(0, graph.num_nodes - 1), min_size=number, max_size=number))
+    weights = st.one_of(st.integers(0, 20), st.sampled_from([2**31, 2**32 - 2]))
+    offsets = data.draw(st.lists(weights, min_size=number, max_size=number))
+    count, limit = data.draw(st.integers(1, 14)), data.draw(st.one_of(st.none(), st.integers(0, 50)))
+    reverse = data.draw(st.booleans())
+    expected = several_by_hand(graph.reversed()[0] if reverse else graph, sources, offsets, count)
+    fits = not ((expected.distance >= UNREACHABLE) & (expected.distance < FAR)).any()
+    with Solver(graph, device="cpu") as solver:
+        if not fits and limit is None:
+            with pytest.raises(DistanceOverflowError):
+                solver.nearest(sources, offsets, count=count, reverse=reverse)
+            return
+        found = solver.nearest(sources, offsets, limit, count=count, reverse=reverse)
+    check(found, expected, limit)
+
+
+def test_several_nearest_sources_of_a_patchwork() -> None:
+    graph, rng = patchwork(), np.random.default_rng(7)
+    sources, offsets = rng.integers(0, graph.num_nodes, 90), rng.integers(0, 5, 90)
+    with SolverPool(graph, devices="cpu") as pool:
+        for count in (1, 4, 89, 100):
+            found = pool.nearest(sources, offsets, count=count)
+            check(found, several_by_hand(graph, sources.tolist(), offsets.tolist(), count))
+        one = pool.nearest(sources, offsets, reverse=True)
+        backward = graph.reversed()[0]
+        check(one, by_hand(backward, sources.tolist(), offsets.tolist()))
+        for wrong in (0, -1, 1.5, "3", 2**40):
+            with pytest.raises(QueryError, match="count"):
+                pool.nearest(sources, count=wrong)
+        with pytest.raises(QueryError, match="no sources"):
+            pool.nearest([], count=2)

@@ -1,4 +1,4 @@
-"""Nearest of many sources to every node, found by one search."""
+"""Nearest of many sources, or several of them, to every node, found by one search."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import whole_numbers
+from vkssp.checks import whole_number, whole_numbers
+from vkssp.cpu.nearest import nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.prepared.terminals import checked_limit, least_of_each, nodes_of
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.session import Session
@@ -17,7 +18,7 @@ from vkssp.solver.session import Session
 
 @dataclass(frozen=True, eq=False)
 class NearestSources:
-    """Nearest source of every node, and the distance from it.
+    """Nearest source of every node, and the distance from it, or several nearest sources.
 
     The nodes that share a nearest source are its Voronoi cell in the network.
 
@@ -25,10 +26,11 @@ class NearestSources:
     ----------
     distance : numpy.ndarray
         Distance from the nearest source, including its offset; 2**32 - 1 if no path leads to the node, or none within
-        the limit; shape (num_nodes,), uint32.
+        the limit; shape (num_nodes,), uint32. If a number of sources was asked for, their distances in ascending order,
+        shape (num_nodes, count).
     source : numpy.ndarray
         Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
-        where the distance is 2**32 - 1; shape (num_nodes,), uint32.
+        where the distance is 2**32 - 1; shape and type as above.
     """
 
     distance: Uint32s
@@ -62,6 +64,25 @@ def nearest_sources(
         distance[beyond] = source[beyond] = UNREACHABLE
     if not renumbered.is_identity:
         distance, source = distance[renumbered.node], source[renumbered.node]
+    return NearestSources(distance, source)
+
+
+def several_nearest(
+    graph: Graph, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None, count: int
+) -> NearestSources:
+    """Return the distances from several nearest sources to every node; see `vkssp.Solver.nearest`."""
+    most = checked_limit(limit)
+    nodes = nodes_of(graph, sources, "sources")
+    if not len(nodes):
+        raise QueryError("there are no sources; give at least one")
+    weights = _offsets(offsets, len(nodes))
+    count = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many sources are wanted for each node")
+    seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)
+    wanted = min(count, len(nodes))
+    distance, source = nearest_of_all(graph, seeds, wanted, most)
+    if wanted < count:
+        missing = np.full((graph.num_nodes, count - wanted), UNREACHABLE, np.uint32)
+        distance, source = (np.concatenate([found, missing], axis=1) for found in (distance, source))
     return NearestSources(distance, source)
 
 

@@ -365,10 +365,16 @@ class SolverPool(Resource):
         return self._ask(lambda solver: solver.search_path(seeds, targets))
 
     def nearest(
-        self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
+        self,
+        sources: npt.ArrayLike,
+        offsets: npt.ArrayLike | None = None,
+        limit: int | None = None,
+        *,
+        count: int | None = None,
+        reverse: bool = False,
     ) -> NearestSources:
         """Return the nearest of many sources to every node, from one device; see `Solver.nearest`."""
-        return self._ask(lambda solver: solver.nearest(sources, offsets, limit))
+        return self._ask(lambda solver: solver.nearest(sources, offsets, limit, count=count, reverse=reverse))
 
     def warm_up(self) -> None:
         """Upload the arcs that paths need to all devices; otherwise the first path on each device does it."""

@@ -33,7 +33,7 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
-from vkssp.solver.nearest import NearestSources, nearest_sources
+from vkssp.solver.nearest import NearestSources, nearest_sources, several_nearest
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
@@ -539,13 +539,19 @@ class Solver(Resource):
         self._session.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
     def nearest(
-        self, sources: npt.ArrayLike, offsets: npt.ArrayLike | None = None, limit: int | None = None
+        self,
+        sources: npt.ArrayLike,
+        offsets: npt.ArrayLike | None = None,
+        limit: int | None = None,
+        *,
+        count: int | None = None,
+        reverse: bool = False,
     ) -> NearestSources:
-        """Return the nearest of some sources to every node, and the distance from it.
+        """Return the nearest of some sources to every node, and the distance from it, or several nearest sources.
 
         One search finds all of them, for any number of sources. scipy has this as ``dijkstra(min_only=True)``, networkx
         as ``voronoi_cells``. If several sources are equally near, the first of them is returned, by every algorithm and
-        on every device.
+        on every device. Several nearest sources are found on the CPU, whatever the device.
 
         Parameters
         ----------
@@ -556,6 +562,12 @@ class Solver(Resource):
             distances include it. By default 0.
         limit : int, optional
             Distance beyond which nodes count as unreachable.
+        count : int, optional
+            Number of sources for each node, the nearest first, such as the three nearest hospitals; by default the
+            nearest one, without an axis for the number.
+        reverse : bool
+            Whether distances to the sources count, not those from them. The graph is searched backward then; a copy of
+            it is made for the call.
 
         Returns
         -------
@@ -565,7 +577,10 @@ class Solver(Resource):
         Raises
         ------
         QueryError
-            If there is no such node, no source, another number of offsets, or an offset or the limit is out of range.
+            If there is no such node, no source, another number of offsets, or an offset, the limit or the count is out
+            of range.
+        MemoryShortageError
+            If the result does not fit into memory.
         DistanceOverflowError
             If a shortest distance does not fit into 32 bits, and there is no limit.
         DeviceError
@@ -580,8 +595,16 @@ class Solver(Resource):
         ...     found = solver.nearest([4, 0])
         >>> found.distance.tolist(), found.source.tolist()
         ([0, 1, 2, 1, 0], [1, 1, 0, 0, 0])
+        >>> with Solver(graph) as solver:
+        ...     solver.nearest([4, 0, 3], count=2).source.tolist()
+        [[1, 2], [1, 2], [2, 0], [2, 0], [0, 2]]
         """
-        return nearest_sources(self._queries.for_all(), sources, offsets, limit)
+        if count is not None:
+            self._session.check_open()
+            graph = backward(self.graph) if flag(reverse, "reverse") else self.graph
+            return several_nearest(graph, sources, offsets, limit, count)
+        with self._facing(reverse) as solver:
+            return nearest_sources(solver._queries.for_all(), sources, offsets, limit)
 
     def accessibility(
         self,
