@@ -12,6 +12,7 @@ from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from tests.support.hierarchies import Query, depths, eliminated, heights, lists
 from vkssp import Graph, GraphError, QueryError, prepare, read_graph
 from vkssp.graph.hierarchy import RELAX, Hierarchy
+from vkssp.hierarchy import limits
 from vkssp.hierarchy import prepare as module
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import Elimination, eliminate
@@ -198,16 +199,16 @@ def test_graphs_without_small_separators_are_refused_early(monkeypatch: pytest.M
     # What has few arcs in all is taken, as it is.
     assert of(read_graph("rmat:8")).num_arcs > 0
     graph = grid(30)
-    monkeypatch.setattr(module, "FEW_ARCS", 0)
+    monkeypatch.setattr(limits, "FEW_ARCS", 0)
     known = of(graph).num_arcs
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MOST_ARCS_A_NODE", 1)
+        patch.setattr(limits, "MOST_ARCS_A_NODE", 1)
         with pytest.raises(GraphError, match="too many to be of use; search it without preparing it"):
             prepare(graph)
     # What can be numbered is asked of the good order only, and in the end.
-    monkeypatch.setattr(module, "MOST_ARCS", known)
+    monkeypatch.setattr(limits, "MOST_ARCS", known)
     of(graph)
-    monkeypatch.setattr(module, "MOST_ARCS", known - 1)
+    monkeypatch.setattr(limits, "MOST_ARCS", known - 1)
     with pytest.raises(GraphError, match=rf"would have {known:,} arcs, \d+ for each of the 900 nodes"):
         prepare(graph)
 
@@ -217,7 +218,7 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     hierarchy = of(graph)
     height = int(hierarchy.depth.max()) + 1
     for limit, is_refused in ((height, False), (height - 1, True)):
-        monkeypatch.setattr("vkssp.hierarchy.prepare.MOST_HEIGHT", limit)
+        monkeypatch.setattr("vkssp.hierarchy.limits.MOST_HEIGHT", limit)
         monkeypatch.setattr("vkssp.graph.hierarchy.MOST_HEIGHT", limit)
         if not is_refused:
             of(graph)

@@ -6,13 +6,12 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from vkssp.checks import flag
-from vkssp.errors import GraphError
 from vkssp.graph import Graph, checked_graph
-from vkssp.graph.hierarchy import FEW_ARCS, MOST_ARCS, MOST_ARCS_A_NODE, MOST_HEIGHT
 from vkssp.hierarchy.core import Core
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.extra import require_library
+from vkssp.hierarchy.limits import check_elimination, check_numbers, check_useful
 from vkssp.hierarchy.order import dissected, halving, places
 from vkssp.hierarchy.supernodes import build
 from vkssp.terminal import progress_bar
@@ -66,12 +65,11 @@ def stages(graph: Graph) -> Generator[str, None, Graph]:
     Return values and errors are those of `prepare`.
     """
     require_library()
-    enough = max(FEW_ARCS, MOST_ARCS_A_NODE * graph.num_nodes)
     yield "edges and places"
     edges, at = Edges.of(graph), places(graph)
     # The good order takes many minutes for graphs without small separators; a fast order detects them before.
     yield "elimination by halving, to try it"
-    _check_arcs(graph, eliminate(edges, halving(edges, at)).num_arcs, enough, "about ")
+    check_useful(graph, eliminate(edges, halving(edges, at)).num_arcs, "about ")
     yield "core"
     core = Core.of(edges)
     yield "order of the core, by inertial flow"
@@ -79,25 +77,8 @@ def stages(graph: Graph) -> Generator[str, None, Graph]:
     del core, at
     yield "elimination"
     elimination = eliminate(edges, node)
-    _check_arcs(graph, elimination.num_arcs, min(enough, MOST_ARCS))
-    if elimination.tree_height > MOST_HEIGHT:
-        raise GraphError(
-            f"paths to the root of the elimination tree of this graph would have {elimination.tree_height:,} nodes, "
-            f"and {MOST_HEIGHT:,} can be searched; {_CURE}"
-        )
+    check_elimination(graph, elimination)
     yield "supernodes, levels and lists"
     hierarchy = build(elimination)
-    _check_arcs(graph, hierarchy.num_arcs, MOST_ARCS)  # supernodes add some arcs
+    check_numbers(graph, hierarchy.num_arcs)  # supernodes add some arcs
     return replace(graph, hierarchy=hierarchy)
-
-
-_CURE = "search it without preparing it, such as by block_resident or near_far"
-
-
-def _check_arcs(graph: Graph, arcs: int, most: int, about: str = "") -> None:
-    """Raise `GraphError` if a hierarchy would have too many arcs to be useful or to be numbered."""
-    if arcs > most:
-        a_node = f"{arcs / max(1, graph.num_nodes):,.0f} for each of the {graph.num_nodes:,} nodes"
-        raise GraphError(
-            f"the hierarchy of this graph would have {about}{arcs:,} arcs, {a_node}, too many to be of use; {_CURE}"
-        )

@@ -62,11 +62,15 @@ def _pair(place: object) -> tuple[float | None, float | None] | None:
     return (number_of(pair[0]), number_of(pair[1])) if pair is not None and len(pair) == 2 else None
 
 
-def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str) -> list[LatLon]:
-    """Return places as pairs of floats, or raise `QueryError`; errors call each place `name` with its number from 0."""
-    given = listed(places, f"{name}s", "pairs of latitude and longitude")
+def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names: str | None = None) -> list[LatLon]:
+    """Return places as pairs of floats, or raise `QueryError`.
+
+    Errors call each place `name` with its number from 0, and all of them `names`, by default the name with an s.
+    """
+    names = names or f"{name}s"
+    given = listed(places, names, "pairs of latitude and longitude")
     if not given:
-        raise QueryError(f"there are no {name}s; give at least one")
+        raise QueryError(f"there are no {names}; give at least one")
     return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given)]
 
 
@@ -128,10 +132,19 @@ def starting_points(index: StreetIndex, places: Sequence[LatLon], names: Sequenc
     A point on an island, or on a street that leads nowhere, is replaced by the nearest point on a street from which the
     network's core can be reached, if there is one.
     """
-    found = snapped(index, places, names)
-    away = [i for i, snap in enumerate(found) if index.on_island(snap) or not index.leaves(snap)]
+    return _useful_points(index, places, names, leaving=True)
+
+
+def ending_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
+    """Return the points that places are snapped to if trips only end there; see `starting_points`."""
+    return _useful_points(index, places, names, leaving=False)
+
+
+def _useful_points(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str], *, leaving: bool) -> list[Snap]:
+    found, is_useful = snapped(index, places, names), index.leaves if leaving else index.is_reached
+    away = [i for i, snap in enumerate(found) if index.on_island(snap) or not is_useful(snap)]
     where = np.array([places[i] for i in away], np.float64).reshape(-1, 2)
-    for i, other in zip(away, index.nearest_of_each(where, leaving=True), strict=True):
+    for i, other in zip(away, index.nearest_of_each(where, leaving=leaving, reached=not leaving), strict=True):
         found[i] = other or found[i]
     return found
 

@@ -22,11 +22,13 @@ from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths
+from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.route_assembly import joined, leg_of
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
+from vkssp.solver.decay import Decay
 from vkssp.solver.pool import solver_on
 from vkssp.solver.several import Devices
 from vkssp.solver.table import Table, checked_metrics
@@ -335,6 +337,107 @@ class Router(Resource):
         with self.solver.holding():
             wanted = checked_metrics(self.graph, metrics, self.metric)
             return table_of_places(self.solver, self.index, self.graph, wanted, sources, targets)
+
+    def accessibility(
+        self,
+        origins: Sequence[LatLon] | None,
+        opportunities: Sequence[LatLon],
+        weights: npt.ArrayLike | None = None,
+        *,
+        limits: float | Sequence[float] | None = None,
+        decays: Decay | Sequence[Decay] | None = None,
+        reverse: bool = False,
+    ) -> npt.NDArray[Any]:
+        """Return how much can be reached from places, such as the jobs within half an hour.
+
+        Places are snapped as for isochrones: origins to streets from which the network can be reached, opportunities to
+        streets that can be reached from it. The sums are exact; see `Solver.accessibility`.
+
+        Parameters
+        ----------
+        origins : sequence of (float, float), optional
+            Latitude and longitude in degrees; None for all nodes of the graph. `Cells` makes a grid or hexagons.
+        opportunities : sequence of (float, float)
+            Latitude and longitude in degrees of what is to be reached.
+        weights : array_like, optional
+            Finite numbers, one for each opportunity, shape (k,), or several, shape (k, c), such as the jobs of each
+            kind; by default 1, so that opportunities are counted.
+        limits : float or sequence of float, optional
+            Limits in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
+            durations; each sum is of the opportunities at most as far as that.
+        decays : Decay or sequence of Decay, optional
+            Weights by distance, in the units of limits; each sum is of all opportunities, times the weights of their
+            distances.
+        reverse : bool
+            Whether trips from the opportunities count, not those to them: who can reach an origin.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (origins, l, c): a sum for each origin, each limit and then each decay, and each column of weights.
+            Without the last axis if `weights` has no columns, and without the one before it if `limits` is a single
+            number and there are no decays. int64 if weights are integers and there are no decays, or else float64.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, in an area to avoid or far from any road, or if another argument is invalid.
+        DistanceOverflowError
+            If a shortest distance that counts does not fit into 32 bits.
+        MemoryShortageError
+            If the sums do not fit into memory.
+        """
+        with self.solver.holding():
+            index = self.index
+        unit = unit_of(index.graph, self.metric)
+        return sums_of_opportunities(self.solver, index, unit, origins, opportunities, weights, limits, decays, reverse)
+
+    def nearest_opportunities(
+        self,
+        origins: Sequence[LatLon] | None,
+        opportunities: Sequence[LatLon],
+        count: int = 1,
+        *,
+        limit: float | None = None,
+        reverse: bool = False,
+    ) -> NearestOpportunities:
+        """Return the opportunities that are nearest to each of some places, such as the three nearest hospitals.
+
+        One search on the CPU finds all of them. Places are snapped as for `accessibility`.
+
+        Parameters
+        ----------
+        origins : sequence of (float, float), optional
+            Latitude and longitude in degrees; None for all nodes of the graph.
+        opportunities : sequence of (float, float)
+            Latitude and longitude in degrees.
+        count : int
+            Number of opportunities for each origin.
+        limit : float, optional
+            Limit in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
+            durations.
+        reverse : bool
+            Whether trips from the opportunities count, not those to them: which fire station is here first.
+
+        Returns
+        -------
+        NearestOpportunities
+            Their numbers, and the values of the paths.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, in an area to avoid or far from any road, or if the count or the limit is out
+            of range.
+        DistanceOverflowError
+            If the distance of one of them does not fit into 32 bits, and there is no limit.
+        MemoryShortageError
+            If the result does not fit into memory.
+        """
+        with self.solver.holding():
+            index = self.index
+        unit = unit_of(index.graph, self.metric)
+        return nearest_of_opportunities(index, unit, origins, opportunities, count, limit, reverse)
 
     def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
         """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`.

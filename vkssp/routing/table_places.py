@@ -7,7 +7,6 @@ source and a target are snapped are chosen for each pair, as for a route.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,8 +14,9 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import find_direct, find_goals, find_starts, first_arcs
+from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.places import LatLon, listed_places, snapped
+from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.path_sums import Figure, Floats
 from vkssp.solver.phantom_node import PhantomNode
@@ -67,35 +67,15 @@ class _Targets:
         ends: Sequence[Sequence[PhantomNode]],
         figures: Sequence[Figure],
     ) -> None:
-        self._index, self._snaps, self._figures = index, snaps, figures
+        self._figures, self._same_street = figures, SameStreet(index, snaps)
         self.goals = Goals(index.graph, ends, figures)
-        self._on: dict[int, list[int]] = defaultdict(list)
-        self._at: dict[int, list[int]] = defaultdict(list)
-        for column, snap in enumerate(snaps):
-            if snap is not None:
-                self._on[snap.polyline].append(column)
-                for junction in self._junctions(snap):
-                    self._at[junction].append(column)
-
-    def _junctions(self, snap: Snap) -> set[int]:
-        """Return the number of the junction at which a point lies, as a set; empty if none, or without turns."""
-        nodes = self._index.nodes_of(snap) if self._index.knows_turns and snap.is_end else []
-        return {min(nodes)} if nodes else set()
 
     def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
         """Lower a row of weights to those of paths that pass no node, and set their sums, shape (figures, targets)."""
-        index = self._index
-        streets = {start.polyline, *(int(index.polyline_of[arc]) for arc, _ in first_arcs(index, start))}
-        columns = {column for street in streets for column in self._on.get(street, ())}
-        columns.update(column for junction in self._junctions(start) for column in self._at.get(junction, ()))
-        for column in columns:
-            goal = self._snaps[column]
-            assert goal is not None
-            way = find_direct(index, start, goal)
-            if way is not None and way[0] <= int(weight[column]):
-                weight[column] = way[0]
-                part = way[2].at - way[1].at
-                sums[:, column] = [figure.begun(way[1].arc, part) for figure in self._figures]
+        for column, direct, here, there in self._same_street.ways_from(start):
+            if direct <= int(weight[column]):
+                weight[column] = direct
+                sums[:, column] = [figure.begun(here.arc, there.at - here.at) for figure in self._figures]
 
 
 class _Places:

@@ -30,35 +30,78 @@ def accessibility(
 ) -> npt.NDArray[Any]:
     """Return the sums of values that can be reached from nodes; see `vkssp.Solver.accessibility`."""
     graph = source.graph
-    table, is_flat = _values(values, graph.num_nodes)
-    most, within = _limits(limits)
-    shapes = _decays(decays)
-    if not within and not shapes:
-        raise QueryError("there are neither limits nor decays; give limits=[...], distances within which values count")
+    table, is_flat = checked_values(values, "values", graph.num_nodes, "nodes")
+    is_one, within = _limits(limits)
+    shapes = checked_decays(decays)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
-    count, columns = len(within) + len(shapes), table.shape[1]
-    require(16 * len(nodes) * count * columns, f"{count * columns:,} sums for {len(nodes):,} sources", "ask for fewer")
+    found = sums_of_groups(source, Groups.of_nodes(nodes), table, within, shapes)
+    return shaped(found, is_one and not shapes, is_flat)
+
+
+def sums_of_groups(
+    source: RowSource, groups: Groups, table: npt.NDArray[Any], limits: Sequence[int], decays: Sequence[Decay]
+) -> npt.NDArray[Any]:
+    """Return the sums of values that can be reached from groups of seeds.
+
+    Parameters
+    ----------
+    source : RowSource
+        Source of distances.
+    groups : Groups
+        The groups, none of them empty.
+    table : numpy.ndarray
+        Values of nodes, as `checked_values` returns them, shape (num_nodes, c).
+    limits : sequence of int
+        Distances, in any order.
+    decays : sequence of Decay
+        Weights by distance.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (groups, k, c): a sum for each limit and then each decay. int64 if values are integers and there are no
+        decays, or else float64.
+
+    Raises
+    ------
+    QueryError
+        If there are neither limits nor decays.
+    DistanceOverflowError
+        If a shortest distance that counts does not fit into 32 bits.
+    MemoryShortageError
+        If the sums do not fit into memory.
+    """
+    if not limits and not decays:
+        raise QueryError("there are neither limits nor decays; give limits=[...], distances within which values count")
+    count, columns = len(limits) + len(decays), table.shape[1]
+    require(
+        16 * len(groups) * count * columns, f"{count * columns:,} sums for {len(groups):,} sources", "ask for fewer"
+    )
     aggregates: list[Any] = []
     exponents: list[int] = []
-    if within:
+    if limits:
         fixed, exponent = _fixed(table, _SUM_BITS)
-        aggregates.append(CumulativeSums(fixed, np.unique(np.array(within, np.uint32))))
+        aggregates.append(CumulativeSums(fixed, np.unique(np.array(limits, np.uint32))))
         exponents += [exponent] * len(aggregates[0].limits)
-    for shape in shapes:
+    for decay in decays:
         fixed, exponent = _fixed(table, _SUM_BITS - BITS)
-        aggregates.append(DecayedSums(fixed, *shape.weights()))
+        aggregates.append(DecayedSums(fixed, *decay.weights()))
         exponents.append(exponent + BITS)
-    sums = aggregated_rows(source, Groups.of_nodes(nodes), tuple(aggregates))
-    sums = sums.reshape(len(nodes), len(exponents), columns)
+    sums = aggregated_rows(source, groups, tuple(aggregates))
+    sums = sums.reshape(len(groups), len(exponents), columns)
     found: npt.NDArray[Any] = sums
-    if shapes or table.dtype.kind == "f":
+    if decays or table.dtype.kind == "f":
         found = np.ldexp(sums.astype(np.float64), -np.array(exponents, np.int64)[:, None])
-    if within:
+    if limits:
         # In the order of the caller, who may name a limit twice.
-        where = np.searchsorted(aggregates[0].limits, np.array(within, np.uint32))
+        where = np.searchsorted(aggregates[0].limits, np.array(limits, np.uint32))
         found = found[:, [*where.tolist(), *range(len(aggregates[0].limits), found.shape[1])]]
-    if most and not shapes:
-        found = found[:, 0]
+    return found
+
+
+def shaped(sums: npt.NDArray[Any], is_one: bool, is_flat: bool) -> npt.NDArray[Any]:
+    """Return the sums of `sums_of_groups`, without the axis of limits if `is_one`, and of columns if `is_flat`."""
+    found = sums[:, 0] if is_one else sums
     return np.ascontiguousarray(found[..., 0] if is_flat else found)
 
 
@@ -93,24 +136,32 @@ def blocks_of_sums(source: RowSource, groups: Groups, aggregates: Aggregates) ->
         yield from blocks
 
 
-def _values(values: npt.ArrayLike, num_nodes: int) -> tuple[npt.NDArray[Any], bool]:
-    """Return checked values, shape (num_nodes, columns), int64 or float64, and whether they have no columns."""
-    table = array_of(values, "values", "numbers, one for each node", QueryError)
-    if table.ndim not in (1, 2) or len(table) != num_nodes:
+def checked_values(values: npt.ArrayLike, name: str, count: int, things: str) -> tuple[npt.NDArray[Any], bool]:
+    """Return checked values, shape (count, columns), int64 or float64, and whether they have no columns.
+
+    Errors call the values `name`, and what each of them belongs to one of the `things`.
+
+    Raises
+    ------
+    QueryError
+        If the values are not finite numbers, are not as many, or have a sum beyond 62 bits.
+    """
+    table = array_of(values, name, f"numbers, one for each of the {things}", QueryError)
+    if table.ndim not in (1, 2) or len(table) != count:
         raise QueryError(
-            f"values has shape {table.shape}; give one number for each of the {num_nodes} nodes, or a row of numbers"
+            f"{name} has shape {table.shape}; give one number for each of the {count} {things}, or a row of numbers"
         )
     if table.dtype.kind not in "biuf":
-        raise QueryError(f"values has dtype {dtype_of(table)}; give numbers")
+        raise QueryError(f"{name} has dtype {dtype_of(table)}; give numbers")
     if table.dtype.kind == "f":
         table = table.astype(np.float64)
         if not np.isfinite(table).all():
             at = np.argwhere(~np.isfinite(table))[0].tolist()
-            raise QueryError(f"values{at} is {table[tuple(at)]}; give finite numbers, such as 0 where nothing is known")
+            raise QueryError(f"{name}{at} is {table[tuple(at)]}; give finite numbers, such as 0 where nothing is known")
     elif np.abs(table.astype(np.float64)).sum(axis=0).max(initial=0.0) >= 2.0**_SUM_BITS:
-        raise QueryError("values have a sum beyond 2**62; divide them by a common factor")
+        raise QueryError(f"{name} have a sum beyond 2**62; divide them by a common factor")
     flat = table.ndim == 1
-    whole = table.reshape(num_nodes, -1) if num_nodes else table.reshape(0, 1 if flat else table.shape[1])
+    whole = table.reshape(count, -1) if count else table.reshape(0, 1 if flat else table.shape[1])
     return whole if whole.dtype.kind == "f" else whole.astype(np.int64), flat
 
 
@@ -136,7 +187,7 @@ def _limits(limits: Any) -> tuple[bool, list[int]]:
     return is_one, found.tolist()
 
 
-def _decays(decays: Any) -> Sequence[Decay]:
+def checked_decays(decays: Any) -> Sequence[Decay]:
     """Return the decays, given as one or as a list."""
     given = (
         [] if decays is None else [decays] if isinstance(decays, Decay) else listed(decays, "decays", "Decay objects")

@@ -94,6 +94,11 @@ class Decay:
             raise QueryError("weights are not all between 0 and 1; divide them by the largest")
         return cls(lambda d: np.interp(d, at, value), _limit(float(at[-1]), 0.0))
 
+    def scaled(self, unit: float) -> Decay:
+        """Return the same decay of distances in other units, each of which is `unit` of the present ones."""
+        unit, function = _positive(unit, "unit"), self.function
+        return Decay(lambda d: function(d * unit), self.limit / unit)
+
     def __call__(self, distances: npt.ArrayLike) -> Floats:
         """Return the weights of distances, float64, of the same shape."""
         given = np.asarray(distances, np.float64)

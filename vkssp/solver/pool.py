@@ -496,15 +496,18 @@ class SolverPool(Resource):
         """Return the loads of all arcs by a demand that comes in parts, by all devices; see `Solver.flows_of`."""
         return flows_of(self, parts, select, turns)
 
+    def for_graph(self, graph: Graph) -> SolverPool:
+        """Return a pool for another graph on the same devices."""
+        names = {member.solver.algorithm for member in self._left()}
+        return SolverPool(graph, names.pop() if len(names) == 1 else AUTO, self.devices)
+
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[SolverPool]:
         """Hand over this pool or, if `reverse`, one on the same devices that searches the graph backward."""
         if not flag(reverse, "reverse"):
             yield self
             return
-        names = {member.solver.algorithm for member in self._left()}
-        name = names.pop() if len(names) == 1 else AUTO
-        with SolverPool(backward(self.graph), name, self.devices) as pool:
+        with self.for_graph(backward(self.graph)) as pool:
             yield pool
 
     distances_from = FormerName("distances", seeds="source")

@@ -924,15 +924,19 @@ class Solver(Resource):
         """
         return flows_of(self, parts, select, turns)
 
+    def for_graph(self, graph: Graph) -> Solver:
+        """Return a solver of another graph, with the same algorithm and parameters, on the same device."""
+        session = self._session
+        parameters: dict[str, Any] = dict(session.parameters)
+        return Solver(graph, session.name, self.device, **parameters)
+
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver]:
         """Hand over this solver or, if `reverse`, one on the same device that searches the graph backward."""
         if not flag(reverse, "reverse"):
             yield self
             return
-        session = self._session
-        parameters: dict[str, Any] = dict(session.parameters)
-        with Solver(backward(self.graph), session.name, self.device, **parameters) as solver:
+        with self.for_graph(backward(self.graph)) as solver:
             yield solver
 
     distances_from = FormerName("distances", seeds="source")
