@@ -234,16 +234,51 @@ def test_decays() -> None:
     assert np.allclose(Decay.power(2.0, 5.0, 100.0)(far), [1, 1, 1 / 64, 1 / 400, 0])
     assert np.allclose(Decay.linear(100.0)(far), [1, 0.95, 0.6, 0, 0])
     assert np.allclose(Decay.table([5, 45], [1.0, 0.5])(far), [1, 1, 0.5625, 0, 0])
-    weights, shift, limit = Decay.linear(100.5).weights()
-    assert shift == 0 and limit == 100 and weights[50] == round((1 - 50 / 100.5) * 2**BITS)
-    # With more distances than a table has entries, steps of some distances have one weight.
-    weights, shift, limit = Decay.linear(4e9).weights()
-    middle = (np.array([0, 1000, len(weights) - 2]) + 0.5) * 2**shift - 0.5
-    assert shift > 0 and np.allclose(weights[[0, 1000, -2]] / 2**BITS, 1 - middle / 4e9, atol=1e-7)
-    graph = Graph.from_edges([0, 1], [1, 2], [2_000_000_000, 1_500_000_000])
-    with Solver(graph, "dijkstra", "cpu") as solver:
-        found = solver.accessibility([1.0, 2.0, 4.0], decays=Decay.linear(4e9), sources=[0])
-    assert found[0, 0] == pytest.approx(1 + 2 * 0.5 + 4 * 0.125, rel=1e-5)
+    assert np.allclose(Decay.gaussian(20.0, 100.0).scaled(0.1)(10 * far), Decay.gaussian(20.0, 100.0)(far))
+    weights, limit = Decay.linear(100.5).weights()
+    assert limit == 100 and weights[50] == round((1 - 50 / 100.5) * 2**BITS)
+    for wrong in (0, -1, np.nan, "far", np.inf):
+        with pytest.raises(QueryError, match="limit is"):
+            Decay.linear(wrong)  # type: ignore[arg-type]
+    for function in (lambda d: d * np.nan, lambda d: None, lambda d: d[:1], lambda d: "1"):
+        with pytest.raises(QueryError, match="give a function of an array of distances"):
+            Decay(function, 8.0).weights()  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_decays_of_long_distances(device: Device, is_prepared: bool) -> None:
+    """Whatever the limit, near distances have weights of their own, and far ones almost."""
+    rng = np.random.default_rng(4)
+    steps = [1, 2, 1 << 19, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (1 << 21) - 1, 1 << 21, 2**31, 2**32 - 2]
+    far = np.unique(np.concatenate([steps, rng.integers(1, 2**32 - 1, 300), rng.integers(1, 2**23, 300)]))
+    graph = Graph.from_edges(np.zeros(len(far), np.uint32), np.arange(1, len(far) + 1), far)
+    graph = prepare(graph) if is_prepared else graph
+    distance = np.concatenate([[0], far])
+    limits = [0, 1, *steps, 3_000_000, 2**40]
+    decays = [Decay.power(1.0, 1e5, limit) for limit in limits]
+    decays += [Decay.linear(4e9), Decay.exponential(600.0, 1e9), Decay.table([0, 100, 101, 2**31], [1, 1, 0.5, 0])]
+    for place in (device, "cpu"):
+        with Solver(graph, device=place) as solver:
+            found = solver.accessibility(np.eye(graph.num_nodes, 5), decays=decays, sources=[0])[0]
+            total = solver.accessibility(np.ones(graph.num_nodes), decays=decays, sources=[0])[0]
+        for one, (near, whole) in zip(decays, zip(found, total, strict=True), strict=True):
+            expected = one(distance)
+            assert near == pytest.approx(expected[:5], abs=2**-24)
+            assert whole == pytest.approx(expected.sum(), abs=len(far) * 2**-20)
+            assert np.count_nonzero(expected) == 0 or whole > 0
+
+
+def test_columns_have_their_own_digits() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9], undirected=True)
+    values = np.array([[1e-12, 1e9, 1], [3e-12, 2.5, 2**61 - 9], [1, 1, 1], [5e200, 0, 7]])
+    with Solver(graph, device="cpu") as solver:
+        for asked in ({"limits": [4, 9]}, {"decays": [Decay.linear(8)]}):
+            whole = solver.accessibility(values, **asked)  # type: ignore[arg-type]
+            for column in range(3):
+                alone = solver.accessibility(values[:, column], **asked)  # type: ignore[arg-type]
+                assert np.array_equal(whole[:, :, column], alone)
+        with pytest.raises(QueryError, match="values have a sum beyond"):
+            solver.accessibility([1e308] * 4, [4])
 
 
 def test_sums_are_exact_and_overflow_is_an_error() -> None:

@@ -162,6 +162,25 @@ def test_all_ways_give_the_same_loads(sources_of_rows: list[tuple[str, Any]]) ->
         assert np.allclose(load.arcs, np.ldexp(each.flows(some, range(size), whole_parts).arcs, -40), rtol=1e-9), name
 
 
+def test_entries_of_one_pair_are_added_up() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 1, 1], undirected=True)
+    twice = np.array([100, 100, 100]), np.array([1, 1, 1])
+    with Solver(graph, device="cpu") as solver:
+        for kind in (np.uint8, np.int64, np.float32, np.bool_):
+            amounts = twice[0].astype(kind)
+            for matrix in (
+                sparse.csr_array((amounts, twice[1], [0, 3, 3]), shape=(2, 2)),
+                sparse.coo_matrix((amounts, ([0, 0, 0], twice[1])), shape=(2, 2)),
+            ):
+                found = solver.flows([0, 1], [2, 3], matrix, skims={"arcs": np.ones(graph.num_arcs)})
+                assert found.arcs.sum() == 3 * amounts.astype(float).sum()
+                assert found.skims["arcs"].toarray().tolist() == [[0, 3], [0, 0]]
+        broken = sparse.csr_array(([1, 1], [0, 1], [0, 1, 2]), shape=(2, 2))
+        broken.indices[0] = 7
+        with pytest.raises(QueryError, match="no valid sparse matrix"):
+            solver.flows([0, 1], [2, 3], broken)
+
+
 def test_what_is_watched_in_all_ways(sources_of_rows: list[tuple[str, Any]]) -> None:
     size, rng = GRAPH.num_nodes, np.random.default_rng(8)
     values, few = rng.random(GRAPH.num_arcs), DEMAND * (rng.random(DEMAND.shape) < 0.1) / 8

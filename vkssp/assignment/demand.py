@@ -110,7 +110,8 @@ def _between_zones(demand: Any, network: TrafficNetwork, where: str) -> Any:
         if table.shape == shape:
             row, column = table.coords
             apart = row != column
-            return sparse.csr_array((table.data[apart], (row[apart], column[apart])), shape=shape)
+            # Entries of the same pair are added up where the demand is checked.
+            return sparse.coo_array((table.data[apart], (row[apart], column[apart])), shape=shape)
     else:
         table = array_of(demand, f"the demand of {where}", "numbers, one for each pair of zones", QueryError)
         if table.shape == shape and table.dtype.kind in "biuf":

@@ -141,7 +141,7 @@ class Aggregation(Resource):
         np.add.at(values, row_of, one.values.T)
         by_row, spans = self._upload("the values of rows", values), _spans(columns, _MOST_COLUMNS)
         if isinstance(one, DecayedSums):
-            words = np.concatenate([np.array([one.limit, one.shift], np.uint32), one.weights])
+            words = np.concatenate([np.array([one.limit], np.uint32), one.weights])
             arrays = [by_row, self._upload("the weights of distances", words)]
             return [("aggregate_decayed", {_COLUMNS: size}, arrays, (at, columns)) for at, size in spans]
         arrays = [by_row, self._upload("the limits", one.limits)]

@@ -37,8 +37,8 @@ def aggregated(aggregates: Aggregates, sources: Uint32s, distances: Uint32s) -> 
         if isinstance(one, CumulativeSums):
             module.cumulate(rows, read_only(one.values), read_only(one.limits), out)
         elif isinstance(one, DecayedSums):
-            shift, limit, room = np.uint32(one.shift), np.uint32(one.limit), np.empty(module.BLOCK, np.int64)
-            module.decay(rows, read_only(one.values), read_only(one.weights), shift, limit, room, out)
+            limit, room = np.uint32(one.limit), np.empty(module.BLOCK, np.int64)
+            module.decay(rows, read_only(one.values), read_only(one.weights), limit, room, out)
         elif isinstance(one, Straightness):
             points = read_only(sources), read_only(one.points)
             module.straighten(rows, *points, np.uint32(one.limit), one.scale, out)
@@ -71,7 +71,7 @@ def aggregated_near(
         if isinstance(one, CumulativeSums):
             module.cumulate_near(first, columns, distances, read_only(one.values_of_nodes), read_only(one.limits), out)
         elif isinstance(one, DecayedSums):
-            decay = read_only(one.values_of_nodes), read_only(one.weights), np.uint32(one.shift), np.uint32(one.limit)
+            decay = read_only(one.values_of_nodes), read_only(one.weights), np.uint32(one.limit)
             module.decay_near(first, columns, distances, *decay, out)
         elif isinstance(one, Straightness):
             points = read_only(sources), read_only(one.points)

@@ -58,17 +58,14 @@ class DecayedSums:
     values : numpy.ndarray
         Values of each node, shape (columns, num_nodes), int64.
     weights : numpy.ndarray
-        Weight of the distances d with d >> `shift` equal to its index, shape (t,), uint32. The sum of the magnitudes of
-        a column, times the largest weight, is below 2**63.
-    shift : int
-        See `weights`.
+        Weights of distances, shape (t,), uint32: an entry for each one below 2**20, and for those of b + 20 bits one
+        for 2**b at a time. The sum of the magnitudes of a column, times the largest weight, is below 2**63.
     limit : int
         Distance beyond which no node counts.
     """
 
     values: Int64s
     weights: Uint32s
-    shift: int
     limit: int
 
     @cached_property

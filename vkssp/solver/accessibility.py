@@ -78,7 +78,7 @@ def sums_of_groups(
         16 * len(groups) * count * columns, f"{count * columns:,} sums for {len(groups):,} sources", "ask for fewer"
     )
     aggregates: list[Any] = []
-    exponents: list[int] = []
+    exponents: list[Int64s] = []
     if limits:
         fixed, exponent = _fixed(table, _SUM_BITS)
         aggregates.append(CumulativeSums(fixed, np.unique(np.array(limits, np.uint32))))
@@ -91,7 +91,7 @@ def sums_of_groups(
     sums = sums.reshape(len(groups), len(exponents), columns)
     found: npt.NDArray[Any] = sums
     if decays or table.dtype.kind == "f":
-        found = np.ldexp(sums.astype(np.float64), -np.array(exponents, np.int64)[:, None])
+        found = np.ldexp(sums.astype(np.float64), -np.stack(exponents))
     if limits:
         # In the order of the caller, who may name a limit twice.
         where = np.searchsorted(aggregates[0].limits, np.array(limits, np.uint32))
@@ -158,6 +158,9 @@ def checked_values(values: npt.ArrayLike, name: str, count: int, things: str) ->
         if not np.isfinite(table).all():
             at = np.argwhere(~np.isfinite(table))[0].tolist()
             raise QueryError(f"{name}{at} is {table[tuple(at)]}; give finite numbers, such as 0 where nothing is known")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.abs(table).sum(axis=0)).all():
+                raise QueryError(f"{name} have a sum beyond 1.8e308; divide them by a common factor")
     elif np.abs(table.astype(np.float64)).sum(axis=0).max(initial=0.0) >= 2.0**_SUM_BITS:
         raise QueryError(f"{name} have a sum beyond 2**62; divide them by a common factor")
     flat = table.ndim == 1
@@ -165,17 +168,19 @@ def checked_values(values: npt.ArrayLike, name: str, count: int, things: str) ->
     return whole if whole.dtype.kind == "f" else whole.astype(np.int64), flat
 
 
-def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, int]:
-    """Return values as multiples of 2**-exponent, shape (columns, num_nodes), and the exponent.
+def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, Int64s]:
+    """Return values as multiples of 2**-exponent, shape (columns, num_nodes), and the exponent of each column.
 
     The sum of the magnitudes of a column is at most 2**`bits`. Whole numbers stay as they are, if their sums allow it.
     """
-    total = float(np.abs(values.astype(np.float64)).sum(axis=0).max(initial=0.0))
-    is_whole = values.dtype.kind != "f" or bool((values == np.trunc(values)).all())
-    if is_whole and total < 2.0**bits:
-        return np.ascontiguousarray(values.T, np.int64), 0
-    exponent = bits - 1 - int(np.frexp(total)[1])
-    return np.ascontiguousarray(np.rint(np.ldexp(values.T.astype(np.float64), exponent)), np.int64), exponent
+    total = np.abs(values.astype(np.float64)).sum(axis=0)
+    is_whole = (values == np.trunc(values)).all(axis=0) & (total < 2.0**bits)
+    exponents = np.where(is_whole, 0, bits - 1 - np.frexp(total)[1]).astype(np.int64)
+    fixed = np.empty(values.T.shape, np.int64)
+    for column, exponent in enumerate(exponents.tolist()):
+        given = values[:, column]
+        fixed[column] = given if is_whole[column] else np.rint(np.ldexp(given.astype(np.float64), exponent))
+    return fixed, exponents
 
 
 def _limits(limits: Any) -> tuple[bool, list[int]]:

@@ -16,8 +16,8 @@ from vkssp.graph import UNREACHABLE, Uint32s
 Floats = npt.NDArray[np.float64]
 #: Weights are multiples of 2 to the power of -`BITS`.
 BITS = 24
-# Most entries of a table of weights.
-_MOST_ENTRIES = 1 << 20
+# Distances of more bits, by one, share entries of a table of weights.
+_BIN_BITS = 19
 # Smaller weights are 0 when they are rounded.
 _LEAST = 2.0 ** -(BITS + 1)
 
@@ -45,6 +45,14 @@ class Decay:
     function: Callable[[Floats], Floats]
     limit: float
 
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if not callable(self.function):
+            raise QueryError(f"function is {shown(self.function)}; {_FUNCTION}")
+        limit = number_of(self.limit)
+        if limit is None or not limit >= 0:
+            raise QueryError(f"limit is {shown(self.limit)}; give a distance, a number from 0 on")
+
     @classmethod
     def exponential(cls, scale: float, limit: float | None = None) -> Decay:
         """Return the decay exp(-d / scale), up to a limit; by default as far as the weight exceeds 2**-25."""
@@ -66,7 +74,7 @@ class Decay:
     @classmethod
     def linear(cls, limit: float) -> Decay:
         """Return the decay 1 - d / limit."""
-        far = _limit(limit, limit)
+        far = _positive(limit, "limit")
         return cls(lambda d: 1.0 - d / far, far)
 
     @classmethod
@@ -100,28 +108,47 @@ class Decay:
         return Decay(lambda d: function(d * unit), self.limit / unit)
 
     def __call__(self, distances: npt.ArrayLike) -> Floats:
-        """Return the weights of distances, float64, of the same shape."""
+        """Return the weights of distances, float64, of the same shape.
+
+        Raises
+        ------
+        QueryError
+            If the function returns something else than a finite number for each distance.
+        """
         given = np.asarray(distances, np.float64)
-        weights: Floats = np.where(given <= self.limit, np.clip(self.function(given), 0.0, 1.0), 0.0)
+        try:
+            found = np.asarray(self.function(given), np.float64)
+        except (TypeError, ValueError) as error:
+            raise QueryError(f"function returns no numbers ({error}); {_FUNCTION}") from None
+        if found.shape != given.shape or not np.isfinite(found[given <= self.limit]).all():
+            raise QueryError(f"function does not return a finite number for each distance; {_FUNCTION}")
+        weights: Floats = np.where(given <= self.limit, np.clip(found, 0.0, 1.0), 0.0)
         return weights
 
-    def weights(self) -> tuple[Uint32s, int, int]:
+    def weights(self) -> tuple[Uint32s, int]:
         """Return the weights of whole distances, as multiples of 2**-24.
 
         Returns
         -------
         weights : numpy.ndarray
-            Weight of the distances d with d >> shift equal to its index, shape (t,), uint32. If there are too many
-            distances for a table, the weight is that of the middle one of 2**shift distances.
-        shift : int
-            See above.
+            The table, shape (t,), uint32; see `vkssp.prepared.aggregates.DecayedSums`. The weight of several distances
+            is that of the middle one.
         limit : int
             Largest distance in the table.
         """
-        limit = int(min(self.limit, UNREACHABLE - 2))
-        shift = max(0, (limit // _MOST_ENTRIES).bit_length())
-        middle = (np.arange((limit >> shift) + 1, dtype=np.float64) + 0.5) * 2**shift - 0.5
-        return np.rint(self(np.minimum(middle, self.limit)) * 2**BITS).astype(np.uint32), shift, limit
+        limit = int(min(self.limit, UNREACHABLE - 1))
+        width = max(0, limit.bit_length() - 1 - _BIN_BITS)
+        # The entries of distances of each number of bits beyond the first; the last number has only those up to the
+        # limit.
+        parts = [np.arange(min(limit + 1, 1 << (_BIN_BITS + 1)), dtype=np.float64)]
+        for wide in range(1, width + 1):
+            last = min(limit >> wide, (1 << (_BIN_BITS + 1)) - 1)
+            parts.append((np.arange(1 << _BIN_BITS, last + 1, dtype=np.float64) + 0.5) * 2**wide - 0.5)
+        weights = [np.rint(self(np.minimum(part, self.limit)) * 2**BITS).astype(np.uint32) for part in parts]
+        return np.concatenate(weights), limit
+
+
+_FUNCTION = "give a function of an array of distances"
 
 
 def _positive(value: float, name: str) -> float:

@@ -76,8 +76,18 @@ def entries_of(demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int, 
     if hasattr(demand, "tocsr"):
         if demand.shape != shape:
             raise QueryError(f"demand has shape {demand.shape}; {expected}")
-        matrix = demand.tocsr()
-        amount = _amounts(np.asarray(matrix.data))
+        try:
+            matrix = demand.tocoo(copy=False)
+            given = np.asarray(matrix.data)
+            _check_amounts(given)
+            kind = np.float64 if given.dtype.kind == "f" else np.int64
+            matrix = type(matrix)((given.astype(kind), (matrix.row, matrix.col)), shape=shape).tocsr()
+        except ValueError as error:
+            if isinstance(error, QueryError):
+                raise
+            raise QueryError(f"demand is no valid sparse matrix ({error}); make it again") from None
+        matrix.sum_duplicates()  # in 64 bits
+        amount = matrix.data
         like = type(matrix)
         return Entries(
             sources,
@@ -112,8 +122,8 @@ def entries_of(demand: Any, sources: Uint32s, targets: Uint32s, num_nodes: int, 
     return Entries(sources, first, targets[column], amount.reshape(shape)[row, column], shaped)
 
 
-def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return checked amounts, int64 or float64."""
+def _check_amounts(given: npt.NDArray[Any]) -> None:
+    """Check that amounts are finite numbers from 0 on, with a sum that fits."""
     if given.dtype.kind not in "biuf":
         raise QueryError(f"demand has dtype {dtype_of(given)}; give numbers")
     # A sum of integers might pass 64 bits.
@@ -122,4 +132,9 @@ def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
     if total >= 2.0**SUM_BITS:
         raise QueryError("demand has a sum beyond 2**62; divide it by a factor")
+
+
+def _amounts(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return checked amounts, int64 or float64."""
+    _check_amounts(given)
     return given.astype(np.float64 if given.dtype.kind == "f" else np.int64)

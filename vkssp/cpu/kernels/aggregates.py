@@ -18,6 +18,8 @@ from vkssp.jit import inlined, jit
 UNREACHABLE = np.uint32(2**32 - 1)
 ZERO, NONE = np.uint32(0), np.int64(0)
 BLOCK = 1024
+ONE, BIN_BITS = np.uint64(1), np.uint64(19)
+NEAR = np.uint64(1 << 20)
 WORD, LOW, HALF = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**31)
 
 
@@ -43,16 +45,17 @@ def cumulate(distances: Uint32s, values: Int64s, limits: Uint32s, out: Int64s) -
                         out[row, k * columns + column] += found
 
 
+@inlined
+def bin_of(distance: np.uint32) -> np.uint64:
+    """Return the entry of a distance in a table of weights; see `vkssp.prepared.aggregates.DecayedSums`."""
+    at, width = np.uint64(distance), np.uint64(0)
+    while at >= NEAR:
+        at, width = at >> ONE, width + ONE
+    return (width << BIN_BITS) + at
+
+
 @jit
-def decay(
-    distances: Uint32s,
-    values: Int64s,
-    weights: Uint32s,
-    shift: np.uint32,
-    limit: np.uint32,
-    factors: Int64s,
-    out: Int64s,
-) -> None:
+def decay(distances: Uint32s, values: Int64s, weights: Uint32s, limit: np.uint32, factors: Int64s, out: Int64s) -> None:
     """Add the values of nodes, times the weights of their distances, to `out`, shape (rows, columns), at first 0.
 
     `values` has shape (columns, nodes). `factors` has room for the weights of a block.
@@ -63,7 +66,7 @@ def decay(
             any_weight = np.int64(0)
             for i in range(size):
                 distance = distances[row, begin + i]
-                factors[i] = np.int64(weights[distance >> shift]) if distance <= limit else NONE
+                factors[i] = np.int64(weights[bin_of(distance)]) if distance <= limit else NONE
                 any_weight |= factors[i]
             if any_weight != 0:
                 for column in range(len(values)):
@@ -140,20 +143,13 @@ def cumulate_near(
 
 @jit
 def decay_near(
-    first: Int64s,
-    columns: Uint32s,
-    distances: Uint32s,
-    values: Int64s,
-    weights: Uint32s,
-    shift: np.uint32,
-    limit: np.uint32,
-    out: Int64s,
+    first: Int64s, columns: Uint32s, distances: Uint32s, values: Int64s, weights: Uint32s, limit: np.uint32, out: Int64s
 ) -> None:
     """Do what `decay` does, for rows given as for `cumulate_near`."""
     for row in range(len(out)):
         for i in range(first[row], first[row + 1]):
             if distances[i] <= limit:
-                factor = np.int64(weights[distances[i] >> shift])
+                factor = np.int64(weights[bin_of(distances[i])])
                 for column in range(values.shape[1]):
                     out[row, column] += values[columns[i], column] * factor
 
