@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vkssp import FormatError, QueryError
+from vkssp import FormatError, MemoryShortageError, QueryError
 from vkssp.assignment import BPR, Conical, TrafficNetwork, UserClass, equilibrium, gmns, tntp
-from vkssp.assignment.flows_file import read_flows, write_flows
+from vkssp.assignment.flows_file import SavedFlows, read_flows, write_flows
 from vkssp.cli import main
 
 NET = """<NUMBER OF ZONES> 2
@@ -116,7 +116,9 @@ def test_gmns_columns(tmp_path: Path) -> None:
         ("<NUMBER OF ZONES> 2\n", "", "NUMBER OF ZONES"),
         ("<NUMBER OF NODES> 4", "<NUMBER OF NODES> four", "line 2: NUMBER OF NODES is 'four'"),
         ("<NUMBER OF LINKS> 5", "<NUMBER OF LINKS> 6", "5 links, and its head says 6"),
+        ("<NUMBER OF NODES> 4", "<NUMBER OF NODES> " + 5000 * "9", "line 2: NUMBER OF NODES is"),
         ("<FIRST THRU NODE> 3", "<FIRST THRU NODE> 9", "first thru node 9"),
+        ("\t1\t3\t100", "\t1\t3\t1_00", "line 10.*numbers"),
         ("\t1\t3\t100", "\t1\t5\t100", "line 10: there is no node 5"),
         ("\t1\t3\t100", "\t1\tx\t100", "line 10.*numbers"),
         ("\t1\t3\t100", "\t1\t3\t-1", "line 10 has a number that is negative"),
@@ -136,6 +138,8 @@ def test_broken_networks(tmp_path: Path, old: str, new: str, text: str) -> None:
     [
         ("Origin  1", "", "before the first line"),
         ("Origin  1", "Origin 3", "no zone '3'"),
+        ("Origin  1", "Origin " + 5000 * "1", "no zone"),
+        ("150.5;", "3_0;", "line 6.*zone : trips"),
         ("2 :  150.5", "7 :  150.5", "line 6 has a zone"),
         ("150.5;", "many;", "line 6.*zone : trips"),
         ("150.5;", ";", "line 6.*zone : trips"),
@@ -147,6 +151,43 @@ def test_broken_trips(tmp_path: Path, old: str, new: str, text: str) -> None:
     _, trips = saved(tmp_path, trips=TRIPS.replace(old, new, 1))
     with pytest.raises(FormatError, match=text):
         tntp.read_trips(trips)
+
+
+def test_what_files_may_have_and_may_not(tmp_path: Path) -> None:
+    net, trips = saved(tmp_path)
+    plain = tntp.read_network(net)
+    marked, many = tmp_path / "marked.tntp", tmp_path / "many.tntp"
+    marked.write_text("\ufeff" + NET.replace("\t1\t3\t100\t2\t6", "\t1\t3\t0\t2\t0"))
+    assert tntp.read_network(marked).delay.time(np.ones(5))[0] == 0
+    many.write_text(NET.replace("<NUMBER OF NODES> 4", "<NUMBER OF NODES> 1000000000000"))
+    with pytest.raises(MemoryShortageError, match="correct the number"):
+        tntp.read_network(many)
+    many.write_text(TRIPS.replace("<NUMBER OF ZONES> 2", "<NUMBER OF ZONES> 1000000000000"))
+    with pytest.raises(MemoryShortageError, match="correct the number"):
+        tntp.read_trips(many)
+    places = tmp_path / "a_node.tntp"
+    places.write_text("node x y ;\n;\n" + "".join(f"{node} {node} 0 ;\n" for node in range(1, 5)))
+    assert tntp.read_network(net, nodes=places).coordinates[:, 0].tolist() == [1, 2, 3, 4]
+    for wrong in ("abc", [1, 2], None, [[1, 2, 3]], [[np.nan]], [[-1]]):
+        with pytest.raises(QueryError, match="demand"):
+            tntp.write_trips(tmp_path / "w.tntp", wrong)
+    with pytest.raises(QueryError, match="network"):
+        tntp.write_network(tmp_path / "w.tntp", 5)  # type: ignore[arg-type]
+    assert not (tmp_path / "w.tntp").exists()
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    (tmp_path / "a.npy").rename(tmp_path / "a.npz")
+    with pytest.raises(FormatError, match="single array"):
+        read_flows(tmp_path / "a.npz", plain)
+    found = equilibrium(plain, tntp.read_trips(trips), device="cpu")
+    flow, bad = found.flow, np.full(5, np.nan)
+    cases = ({"flow": flow, "class_all": bad}, {"flow": bad, "class_all": flow}, {"flow": flow})
+    for arrays, error in zip(cases, (FormatError, FormatError, QueryError), strict=True):
+        np.savez(tmp_path / "b.npz", digest=np.array(found.digest), **arrays)
+        with pytest.raises(error, match=r"not finite|no flow of the user class 'all'"):
+            equilibrium(plain, tntp.read_trips(trips), start=read_flows(tmp_path / "b.npz", plain), device="cpu")
+    broken = SavedFlows(flow, {"all": bad}, found.digest)
+    with pytest.raises(QueryError, match="class_flows"):
+        equilibrium(plain, tntp.read_trips(trips), start=broken, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,24 @@ def test_ties_zero_times_and_heavy_arcs(seed: int) -> None:
     network = TrafficNetwork(size, *ends.T, delay, zones=range(size))
     demand = rng.integers(0, 4, (size, size)) * rng.choice([1.0, 0.3])
     found = equilibrium(network, demand, gap=1e-3, iterations=300, device="cpu")
-    # Costs are rounded to a part of the mean trip, on which the heavy arcs are.
     assert checked_gap(network, [UserClass(demand)], found) == pytest.approx(found.gap, abs=1e-5) or not demand.any()
+
+
+@pytest.mark.parametrize("method", ["msa", "biconjugate"])
+@pytest.mark.parametrize("seed", range(4))
+def test_costs_that_32_bits_do_not_tell_apart(method: str, seed: int) -> None:
+    """A road that costs as much as all others together, and overloads that the first paths make."""
+    rng = np.random.default_rng(seed)
+    size, zones = 10, 4
+    ends = np.concatenate(
+        [rng.integers(0, size, (30, 2)), np.stack([np.arange(size), np.roll(np.arange(size), -1)], 1)]
+    )
+    free, capacity = rng.choice([0.0, 1.0, 3.0], len(ends)) + rng.random(len(ends)), 1 + 100 * rng.random(len(ends))
+    free[-3] = 10.0 ** (6 + 2 * seed)
+    network = TrafficNetwork(size, *ends.T, BPR(free, capacity, 0.15, rng.choice([1, 4, 8], len(ends))), range(zones))
+    demand = rng.random((zones, zones)) * 10.0 ** rng.integers(0, 4, (zones, zones))
+    found = equilibrium(network, demand, method=method, gap=1e-5, iterations=60, device="cpu")
+    assert checked_gap(network, [UserClass(demand)], found) == pytest.approx(found.gap, rel=1e-3, abs=1e-6)
 
 
 def test_what_does_not_suit_is_told() -> None:

@@ -204,7 +204,7 @@ def equilibrium(
     classes = checked_classes(network, demand)
     first = _first_flow(network, start)
     with ExitStack() as stack:
-        loadings = [stack.enter_context(Loading(network, one, algorithm, device)) for one in classes]
+        loadings = [stack.enter_context(Loading(network, one, algorithm, device, target)) for one in classes]
         state = _State(network, classes)
 
         def loaded(times: Floats) -> Floats:
@@ -212,7 +212,7 @@ def equilibrium(
             return np.stack(each)
 
         if _has_classes(start) and start.digest == digest_of(network, classes):
-            state.flows = np.stack([start.class_flows[one.name] for one in classes])
+            state.flows = np.stack([_class_flow(start, one.name, network.num_arcs) for one in classes])
         else:
             state.flows = loaded(network.delay.time(np.zeros(network.num_arcs) if first is None else first))
         done: list[Iteration] = []
@@ -370,6 +370,16 @@ def _first_flow(network: TrafficNetwork, start: Any) -> Floats | None:
     flow = real_numbers(given, "start", "the flow of each arc, or flows of another run", QueryError)
     if len(flow) != network.num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
         raise QueryError(f"start must have a finite flow from 0 on for each of {network.num_arcs} arcs")
+    return flow
+
+
+def _class_flow(start: Start, name: str, num_arcs: int) -> Floats:
+    """Return the checked flow of a user class in another run."""
+    if name not in start.class_flows:
+        raise QueryError(f"start has no flow of the user class {name!r}; give the result of a run, or read one")
+    flow = real_numbers(start.class_flows[name], f"start.class_flows[{name!r}]", "the flow of each arc", QueryError)
+    if len(flow) != num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
+        raise QueryError(f"start.class_flows[{name!r}] must have a finite flow from 0 on for each of {num_arcs} arcs")
     return flow
 
 

@@ -148,7 +148,10 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats
 def _run(path: Path, num_arcs: int) -> SavedFlows:
     """Return the flows of a run."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise ValueError("it is a single array")
+        with loaded as file:
             arrays = {name: file[name] for name in file.files}
         flow, digest = arrays.pop(_FLOW), str(arrays.pop(_DIGEST))
     except FileNotFoundError:
@@ -157,6 +160,8 @@ def _run(path: Path, num_arcs: int) -> SavedFlows:
         raise FormatError(f"cannot read flows from {path}: {error}") from error
     if not all(one.shape == (num_arcs,) and one.dtype == np.float64 for one in (flow, *arrays.values())):
         raise FormatError(f"{path} has flows of another network, not of {num_arcs} arcs")
+    if not all((np.isfinite(one) & (one >= 0)).all() for one in (flow, *arrays.values())):
+        raise FormatError(f"{path} has flows that are negative or not finite; it is damaged")
     return SavedFlows(flow, {name.removeprefix(_CLASS): one for name, one in arrays.items()}, digest)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -12,12 +13,13 @@ from vkssp.algorithms.choice import place_of
 from vkssp.algorithms.phast import Phast
 from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass
+from vkssp.assignment.float_paths import float_loads
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.errors import DistanceOverflowError, GraphError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.hierarchy.prepare import prepare
-from vkssp.prepared.aggregates import MISSED, ArcLoads
+from vkssp.prepared.aggregates import MISSED, ArcLoads, Int64s
 from vkssp.prepared.seed_groups import Demand, Groups
 from vkssp.resource import Resource
 from vkssp.solver.demand import entries_of
@@ -27,6 +29,8 @@ from vkssp.solver.solver import Solver
 
 # Distances are integers of 32 bits: a cost that is this many times that of an average trip still fits.
 _MARGIN = 64.0
+# Part of the wanted gap by which rounding may change the cost of a trip, and gap that costs of 32 bits tell from none.
+_SHARE, _LEAST_GAP = 0.25, 4e-7
 # Arcs of more weight get this one: sums of a path's weight and an arc's stay within 32 bits.
 _MOST_WEIGHT = 1 << 30
 # Loads after which the time of the last ones tells.
@@ -48,9 +52,12 @@ class Loading(Resource):
         See `vkssp.Solver`.
     device : Device, CpuDevice, int, str, list or None
         See `vkssp.Solver`; several devices make a `vkssp.SolverPool`.
+    gap : float
+        The relative gap that is wanted. If costs rounded to 32 bits would not do for it, paths are those of
+        `vkssp.assignment.float_paths`.
     """
 
-    def __init__(self, network: TrafficNetwork, user: CheckedClass, algorithm: str, device: Any) -> None:
+    def __init__(self, network: TrafficNetwork, user: CheckedClass, algorithm: str, device: Any, gap: float) -> None:
         super().__init__()
         self._search, self._network, self._user = network.search_graph(user.open_arcs), network, user
         graph, search = self._search.graph, self._search
@@ -66,7 +73,11 @@ class Loading(Resource):
         most = int(totals.max(initial=0)), int(count[is_used].max(initial=0))
         self._aggregate = ArcLoads(UNREACHABLE - 1, False, *most)
         self._groups = Groups.of_nodes(entries.sources[is_used]).wanting(demand)
-        self._graph, self._margin, self._mean_cost = _prepared(graph, algorithm), _MARGIN, 0.0
+        self._graph = _prepared(graph, algorithm)
+        self._tolerance = _SHARE * max(gap, _LEAST_GAP)
+        # Loads of the last time, and the cost of the dearest trip if 32 bits were too few then.
+        self._last: Floats | None = None
+        self._dearest = 0.0
         # If the caller leaves the place open, the CPU begins, and a GPU is tried if that takes long.
         is_open = algorithm == AUTO and device is None and not Device.selected()
         self._may_try = is_open and place_of(AUTO, None) == VULKAN
@@ -82,7 +93,7 @@ class Loading(Resource):
     def flows(self, cost: Floats) -> Floats:
         """Return the flow of the class on each arc of the network, in vehicles, at given costs, shape (num_arcs,).
 
-        Costs are rounded to a 2**-26th part of an average trip, about.
+        Costs are rounded to a 2**-26th part of an average trip, about, or not at all.
 
         Raises
         ------
@@ -93,28 +104,61 @@ class Loading(Resource):
         if not self.total:
             return flow
         mine = cost[self._search.arcs]
-        if not self._mean_cost:
-            self._mean_cost = float(mine.max(initial=0.0)) or 1.0
         began = time.perf_counter()
+        found = self._rounded(mine)
+        if found is None:
+            sums, missed, self._dearest = float_loads(self._search.graph, mine, self._groups)
+        else:
+            (sums, missed), self._dearest = found, 0.0
+        if missed.any():
+            raise self._no_path(int(np.argmax(missed > 0)))
+        self._last = self._in_vehicles(sums)
+        flow[self._search.arcs] = self._last
+        if self._may_try and found is not None:
+            self._choose(time.perf_counter() - began)
+        return flow
+
+    def _in_vehicles(self, sums: Int64s) -> Floats:
+        found: Floats = np.ldexp(sums.astype(np.float64), -self._exponent)
+        return found
+
+    def _is_coarse(self, reach: float, flow: Floats, cost: Floats) -> bool:
+        """Return whether costs are rounded too coarsely if the cost `reach` shall fit, given the flow on paths."""
+        mean, arcs = dot(flow, cost) / self.total, float(flow.sum()) / self.total
+        # The errors of a path's arcs differ in sign.
+        return mean > 0 and math.sqrt(arcs) * reach / UNREACHABLE > self._tolerance * mean
+
+    def _rounded(self, cost: Floats) -> tuple[Int64s, Int64s] | None:
+        """Return the loads of arcs at costs that are rounded, and the demand of each group that finds no path.
+
+        None if 32 bits are too few both for the dearest trip and to tell trips apart.
+        """
+        last = self._last
+        if last is not None and self._is_coarse(self._dearest, last, cost):
+            return None
+        trip = float(cost.max(initial=0.0)) if last is None else dot(last, cost) / self.total
+        reach, too_short = _MARGIN * trip or 1.0, 0.0
         while True:
-            scaled = np.rint(mine * (UNREACHABLE / (self._margin * self._mean_cost)))
+            scaled = np.rint(cost * (UNREACHABLE / reach))
             self._solver.set_weights(np.clip(scaled, 1, _MOST_WEIGHT).astype(np.uint32))
             try:
                 rows, sums = arc_loads(self._solver, self._groups, self._aggregate)
+                # A path without arcs that were made lighter is a shortest one.
+                fits = not sums[scaled > _MOST_WEIGHT].any()
             except DistanceOverflowError:
-                self._margin *= 4
+                fits = False
+            if not fits:
+                too_short, reach = reach, 4 * reach
+                if last is not None and self._is_coarse(reach, last, cost):
+                    return None
                 continue
-            # A path without arcs that were made lighter is a shortest one.
-            if not sums[scaled > _MOST_WEIGHT].any():
-                break
-            self._margin *= 4
-        if rows[:, MISSED].any():
-            raise self._no_path(int(np.argmax(rows[:, MISSED] > 0)))
-        flow[self._search.arcs] = np.ldexp(sums.astype(np.float64), -self._exponent)
-        self._mean_cost = dot(flow, cost) / self.total or self._mean_cost
-        if self._may_try:
-            self._choose(time.perf_counter() - began)
-        return flow
+            last = self._in_vehicles(sums)
+            if rows[:, MISSED].any() or not self._is_coarse(reach, last, cost):
+                return sums, rows[:, MISSED]
+            # Trips cost less than it seemed.
+            reach = _MARGIN * dot(last, cost) / self.total
+            if reach <= too_short:
+                return None
 
     def _choose(self, spent: float) -> None:
         """Choose the place of the next loads, given the seconds of these."""

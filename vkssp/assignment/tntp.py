@@ -6,6 +6,7 @@ https://github.com/bstabler/TransportationNetworks
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from vkssp.assignment.delays import BPR, Floats
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import number_of, path_of, shown
+from vkssp.checks import array_of, dtype_of, instance, number_of, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
+from vkssp.memory import require
 
 # Columns of the lines of a network.
 _COLUMNS = (
@@ -30,6 +32,8 @@ _COLUMNS = (
     "toll",
     "link_type",
 )
+# Most digits of a whole number, and bytes for each node.
+_DIGITS, _NODE_BYTES = 18, 128
 _CAPACITY, _LENGTH, _FREE_TIME, _B, _POWER, _TOLL = 2, 3, 4, 5, 6, 8
 
 
@@ -72,7 +76,7 @@ def read_network(
         for number, text in content(lines):
             fields = text.replace(";", " ").split()
             try:
-                row = [float(one) for one in fields[: len(_COLUMNS)]]
+                row = [_number(one) for one in fields[: len(_COLUMNS)]]
             except ValueError:
                 raise FormatError(f"{path}, line {number}: {shown(text)} is not a line of numbers") from None
             if len(row) < _POWER + 1:
@@ -81,11 +85,12 @@ def read_network(
             rows.append(row + [0.0] * (len(_COLUMNS) - len(row)))
     if len(rows) != num_links:
         raise FormatError(f"{path} has {len(rows)} links, and its head says {num_links}; it may be cut off")
+    _require(path, num_nodes)
     if not 1 <= num_zones <= num_nodes or not 1 <= through <= num_nodes + 1:
         raise FormatError(f"{path} has {num_zones} zones and first thru node {through}, for {num_nodes} nodes")
     table = np.array(rows, np.float64).reshape(len(rows), len(_COLUMNS))
     ends = table[:, :2].astype(np.int64) - 1
-    is_constant = (table[:, _B] == 0) | (table[:, _POWER] == 0)
+    is_constant = (table[:, [_B, _POWER, _FREE_TIME]] == 0).any(axis=1)
     capacity = np.where(is_constant & (table[:, _CAPACITY] <= 0), 1.0, table[:, _CAPACITY])
     return TrafficNetwork(
         num_nodes,
@@ -108,10 +113,10 @@ def _coordinates(path: Path, num_nodes: int) -> Floats:
     with opened(path) as stream:
         for number, text in content(enumerate(stream, 1)):
             fields = text.replace(";", " ").split()
-            if fields[0].lower() == "node":
+            if not fields or fields[0].lower() == "node":
                 continue
             try:
-                node, x, y = int(fields[0]), float(fields[1]), float(fields[2])
+                node, x, y = _whole(fields[0]), _number(fields[1]), _number(fields[2])
                 if not 1 <= node <= num_nodes:
                     raise ValueError
             except (ValueError, IndexError):
@@ -172,7 +177,7 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
             if len(fields) % 2:
                 raise FormatError(f"{where}: {shown(text)} is not 'zone : trips;' once or several times")
             try:
-                ends, values = list(map(int, fields[::2])), list(map(float, fields[1::2]))
+                ends, values = list(map(_whole, fields[::2])), list(map(_number, fields[1::2]))
             except ValueError:
                 raise FormatError(f"{where}: {shown(text)} is not 'zone : trips;' once or several times") from None
             if ends and not 1 <= min(ends) <= max(ends) <= num_zones:
@@ -187,15 +192,35 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
         raise FormatError(
             f"{path} has {num_zones} zones, and the network {network.num_zones}; take files that belong together"
         )
+    _require(path, num_zones)
     rows = np.repeat(np.array(origins, np.int64), np.array(counts, np.int64)) - 1
     ends_of = rows, np.array(targets, np.int64) - 1
     return sparse.coo_array((np.array(amounts), ends_of), shape=(num_zones, num_zones)).tocsr()
 
 
 def _zone(where: str, text: str, num_zones: int) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= num_zones:
-        raise FormatError(f"{where}: there is no zone {shown(text)}; zones go from 1 to {num_zones}")
+    with suppress(ValueError):
+        if 1 <= (zone := _whole(text)) <= num_zones:
+            return zone
+    raise FormatError(f"{where}: there is no zone {shown(text)}; zones go from 1 to {num_zones}")
+
+
+def _whole(text: str) -> int:
+    """Return a whole number of at most 18 digits, or raise `ValueError`."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise ValueError
     return int(text)
+
+
+def _number(text: str) -> float:
+    """Return a number, or raise `ValueError`; Python's numbers may have underscores between digits."""
+    if "_" in text:
+        raise ValueError
+    return float(text)
+
+
+def _require(path: Path, count: int) -> None:
+    require(_NODE_BYTES * count, f"{path}: {count:,} nodes or zones", "correct the number in its head")
 
 
 def opened(path: Path) -> IO[str]:
@@ -207,7 +232,7 @@ def opened(path: Path) -> IO[str]:
         If it cannot be read.
     """
     try:
-        return open(path, encoding="utf-8", errors="replace")
+        return open(path, encoding="utf-8-sig", errors="replace")
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:
@@ -225,9 +250,11 @@ def _metadata(path: Path, lines: Iterator[tuple[int, str]], names: tuple[str, ..
                     raise FormatError(f"{path} has no <{wanted}> before <END OF METADATA>")
             return [found[wanted] for wanted in names]
         if mark and name in names:
-            if not value.strip().isdecimal():
-                raise FormatError(f"{path}, line {number}: {name} is {shown(value.strip())}, which is no integer")
-            found[name] = int(value)
+            try:
+                found[name] = _whole(value.strip())
+            except ValueError:
+                told = shown(value.strip())
+                raise FormatError(f"{path}, line {number}: {name} is {told}, which is no integer") from None
     raise FormatError(f"{path} has no line <END OF METADATA>; it is not a TNTP file")
 
 
@@ -249,7 +276,7 @@ def write_network(path: str | Path, network: TrafficNetwork) -> None:
     FormatError
         If the file cannot be written.
     """
-    delay = network.delay
+    delay = instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files").delay
     if not isinstance(delay, BPR):
         raise QueryError(f"TNTP files have BPR delays only, not {type(delay).__name__}; write GMNS files")
     closed = network.closed
@@ -272,12 +299,22 @@ def write_trips(path: str | Path, demand: Any) -> None:
 
     Raises
     ------
+    QueryError
+        If the demand has another shape, or has amounts that are no finite numbers from 0 on.
     FormatError
         If the file cannot be written.
     """
     from scipy import sparse
 
-    matrix = sparse.csr_array(demand)
+    if not sparse.issparse(demand):
+        demand = array_of(demand, "demand", "numbers, one for each pair of zones", QueryError)
+    if demand.ndim != 2 or demand.shape[0] != demand.shape[1]:
+        raise QueryError(f"demand has shape {demand.shape}; give a row and a column for each zone")
+    if demand.dtype.kind not in "biuf":
+        raise QueryError(f"demand has dtype {dtype_of(demand)}; give numbers")
+    matrix = sparse.csr_array(demand.astype(np.float64))
+    if not (np.isfinite(matrix.data) & (matrix.data >= 0)).all():
+        raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
     with atomic_write(path, "w") as stream:
         stream.write(
             f"<NUMBER OF ZONES> {matrix.shape[0]}\n<TOTAL OD FLOW> {float(matrix.sum())!r}\n<END OF METADATA>\n"
