@@ -190,6 +190,12 @@ def test_a_run_goes_on() -> None:
     )
     again = equilibrium(slower, demand, gap=1e-5, start=whole, device="cpu")
     assert checked_gap(slower, [UserClass(demand)], again) <= 1.1e-5
+    # Times that are far too long at first are forgotten.
+    jammed = equilibrium(network, demand * 1000, gap=1e-2, iterations=5, device="cpu")
+    other = equilibrium(network, demand, gap=1e-5, start=jammed, device="cpu")
+    assert checked_gap(network, [UserClass(demand)], other) <= 1.1e-5
+    with pytest.raises(QueryError, match="infinite time; lower demand or start"):
+        equilibrium(network, demand, start=np.full(network.num_arcs, 1e308), device="cpu")
     # With another demand only the times are taken.
     more = demand * 1.5
     for start in (whole, whole.flow):

@@ -203,11 +203,15 @@ def equilibrium(
     most = whole_number(iterations, "iterations", 1, 10**9, "give a number of iterations from 1 on")
     classes = checked_classes(network, demand)
     first = _first_flow(network, start)
-    with ExitStack() as stack:
+    # Times may be infinite, which `loaded` tells.
+    with ExitStack() as stack, np.errstate(over="ignore", invalid="ignore"):
         loadings = [stack.enter_context(Loading(network, one, algorithm, device, target)) for one in classes]
         state = _State(network, classes)
 
         def loaded(times: Floats) -> Floats:
+            if not np.isfinite(times).all():
+                arc = int(np.argmin(np.isfinite(times)))
+                raise QueryError(f"arc {arc} has an infinite time; lower demand or start")
             each = [loading.flows(times + one.fixed) for loading, one in zip(loadings, classes, strict=True)]
             return np.stack(each)
 
