@@ -389,3 +389,29 @@ def test_a_sample_tells_about_all_nodes() -> None:
     for prepared in (far, prepare(far)):
         with Solver(prepared, device="cpu") as solver, pytest.raises(DistanceOverflowError):
             solver.centrality(sample=4)
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_few_nodes_with_values(device: Device, is_prepared: bool) -> None:
+    """Searches go from the nodes with values then, backward; the sums are the same."""
+    graph = grid(9, seed=3, low=0, high=9)
+    graph = prepare(graph) if is_prepared else graph
+    table = distances_of(graph)
+    rng = np.random.default_rng(6)
+    values = np.zeros((graph.num_nodes, 2), np.int64)
+    values[[5, 17, 60]] = rng.integers(-9, 100, (3, 2))
+    one = Decay.exponential(12.0)
+    for place in (device, "cpu", [device, "cpu"]):
+        with SolverPool(graph, devices=place) if isinstance(place, list) else Solver(graph, device=place) as solver:
+            for reverse in (False, True):
+                far = (table.T if reverse else table).astype(np.float64)
+                far[far == UNREACHABLE] = np.inf
+                found = solver.accessibility(values, limits=[20, 3, 9], reverse=reverse)
+                assert found.dtype == np.int64
+                for at, limit in enumerate((20, 3, 9)):
+                    assert np.array_equal(found[:, at], (far <= limit) @ values)
+                both = solver.accessibility(values / 8, limits=9, decays=[one, one], reverse=reverse)
+                assert np.allclose(both[:, 0], (far <= 9) @ values / 8)
+                assert np.allclose(both[:, 1], one(far) @ values / 8, atol=1e-4) and np.array_equal(
+                    both[:, 1], both[:, 2]
+                )

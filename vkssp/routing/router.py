@@ -20,6 +20,7 @@ from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
 from vkssp.route import Place, Route
 from vkssp.routing.areas import Areas, read_areas
+from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
@@ -356,7 +357,8 @@ class Router(Resource):
         Parameters
         ----------
         origins : sequence of (float, float), optional
-            Latitude and longitude in degrees; None for all nodes of the graph. `Cells` makes a grid or hexagons.
+            Latitude and longitude in degrees; None for all nodes of the graph. Those of a grid or of
+            hexagons are `Cells.places`; see `grid` and `hexagons`.
         opportunities : sequence of (float, float)
             Latitude and longitude in degrees of what is to be reached.
         weights : array_like, optional
@@ -438,6 +440,54 @@ class Router(Resource):
             index = self.index
         unit = unit_of(index.graph, self.metric)
         return nearest_of_opportunities(index, unit, origins, opportunities, count, limit, reverse)
+
+    def grid(self, metres: float) -> Cells:
+        """Return the squares of a grid over the map that have streets in them, as origins of `accessibility`.
+
+        The grid is the same for all maps: rows of squares from the South Pole on, each beginning at the 180th meridian.
+
+        Parameters
+        ----------
+        metres : float
+            Width of the squares, 10 to 500,000; it is changed by less than a part so that they go round the Earth.
+
+        Returns
+        -------
+        Cells
+            For each square a place on a street, in `Cells.places`.
+
+        Raises
+        ------
+        QueryError
+            If the width is out of range.
+        MemoryShortageError
+            If there would be too many squares for the memory.
+        """
+        return grid(self.index, metres)
+
+    def hexagons(self, resolution: int) -> Cells:
+        """Return the hexagons of H3 that have streets in them, as origins of `accessibility`.
+
+        H3 (https://h3geo.org) is a grid of hexagons over the Earth whose names other data have, too.
+
+        Parameters
+        ----------
+        resolution : int
+            Resolution of H3, 0 to 15: at 7 hexagons have sides of 1.4 km, at 8 of 530 m, at 9 of 200 m.
+
+        Returns
+        -------
+        Cells
+            For each hexagon a place on a street, in `Cells.places`.
+
+        Raises
+        ------
+        QueryError
+            If the resolution is out of range, or h3 is not installed.
+        MemoryShortageError
+            If there would be too many hexagons for the memory.
+        """
+        return hexagons(self.index, resolution)
 
     def set_weights(self, weights: npt.ArrayLike, arcs: npt.ArrayLike | None = None) -> None:
         """Change the weights of all arcs, or of some, from the next query on; see `Solver.set_weights`.

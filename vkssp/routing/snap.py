@@ -14,8 +14,10 @@ from vkssp.arrays import own
 from vkssp.checks import array_of, flag, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
+from vkssp.graph.csr import within
 from vkssp.graph.geo import POLAR_LATITUDE, between, metres_between
 from vkssp.jit import kernels
+from vkssp.memory import require
 from vkssp.routing.avoid import Avoided
 from vkssp.routing.lines import Bools, Snap, StreetLines
 from vkssp.routing.step_tables import StepTables
@@ -327,6 +329,35 @@ class StreetIndex(StreetLines):
         number, limit = whole_number(number, "number", 1, 2**31 - 1), _metres(limit)
         allowed = self._allowed(flag(leaving, "leaving"), flag(reached, "reached"))
         return self._nearest_streets(lat, lon, number, allowed, limit)
+
+    def points_along(self, spacing: float) -> npt.NDArray[np.float64]:
+        """Return points on streets on which trips may begin and end, outside of areas to avoid.
+
+        These are the ends of each street that can be reached from the network's core and left for it, and points
+        between them so that no two neighbours are farther apart than `spacing` metres.
+
+        Returns
+        -------
+        numpy.ndarray
+            Latitude and longitude in degrees, shape (k, 2); longitudes may exceed 180 degrees.
+
+        Raises
+        ------
+        MemoryShortageError
+            If there are too many points for the memory.
+        """
+        lines = np.flatnonzero(self._allowed(True, True))
+        length = self.passed_metres[self.first[lines + 1] - 1]
+        pieces = np.ceil(length / spacing)
+        require(64 * float(pieces.sum()), f"points along streets every {spacing:g} m", "give larger cells")
+        count = pieces.astype(np.int64) + 1
+        part = within(count) / np.maximum(1, np.repeat(count - 1, count))
+        # All streets one after the other, a metre apart.
+        begin = np.concatenate([np.zeros(1), np.cumsum(self.passed_metres[self.first[1:] - 1] + 1.0)])[:-1]
+        at = np.repeat(begin[lines], count) + part * np.repeat(length, count)
+        passed = self.passed_metres + np.repeat(begin, np.diff(self.first))
+        found = np.stack([np.interp(at, passed, degrees) for degrees in self.points.T], axis=1)
+        return found if self.avoided is None else found[~self.avoided.covers(*found.T)]
 
     def _allowed(self, leaving: bool, reached: bool) -> Bools:
         """Return the mask of the polylines that may be found."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import array_of, dtype_of, is_many, listed, shown, whole_numbers
+from vkssp.cpu.collection import collected
+from vkssp.cpu.device import CpuDevice
 from vkssp.errors import QueryError
+from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.memory import require
 from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, limit_of
@@ -19,14 +22,27 @@ from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.decay import BITS, Decay
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.tables import RowSource
+from vkssp.solver.tables import RowSource, rows
 
+# Sources that take as long as a row from a node with a value, on the CPU and on a device, whose rows are downloaded.
+_SOURCES_A_VALUE, _SOURCES_A_ROW = 2, 100
 # Bits of the sums of the magnitudes of values, and of values that are multiplied by weights.
 _SUM_BITS = 62
 
 
+class Accessible(RowSource, Protocol):
+    """Solver or pool, which can be had for another graph, too."""
+
+    @property
+    def device(self) -> Device | CpuDevice:
+        """The device, or the first of several."""
+
+    def for_graph(self, graph: Graph) -> AbstractContextManager[RowSource]:
+        """Return the same for another graph."""
+
+
 def accessibility(
-    source: RowSource, values: npt.ArrayLike, limits: Any, decays: Any, sources: npt.ArrayLike | None
+    source: Accessible, values: npt.ArrayLike, limits: Any, decays: Any, sources: npt.ArrayLike | None
 ) -> npt.NDArray[Any]:
     """Return the sums of values that can be reached from nodes; see `vkssp.Solver.accessibility`."""
     graph = source.graph
@@ -39,13 +55,13 @@ def accessibility(
 
 
 def sums_of_groups(
-    source: RowSource, groups: Groups, table: npt.NDArray[Any], limits: Sequence[int], decays: Sequence[Decay]
+    source: Accessible, groups: Groups, table: npt.NDArray[Any], limits: Sequence[int], decays: Sequence[Decay]
 ) -> npt.NDArray[Any]:
     """Return the sums of values that can be reached from groups of seeds.
 
     Parameters
     ----------
-    source : RowSource
+    source : Accessible
         Source of distances.
     groups : Groups
         The groups, none of them empty.
@@ -87,7 +103,7 @@ def sums_of_groups(
         fixed, exponent = _fixed(table, _SUM_BITS - BITS)
         aggregates.append(DecayedSums(fixed, *decay.weights()))
         exponents.append(exponent + BITS)
-    sums = aggregated_rows(source, groups, tuple(aggregates))
+    sums = _sums(source, groups, table, tuple(aggregates))
     sums = sums.reshape(len(groups), len(exponents), columns)
     found: npt.NDArray[Any] = sums
     if decays or table.dtype.kind == "f":
@@ -97,6 +113,18 @@ def sums_of_groups(
         where = np.searchsorted(aggregates[0].limits, np.array(limits, np.uint32))
         found = found[:, [*where.tolist(), *range(len(aggregates[0].limits), found.shape[1])]]
     return found
+
+
+def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregates: Any) -> Int64s:
+    """Return the aggregates of groups, by searches from them or, if these are fewer, from the nodes with values."""
+    valued = np.flatnonzero(table.any(axis=1)).astype(np.uint32)
+    some = _SOURCES_A_VALUE if isinstance(source.device, CpuDevice) else _SOURCES_A_ROW
+    if some * len(valued) >= len(groups):
+        return aggregated_rows(source, groups, aggregates)
+    nodes, limit = np.unique(groups.node), limit_of(aggregates)
+    with source.for_graph(backward(source.graph)) as solver:
+        blocks = rows(solver, solver.graph, Groups.of_nodes(valued), nodes, limit=limit)
+        return collected(blocks, valued, nodes, groups, aggregates)
 
 
 def shaped(sums: npt.NDArray[Any], is_one: bool, is_flat: bool) -> npt.NDArray[Any]:
