@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
     from vkssp.graph.metric import measured_by, unit_of
-    from vkssp.routing.values_file import check_values_ending, write_values
+    from vkssp.routing.values_file import Rows, check_values_ending, write_values
     from vkssp.solver.centrality import Centrality
     from vkssp.solver.solver import Solver
 
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> Result:
         (answering, algorithm) = solver.answered_by
         device = answering.info.name
     nodes = np.arange(graph.num_nodes, dtype=np.uint32)
-    write_values(args.output, graph, nodes, {name: found[name] for name in args.measures})
+    write_values(args.output, Rows.of_nodes(graph, nodes), {name: found[name] for name in args.measures})
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "measures": args.measures,

@@ -1,22 +1,25 @@
-"""Files of the sources or targets of a table: places or nodes."""
+"""Files of places or nodes, such as the sources or targets of a table, and of areas, with values of each."""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.memory import require
 from vkssp.npy_file import read_npy
 from vkssp.routing.geojson import read_json
+from vkssp.routing.geoparquet import read_geoparquet
 from vkssp.routing.places import LatLon
 
 if TYPE_CHECKING:
@@ -39,32 +42,53 @@ class Ends:
         Node ids, int64; None if the file has places.
     ids : list of int or list of str
         Names from the file. If it has none: numbers from 0 for places, node ids for nodes.
+    columns : dict of str to numpy.ndarray
+        The columns that were asked for, shape (k,) each, int64 or float64.
+    shapes : numpy.ndarray or None
+        Areas as shapely geometries, shape (k,), if the file has areas; `places` has a point in each then.
     """
 
     places: list[LatLon] | None
     nodes: npt.NDArray[np.int64] | None
     ids: list[int] | list[str]
+    columns: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    shapes: npt.NDArray[Any] | None = None
 
 
-def read_ends(path: str | Path) -> Ends:
+def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = False) -> Ends:
     """Read places or nodes from a file.
 
     Parameters
     ----------
     path : str or Path
-        GeoJSON of points (.json, .geojson), with an ``id`` or a property of that name; a NumPy array (.npy) of
-        integers, which are nodes, or of shape (k, 2), with latitudes and longitudes; any other ending: comma-separated
-        values with a first line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally
-        ``id``, or with one integer in each line, a node.
+        GeoJSON of points (.json, .geojson), with an ``id`` or a property of that name; GeoParquet (.parquet) of points,
+        or Parquet with columns ``lat`` and ``lon``, and optionally ``id``; a NumPy array (.npy) of integers, which are
+        nodes, or of shape (k, 2), with latitudes and longitudes; any other ending: comma-separated values with a first
+        line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally ``id``, or with one
+        integer in each line, a node.
+    columns : sequence of str
+        Columns or properties with numbers that are read, too.
+    areas : bool
+        Whether GeoJSON and GeoParquet may have polygons, each of which stands for a point in it.
 
     Raises
     ------
     FormatError
-        If the file cannot be read, has another format, or holds no places or nodes.
+        If the file cannot be read, has another format, holds no places or nodes, or has no such column.
+    QueryError
+        If it is a Parquet file, and pyarrow is not installed.
     """
-    readers = {".npy": _from_npy, ".json": _from_geojson, ".geojson": _from_geojson}
+    path = path_of(path)
     try:
-        ends = readers.get(Path(path).suffix.lower(), _from_csv)(path)
+        suffix = path.suffix.lower()
+        if suffix == ".npy":
+            if columns:
+                raise FormatError(f"{path} has no column {columns[0]!r}; give CSV, GeoJSON or Parquet")
+            ends = _from_npy(path)
+        elif suffix == ".parquet":
+            ends = _from_parquet(path, columns, areas)
+        else:
+            ends = _from_geojson(path, columns, areas) if suffix in (".json", ".geojson") else _from_csv(path, columns)
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except OverflowError as error:
@@ -92,30 +116,86 @@ def _from_npy(path: str | Path) -> Ends:
     raise FormatError(f"{path} holds neither integers, for nodes, nor two columns of latitude and longitude")
 
 
-def _from_geojson(path: str | Path) -> Ends:
+def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
     content = read_json(path)
     features = content.get("features", [content]) if isinstance(content, dict) else None
-    places, ids = [], []
+    places, ids, shapes, rows = [], [], list[Any](), list[list[Any]]()
     for number, feature in enumerate(features if isinstance(features, list) else [None]):
         try:
             geometry = feature.get("geometry", feature)
-            if geometry["type"] != "Point":
+            if areas and geometry["type"] in ("Polygon", "MultiPolygon"):
+                shapes.append(_area(geometry))
+                places.append(_point_in(shapes[-1]))
+            elif geometry["type"] == "Point":
+                lon, lat = map(float, geometry["coordinates"][:2])
+                places.append((lat, lon))
+            else:
                 raise ValueError
-            lon, lat = map(float, geometry["coordinates"][:2])
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise FormatError(f"{path}: feature {number} is no GeoJSON point; give points, lon,lat each") from None
-        places.append((lat, lon))
-        name = feature.get("id", (feature.get("properties") or {}).get("id"))
+            what = "point or polygon; give them with" if areas else "point; give points,"
+            raise FormatError(f"{path}: feature {number} is no GeoJSON {what} lon,lat each") from None
+        properties = feature.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        name = feature.get("id", properties.get("id"))
         ids.append(number if name is None else name)
-    return Ends(places, None, _named(ids))
+        rows.append([properties.get(column) for column in columns])
+    values = {
+        column: _numbers(path, [(f"feature {number}", row[at]) for number, row in enumerate(rows)], column)
+        for at, column in enumerate(columns)
+    }
+    return Ends(places, None, _named(ids), values, _all_areas(path, shapes, len(ids)))
 
 
-def _from_csv(path: str | Path) -> Ends:
+def _area(geometry: Any) -> Any:
+    """Return a polygon or several, or raise `ValueError`."""
+    import shapely
+
+    try:
+        shape = shapely.from_geojson(json.dumps(geometry))
+    except (shapely.errors.GEOSException, RecursionError) as error:
+        raise ValueError from error
+    if shape.is_empty or not np.isfinite(shapely.get_coordinates(shape)).all():
+        raise ValueError
+    return shape
+
+
+def _point_in(shape: Any) -> LatLon:
+    point = shape.point_on_surface()
+    return float(point.y), float(point.x)
+
+
+def _all_areas(path: Path, shapes: Sequence[Any], count: int) -> npt.NDArray[Any] | None:
+    """Return areas as an array, None if there are none."""
+    if len(shapes) not in (0, count):
+        raise FormatError(f"{path} has {len(shapes)} polygons among {count} places; give points or polygons only")
+    found = np.empty(len(shapes), object)
+    found[:] = shapes
+    return found if len(shapes) else None
+
+
+def _numbers(path: str | Path, given: Sequence[tuple[str, Any]], column: str) -> npt.NDArray[Any]:
+    """Return a column of numbers, int64 or float64, given with the name of each row."""
+    found: list[float] = []
+    for row, value in given:
+        try:
+            if isinstance(value, bool) or value is None:
+                raise ValueError
+            number = int(value) if str(value).lstrip("+-").isdecimal() and len(str(value)) < 19 else float(value)
+            if not math.isfinite(number):
+                raise ValueError
+        except (ValueError, TypeError, OverflowError):
+            raise FormatError(f"{path}, {row}: {column} is {shown(value)}; give a number, such as 0") from None
+        found.append(number)
+    kind = np.int64 if all(isinstance(number, int) for number in found) else np.float64
+    return np.array(found, kind)
+
+
+def _from_csv(path: Path, columns: Sequence[str]) -> Ends:
     with csv_lines(path) as lines:
-        return _from_lines(path, lines)
+        return _from_lines(path, lines, columns)
 
 
-def _from_lines(path: str | Path, lines: Reader) -> Ends:
+def _from_lines(path: str | Path, lines: Reader, wanted: Sequence[str]) -> Ends:
     first = [word.strip() for word in next(lines, [])]
     header = [word.lower() for word in first]
     if len(first) == 1 and first[0].lstrip("+-").isdigit():
@@ -127,6 +207,9 @@ def _from_lines(path: str | Path, lines: Reader) -> Ends:
         rows = []
     rows += [(lines.line_num, line) for line in lines if line]
     at = [header.index(name) for name in columns] if not rows or rows[0][1] is not first else [0]
+    for name in wanted:
+        if name not in first:
+            raise no_columns(path, name, first)
     read: type[int] | type[float] = int if columns == ["node"] else float
     values = []
     for number, line in rows:
@@ -140,11 +223,44 @@ def _from_lines(path: str | Path, lines: Reader) -> Ends:
     ids = None
     if "id" in header:
         ids = _named([line[header.index("id")] if len(line) > header.index("id") else "" for _, line in rows])
+    columns_of = {name: _of_lines(path, rows, first.index(name), name) for name in wanted}
     if read is int:
         nodes = np.array([value[0] for value in values], np.int64)
-        return Ends(None, nodes, ids or nodes.tolist())
+        return Ends(None, nodes, ids or nodes.tolist(), columns_of)
     places = [(float(lat), float(lon)) for lat, lon in values]
-    return Ends(places, None, ids or list(range(len(places))))
+    return Ends(places, None, ids or list(range(len(places))), columns_of)
+
+
+def _of_lines(path: str | Path, rows: Sequence[tuple[int, list[str]]], at: int, name: str) -> npt.NDArray[Any]:
+    """Return the numbers of a column of lines."""
+    return _numbers(
+        path, [(f"line {number}", line[at].strip() if len(line) > at else None) for number, line in rows], name
+    )
+
+
+def _from_parquet(path: Path, columns: Sequence[str], areas: bool) -> Ends:
+    table, found = read_geoparquet(path, columns, ("id",), _BYTES_OF_A_BYTE)
+
+    def numbers(name: str) -> npt.NDArray[Any]:
+        return _numbers(path, [(f"row {row}", one) for row, one in enumerate(table[name])], name)
+
+    shapes: list[Any] = []
+    if found is None:
+        places = [(float(lat), float(lon)) for lat, lon in zip(numbers("lat"), numbers("lon"), strict=True)]
+    else:
+        places = []
+        for row, shape in enumerate(found.tolist()):
+            kind = None if shape is None or shape.is_empty else shape.geom_type
+            if areas and kind in ("Polygon", "MultiPolygon"):
+                shapes.append(shape)
+                places.append(_point_in(shape))
+            elif kind == "Point":
+                places.append((float(shape.y), float(shape.x)))
+            else:
+                what = "point or polygon" if areas else "point"
+                raise FormatError(f"{path}, row {row} has no {what}, but {kind or 'nothing'}; leave it out")
+    ids = _named(table["id"]) if "id" in table else list(range(len(places)))
+    return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(path, shapes, len(ids)))
 
 
 def _named(ids: Sequence[Any]) -> list[int] | list[str]:

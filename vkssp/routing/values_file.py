@@ -1,11 +1,11 @@
-"""Files of values of nodes: CSV, NumPy arrays, GeoParquet and GeoJSON."""
+"""Files of values of nodes, places or areas: CSV, NumPy arrays, GeoParquet and GeoJSON."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,15 +18,68 @@ from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 from vkssp.graph import Graph, Uint32s
 from vkssp.routing.geojson import write_features
+from vkssp.routing.geoparquet import write_geoparquet
+from vkssp.routing.places import LatLon
 
 #: Endings of files of values; the last two are for GeoJSON.
 ENDINGS = (".csv", ".npy", ".parquet", ".geojson", ".json")
 # Digits of coordinates in degrees, a centimetre.
 _DIGITS = 7
-# Well-known binary of a point: little-endian, type 1, longitude, latitude.
-_POINT = np.dtype([("order", "u1"), ("type", "<u4"), ("lon", "<f8"), ("lat", "<f8")])
 
 Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What values belong to.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column of ids: ``"node"`` or ``"id"``.
+    ids : numpy.ndarray
+        Ids, integers or texts, shape (k,).
+    lat, lon : numpy.ndarray or None
+        Places in degrees, shape (k,) each; None if the graph has no coordinates.
+    shapes : numpy.ndarray or None
+        Areas as shapely geometries, shape (k,); None for points.
+    """
+
+    name: str
+    ids: npt.NDArray[Any]
+    lat: npt.NDArray[np.float64] | None
+    lon: npt.NDArray[np.float64] | None
+    shapes: npt.NDArray[Any] | None = None
+
+    @classmethod
+    def of_nodes(cls, graph: Graph, nodes: Uint32s) -> Rows:
+        """Return rows for nodes of a graph."""
+        if graph.lat is None or graph.lon is None:
+            return cls("node", nodes, None, None)
+        return cls("node", nodes, graph.lat[nodes], graph.lon[nodes])
+
+    @classmethod
+    def of_places(
+        cls, ids: Sequence[int] | Sequence[str], places: Sequence[LatLon], shapes: npt.NDArray[Any] | None = None
+    ) -> Rows:
+        """Return rows for places, or for areas with a place in each."""
+        lat, lon = np.array(places, np.float64).reshape(-1, 2).T
+        return cls("id", np.array(ids), lat, lon, shapes)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the ids and, if there are coordinates, the places, by name."""
+        if self.lat is None or self.lon is None:
+            return {self.name: self.ids}
+        return {self.name: self.ids, "lat": self.lat.round(_DIGITS), "lon": self.lon.round(_DIGITS)}
+
+    def geometry(self) -> npt.NDArray[Any] | None:
+        """Return areas or points as shapely geometries, shape (k,); None without coordinates."""
+        import shapely
+
+        if self.lat is None or self.lon is None or self.shapes is not None:
+            return self.shapes
+        points: npt.NDArray[Any] = shapely.points(self.lon.round(_DIGITS), self.lat.round(_DIGITS))
+        return points
 
 
 def check_values_ending(path: str | Path, graph: Graph | None = None) -> None:
@@ -48,59 +101,64 @@ def check_values_ending(path: str | Path, graph: Graph | None = None) -> None:
         raise FormatError(f"cannot write {path}: the graph has no coordinates; write .csv or .npy")
 
 
-def write_values(path: str | Path, graph: Graph, nodes: Uint32s, columns: Columns) -> None:
-    """Write values of nodes to a file, which appears only when it is complete.
+def write_values(path: str | Path, rows: Rows, columns: Columns) -> None:
+    """Write values to a file, which appears only when it is complete.
 
     Parameters
     ----------
     path : str or Path
-        The file. Its ending says what is written: with .csv ``node``, with coordinates ``lat`` and ``lon``, and a
-        column for each value, empty if there is none (NaN); with .npy ``node`` and the values, as an array of a
-        structured type; with .parquet the columns of CSV, null where there is no value, and with coordinates
-        ``geometry``, as GeoParquet; with .geojson or .json points with ``node`` and the values.
-    graph : Graph
-        The graph.
-    nodes : numpy.ndarray
-        Nodes, shape (k,), uint32.
+        The file. Its ending says what is written: with .csv ``node`` or ``id``, with coordinates ``lat`` and ``lon``,
+        and a column for each value, empty if there is none; with .npy ids and values, as an array of a structured type;
+        with .parquet the columns of CSV, null where there is no value, and with coordinates ``geometry``, as
+        GeoParquet; with .geojson or .json points or areas with the id and the values.
+    rows : Rows
+        What the values belong to.
     columns : mapping of str to numpy.ndarray
-        Values of the nodes by name, shape (k,) each.
+        Values by name, shape (k,) each: numbers, of which NaN is none, or objects, of which None is none.
 
     Raises
     ------
     FormatError, QueryError
         As `check_values_ending` does, or if the file cannot be written.
     """
-    check_values_ending(path, graph)
-    for name, values in columns.items():
-        if len(values) != len(nodes):
-            raise QueryError(f"columns[{name!r}] has {len(values)} values for {len(nodes)} nodes; give one for each")
+    check_values_ending(path)
     suffix = path_of(path).suffix.lower()
+    if suffix in ENDINGS[3:] and rows.lat is None:
+        raise FormatError(f"cannot write {path}: the graph has no coordinates; write .csv or .npy")
+    for name, values in columns.items():
+        if len(values) != len(rows.ids):
+            raise QueryError(f"columns[{name!r}] has {len(values)} values for {len(rows.ids)} rows; give one for each")
     if suffix in ENDINGS[3:]:
-        write_features(path, _features(graph, nodes, columns))
+        write_features(path, _features(rows, columns))
         return
     with atomic_write(path) as stream:
         if suffix == ".npy":
-            packed = np.empty(len(nodes), [("node", np.uint32), *((name, one.dtype) for name, one in columns.items())])
-            packed["node"] = nodes
-            for name, values in columns.items():
-                packed[name] = values
-            np.save(stream, packed, allow_pickle=False)
+            packed = {name: _plain(values) for name, values in {rows.name: rows.ids, **columns}.items()}
+            table = np.empty(len(rows.ids), [(name, one.dtype) for name, one in packed.items()])
+            for name, values in packed.items():
+                table[name] = values
+            np.save(stream, table, allow_pickle=False)
         elif suffix == ".csv":
-            _write_csv(stream, _places(graph, nodes) | dict(columns))
+            _write_csv(stream, {**rows.columns(), **columns})
         else:
-            _write_parquet(stream, _places(graph, nodes) | dict(columns))
+            write_geoparquet(stream, {**rows.columns(), **columns}, rows.geometry())
 
 
-def _places(graph: Graph, nodes: Uint32s) -> dict[str, npt.NDArray[Any]]:
-    """Return the ids and, if there are coordinates, the places of nodes, by name."""
-    if graph.lat is None or graph.lon is None:
-        return {"node": nodes}
-    return {"node": nodes, "lat": graph.lat[nodes].round(_DIGITS), "lon": graph.lon[nodes].round(_DIGITS)}
+def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return values without objects: texts, of which none is empty, or integers, of which none is -1."""
+    if values.dtype.kind != "O":
+        return values
+    told = values.tolist()
+    if any(isinstance(value, str) for value in told):
+        return np.array(["" if value is None else value for value in told])
+    return np.array([-1 if value is None else value for value in told], np.int64)
 
 
 def _told(values: npt.NDArray[Any], missing: Any) -> list[Any]:
-    """Return values as Python's numbers, with something in place of NaN."""
+    """Return values as Python's objects, with something in place of NaN and None."""
     told: list[Any] = values.tolist()
+    if values.dtype.kind == "O":
+        return [missing if value is None else value for value in told]
     return told if values.dtype.kind != "f" else [missing if value != value else value for value in told]
 
 
@@ -115,30 +173,14 @@ def _write_csv(stream: IO[bytes], columns: Columns) -> None:
         text.detach()
 
 
-def _write_parquet(stream: IO[bytes], columns: Columns) -> None:
-    pyarrow = pyarrow_for("GeoParquet files need", "write .csv or .geojson")
-    arrays = {name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()}
-    table = pyarrow.table(arrays)
-    if "lat" in columns:
-        points = np.zeros(len(columns["lat"]), _POINT)
-        points["order"], points["type"], points["lon"], points["lat"] = 1, 1, columns["lon"], columns["lat"]
-        whole = points.tobytes()
-        size = _POINT.itemsize
-        geometry = [whole[at : at + size] for at in range(0, len(whole), size)]
-        table = table.append_column("geometry", pyarrow.array(geometry, pyarrow.binary()))
-        # Without a name of a coordinate system, longitude and latitude on WGS 84 are meant.
-        about = {"encoding": "WKB", "geometry_types": ["Point"]}
-        told = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
-        table = table.replace_schema_metadata({"geo": json.dumps(told)})
-    pyarrow.parquet.write_table(table, stream)
+def _features(rows: Rows, columns: Columns) -> Iterator[dict[str, Any]]:
+    import shapely
 
-
-def _features(graph: Graph, nodes: Uint32s, columns: Columns) -> Iterator[dict[str, Any]]:
-    places = _places(graph, nodes)
-    rows = zip(*(_told(values, None) for values in columns.values()), strict=True)
-    for node, lat, lon, row in zip(*(values.tolist() for values in places.values()), rows, strict=True):
-        yield {
-            "type": "Feature",
-            "properties": {"node": node, **dict(zip(columns, row, strict=True))},
-            "geometry": {"type": "Point", "coordinates": [lon, lat]},
-        }
+    given = {name: _told(values, None) for name, values in columns.items()}
+    ids, lat, lon = (values.tolist() for values in rows.columns().values())
+    for at, name in enumerate(ids):
+        geometry: Any = {"type": "Point", "coordinates": [lon[at], lat[at]]}
+        if rows.shapes is not None:
+            geometry = shapely.geometry.mapping(rows.shapes[at])
+        properties = {rows.name: name, **{column: values[at] for column, values in given.items()}}
+        yield {"type": "Feature", "properties": properties, "geometry": geometry}
