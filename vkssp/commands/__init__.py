@@ -6,6 +6,7 @@ import argparse
 from typing import Protocol
 
 from vkssp.commands import (
+    accessibility,
     algorithms,
     bench,
     centrality,
@@ -49,6 +50,7 @@ COMMANDS: dict[str, Command] = {
     "isochrone": isochrone,
     "nearest": nearest,
     "distances": distances,
+    "accessibility": accessibility,
     "centrality": centrality,
     "equilibrium": equilibrium,
     "bench": bench,

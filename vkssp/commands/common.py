@@ -20,7 +20,18 @@ from vkssp.terminal import print_error
 Result = tuple[dict[str, Any], list[str]]
 
 # Arguments that name input files, and arguments that name output files.
-_READ = ("graph", "extract", "coordinates", "sources", "targets", "places", "traffic", "avoid")
+_READ = (
+    "graph",
+    "extract",
+    "coordinates",
+    "sources",
+    "targets",
+    "places",
+    "opportunities",
+    "origins",
+    "traffic",
+    "avoid",
+)
 _WRITTEN = ("output", "map", "trace")
 
 

@@ -133,7 +133,11 @@ def write_values(path: str | Path, rows: Rows, columns: Columns) -> None:
         return
     with atomic_write(path) as stream:
         if suffix == ".npy":
-            packed = {name: _plain(values) for name, values in {rows.name: rows.ids, **columns}.items()}
+            given = {rows.name: rows.ids, **columns}
+            # Ids of one kind, also in a column without any.
+            objects = [values.tolist() for values in given.values() if values.dtype.kind == "O"]
+            are_texts = any(isinstance(value, str) for values in objects for value in values)
+            packed = {name: _plain(values, are_texts) for name, values in given.items()}
             table = np.empty(len(rows.ids), [(name, one.dtype) for name, one in packed.items()])
             for name, values in packed.items():
                 table[name] = values
@@ -144,12 +148,12 @@ def write_values(path: str | Path, rows: Rows, columns: Columns) -> None:
             write_geoparquet(stream, {**rows.columns(), **columns}, rows.geometry())
 
 
-def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return values without objects: texts, of which none is empty, or integers, of which none is -1."""
+def _plain(values: npt.NDArray[Any], are_texts: bool) -> npt.NDArray[Any]:
+    """Return values without objects: in place of None an empty text, or -1."""
     if values.dtype.kind != "O":
         return values
     told = values.tolist()
-    if any(isinstance(value, str) for value in told):
+    if are_texts:
         return np.array(["" if value is None else value for value in told])
     return np.array([-1 if value is None else value for value in told], np.int64)
 

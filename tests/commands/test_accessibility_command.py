@@ -1,0 +1,190 @@
+"""The command for accessibility, and files of places with values."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import shapely
+
+from vkssp import Decay, FormatError, Router, read_graph
+from vkssp.cli import main
+from vkssp.routing.places_file import read_ends
+
+PLACES = [(42.5075, 1.5218), (42.5430, 1.7340), (42.5561, 1.5332), (42.4634, 1.4911)]
+
+
+def write_shops(folder: Path) -> Path:
+    lines = ["id,lat,lon,jobs,area", *(f"s{at},{lat},{lon},{5 * at},{at / 4}" for at, (lat, lon) in enumerate(PLACES))]
+    (folder / "shops.csv").write_text("\n".join(lines))
+    return folder / "shops.csv"
+
+
+@pytest.fixture(scope="module")
+def graph_path(andorra_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("graph") / "andorra.graph"
+    read_graph(andorra_path).save(path)
+    return path
+
+
+def asked(graph: Path, *options: object) -> int:
+    try:
+        return main(["accessibility", str(graph), *map(str, options), "--device", "cpu"])
+    except SystemExit as error:
+        return int(str(error.code))
+
+
+def test_sums_decays_and_nearest(graph_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shops, output = write_shops(tmp_path), tmp_path / "reach.csv"
+    options = [
+        "--columns",
+        "jobs,area",
+        "--limits",
+        "300,1200",
+        "--decay",
+        "exponential:600",
+        "--nearest",
+        2,
+        "--reverse",
+    ]
+    assert asked(graph_path, shops, *options, "--origins", shops, "--output", output, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    names = [f"{weight}_{limit}" for weight in ("jobs", "area") for limit in ("300", "1200", "exponential_600")]
+    names += ["nearest_1", "nearest_1_s", "nearest_2", "nearest_2_s"]
+    assert told["columns"] == names and told["origins"] == told["opportunities"] == 4
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    assert list(rows[0]) == ["id", "lat", "lon", *names] and [row["id"] for row in rows] == ["s0", "s1", "s2", "s3"]
+    values = np.array([[5 * at, at / 4] for at in range(4)])
+    with Router(read_graph(graph_path), device="cpu") as router:
+        sums = router.accessibility(
+            PLACES, PLACES, values, limits=[300, 1200], decays=Decay.exponential(600), reverse=True
+        )
+        near = router.nearest_opportunities(PLACES, PLACES, 2, reverse=True)
+    for at, row in enumerate(rows):
+        assert [float(row[name]) for name in names[:6]] == sums[at].T.reshape(-1).tolist()
+        assert [row["nearest_1"], row["nearest_2"]] == [f"s{which}" for which in near.opportunity[at]]
+        assert float(row["nearest_2_s"]) == pytest.approx(float(near.values[at, 1]), rel=1e-6)
+
+
+def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shops = write_shops(tmp_path)
+    assert asked(graph_path, shops, "--limits", 600, "--output", tmp_path / "nodes.npy") == 0
+    table = np.load(tmp_path / "nodes.npy")
+    assert table.dtype.names == ("node", "count_600") and len(table) == read_graph(graph_path).num_nodes
+    assert table["count_600"].max() >= 1
+    assert f"of {len(table):,} nodes, 4 opportunities" in capsys.readouterr().out
+    squares, hexagons = tmp_path / "s.geojson", tmp_path / "h.parquet"
+    assert asked(graph_path, shops, "--limits", 600, "--nearest", 1, "--grid", 2000, "--output", squares) == 0
+    features = json.loads(squares.read_text())["features"]
+    assert {one["geometry"]["type"] for one in features} == {"Polygon"}
+    assert set(features[0]["properties"]) == {"id", "count_600", "nearest_1", "nearest_1_s"}
+    asked_again = ["--limits", "5000", "--metric", "distance", "--hexagons", "7", "--columns", "jobs"]
+    assert asked(graph_path, shops, *asked_again, "--output", hexagons) == 0
+    # What was written can be read as origins, and as opportunities.
+    ends = read_ends(hexagons, ["jobs_5000"], areas=True)
+    assert ends.shapes is not None and ends.columns["jobs_5000"].dtype == np.int64
+    assert ends.columns["jobs_5000"].max() >= 5 and len(ends.ids) == len(set(ends.ids))
+    for origins in (squares, hexagons):
+        again = tmp_path / "again.parquet"
+        assert asked(graph_path, hexagons, "--limits", 60, "--origins", origins, "--output", again) == 0
+        assert pyarrow.parquet.read_table(again).column("geometry").num_chunks >= 1
+    lacking = tmp_path / "n.npy"
+    assert asked(graph_path, shops, "--nearest", 6, "--origins", shops, "--output", lacking) == 0
+    assert np.load(lacking)["nearest_6"].tolist() == [""] * 4
+
+
+def test_files_of_places(tmp_path: Path) -> None:
+    square = shapely.box(1.0, 42.0, 1.2, 42.2)
+    other = shapely.MultiPolygon([shapely.box(2, 40, 2.1, 40.1)])
+    table = pa.table(
+        {"id": ["a", "b"], "jobs": [3, 4], "where": pa.array(shapely.to_wkb([square, other]), pa.binary())}
+    )
+    about: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Polygon", "MultiPolygon"]}
+    path = tmp_path / "a.parquet"
+
+    def write(**changed: object) -> None:
+        told = {"version": "1.1.0", "primary_column": "where", "columns": {"where": {**about, **changed}}}
+        pyarrow.parquet.write_table(table.replace_schema_metadata({"geo": json.dumps(told)}), path)
+
+    for system in ({}, {"crs": {"id": {"authority": "EPSG", "code": 4326}}}, {"crs": None}):
+        write(**system)
+        ends = read_ends(path, ["jobs"], areas=True)
+        assert ends.ids == ["a", "b"] and ends.columns["jobs"].tolist() == [3, 4] and ends.places is not None
+        assert all(
+            shape.covers(shapely.Point(lon, lat)) for shape, (lat, lon) in zip(ends.shapes, ends.places, strict=True)
+        )
+    with pytest.raises(FormatError, match="row 0 has no point, but Polygon"):
+        read_ends(path)
+    for changed, message in (
+        (
+            {"crs": {"name": "WGS 84 / UTM zone 31N", "id": {"authority": "EPSG", "code": 32631}}},
+            "UTM zone 31N.*to_crs",
+        ),
+        ({"crs": "PROJCS"}, "PROJCS"),
+        ({"encoding": "point"}, "encoded as 'point'"),
+    ):
+        write(**changed)
+        with pytest.raises(FormatError, match=message):
+            read_ends(path, areas=True)
+    pyarrow.parquet.write_table(pa.table({"lat": [1.5], "lon": [2], "n": [None]}), path)
+    assert read_ends(path).places == [(1.5, 2.0)]
+    for columns, message in ((["n"], "row 0: n is None"), (["m"], "no column 'm'")):
+        with pytest.raises(FormatError, match=message):
+            read_ends(path, columns)
+    for content, message in ((b"PAR1", "cannot read"), (b"", "cannot read")):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=message):
+            read_ends(path)
+    mixed = tmp_path / "m.geojson"
+    point = {
+        "type": "Feature",
+        "id": 7,
+        "properties": {"jobs": 2.5},
+        "geometry": {"type": "Point", "coordinates": [1, 2]},
+    }
+    area = {"type": "Feature", "properties": {"jobs": 2}, "geometry": shapely.geometry.mapping(square)}
+    mixed.write_text(json.dumps({"features": [point, area]}))
+    with pytest.raises(FormatError, match="1 polygons among 2 places"):
+        read_ends(mixed, areas=True)
+    mixed.write_text(json.dumps({"features": [area, {**area, "properties": None}]}))
+    with pytest.raises(FormatError, match="feature 1: jobs is None; give a number, such as 0"):
+        read_ends(mixed, ["jobs"], areas=True)
+    assert len(read_ends(mixed, areas=True).ids) == 2
+    for broken in ({"type": "Polygon", "coordinates": [[[1, 2], [3]]]}, {"type": "Polygon", "coordinates": []}):
+        mixed.write_text(json.dumps({**area, "geometry": broken}))
+        with pytest.raises(FormatError, match="feature 0 is no GeoJSON point or polygon"):
+            read_ends(mixed, areas=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give --limits, --decay or --nearest"),
+        (["--nearest", "2", "--columns", "jobs"], "--columns are for sums"),
+        (["--limits", "5", "--columns", "beds"], "has no columns beds"),
+        (["--limits", "0"], "limits is"),
+        (["--decay", "sudden:5"], "'sudden:5' is none of exponential:SCALE"),
+        (["--decay", "power:1:2"], "'power:1:2' is none of"),
+        (["--decay", "linear:0"], "'linear:0': limit is 0"),
+        (["--limits", "5", "--grid", "1"], "metres is 1"),
+        (["--limits", "5", "--origins", "missing.csv"], "missing.csv does not exist"),
+        (["--nearest", "0"], "count is 0"),
+    ],
+)
+def test_what_does_not_suit(
+    graph_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    output = tmp_path / "a.csv"
+    assert asked(graph_path, write_shops(tmp_path), *options, "--output", output) == 2
+    assert message in capsys.readouterr().err and not output.exists()
+
+
+def test_nothing_to_write(graph_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(graph_path, write_shops(tmp_path), "--limits", 5) == 2
+    assert "give --output or --map" in capsys.readouterr().err
