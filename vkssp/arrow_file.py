@@ -44,15 +44,15 @@ def batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any
     try:
         if path.suffix.lower() == ".parquet":
             with pyarrow.parquet.ParquetFile(path) as file:
-                _check_columns(path, columns, file.schema_arrow.names)
-                for batch in file.iter_batches(rows, columns=list(columns)):
+                check_columns(path, columns, file.schema_arrow.names)
+                for batch in file.iter_batches(rows, columns=list(dict.fromkeys(columns))):
                     yield pyarrow.Table.from_batches([batch])
             return
         with pyarrow.csv.open_csv(path) as reader:
-            _check_columns(path, columns, reader.schema.names)
+            check_columns(path, columns, reader.schema.names)
             waiting: list[Any] = []
             for batch in reader:
-                waiting.append(batch.select(list(columns)))
+                waiting.append(batch.select(list(dict.fromkeys(columns))))
                 if sum(map(len, waiting)) >= rows:
                     yield pyarrow.Table.from_batches(waiting)
                     waiting = []
@@ -60,11 +60,14 @@ def batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any
                 yield pyarrow.Table.from_batches(waiting)
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise FormatError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
 
 
-def _check_columns(path: Path, columns: Sequence[str], names: Sequence[str]) -> None:
+def check_columns(path: Path, columns: Sequence[str], names: Sequence[str]) -> None:
+    """Raise `FormatError` unless a file whose columns have the given names has each of some columns once."""
     for name in columns:
         if name not in names:
             raise FormatError(f"{path} has no column {name!r}, only {shown(list(names))}; name its columns")
+        if list(names).count(name) > 1:
+            raise FormatError(f"{path} has several columns {name!r}; give each a name of its own")

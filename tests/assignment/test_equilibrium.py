@@ -14,7 +14,7 @@ from scipy import sparse
 from tests.support.paths import SHARED
 from vkssp import Device, GraphError, QueryError, Solver
 from vkssp.assignment import BPR, Conical, Equilibrium, Iteration, TrafficNetwork, UserClass, equilibrium, loading, tntp
-from vkssp.assignment.flows_file import read_flows
+from vkssp.assignment.flows_file import SavedFlows, read_flows
 
 TNTP = SHARED.parent / "tntp"
 
@@ -260,6 +260,16 @@ def test_what_does_not_suit_is_told() -> None:
             equilibrium(network, wanted, device="cpu", **given_arguments)
     with pytest.raises(QueryError, match="network"):
         equilibrium(demand, demand)  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="report is 5; give a function"):
+        equilibrium(network, demand, report=5)  # type: ignore[arg-type]
+    found = equilibrium(network, demand, gap=1e-2, device="cpu")
+    for wrong in (0 * found.flow, 2 * found.flow):
+        with pytest.raises(QueryError, match="does not carry the demand"):
+            equilibrium(network, demand, start=SavedFlows(found.flow, {"all": wrong}, found.digest), device="cpu")
+    for kind in (np.float16, np.uint8, np.bool_):
+        narrow = equilibrium(network, demand.astype(kind), gap=1e-2, device="cpu")
+        wide = equilibrium(network, demand.astype(kind).astype(float), gap=1e-2, device="cpu")
+        assert np.array_equal(narrow.flow, wide.flow) and narrow.digest == wide.digest
     delay = BPR([1.0, 1.0], [1, 1])
     apart = TrafficNetwork(3, [0, 1], [1, 0], delay, zones=[0, 1, 2], zone_names=["a", "b", "c"])
     with pytest.raises(QueryError, match="no path leads from zone b to zone c"):
@@ -272,9 +282,14 @@ def test_what_does_not_suit_is_told() -> None:
         ({"zones": [0], "closed": [7]}, "closed"),
         ({"zones": [0], "zone_names": ["a", "b"]}, "zone_names"),
         ({"zones": [0], "coordinates": [1.0]}, "coordinates"),
+        ({"zones": [0], "coordinates": "ab"}, "coordinates"),
+        ({"zones": [0], "node_names": 5}, "node_names"),
     ):
         with pytest.raises(QueryError, match=text):
             TrafficNetwork(3, [0, 1], [1, 0], delay, **arguments)
+    for wrong in (5, None, "ab"):
+        with pytest.raises(QueryError, match="delay is"):
+            TrafficNetwork(3, [0, 1], [1, 0], wrong, zones=[0])  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="tail has 1 nodes"):
         TrafficNetwork(3, [0], [1, 0], delay, zones=[0])
 

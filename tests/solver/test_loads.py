@@ -23,6 +23,7 @@ from vkssp import (
     DistanceOverflowError,
     FormatError,
     Graph,
+    MemoryShortageError,
     NoRouteError,
     QueryError,
     Solver,
@@ -179,6 +180,13 @@ def test_entries_of_one_pair_are_added_up() -> None:
         broken.indices[0] = 7
         with pytest.raises(QueryError, match="no valid sparse matrix"):
             solver.flows([0, 1], [2, 3], broken)
+
+
+def test_turns_at_a_hub_need_memory() -> None:
+    hub, others = 0, np.arange(1, 300_000)
+    graph = Graph.from_edges(np.zeros(len(others), np.uint32), others, np.ones(len(others), np.uint32), undirected=True)
+    with Solver(graph, device="cpu") as solver, pytest.raises(MemoryShortageError, match="leave turns out"):
+        solver.flows([1], [hub], [5], turns=True)
 
 
 def test_what_is_watched_in_all_ways(sources_of_rows: list[tuple[str, Any]]) -> None:

@@ -14,6 +14,8 @@ from vkssp.errors import QueryError
 Floats = npt.NDArray[np.float64]
 # Least share of the capacity at which slopes are taken.
 _LEAST_SHARE = 1e-9
+# Largest steepness of a conical delay: with more, differences of its terms lose their digits.
+_MOST_STEEP = 1e6
 
 
 def dot(one: Floats, other: Floats) -> float:
@@ -114,7 +116,7 @@ class Conical:
     capacity : array_like
         Capacity, shape (num_arcs,), above 0, in the unit of flows.
     alpha : array_like
-        Steepness, shape (num_arcs,), above 1, or one number for all arcs.
+        Steepness, shape (num_arcs,), above 1, up to 1e6, or one number for all arcs.
 
     Raises
     ------
@@ -136,9 +138,10 @@ class Conical:
         """Check the arrays."""
         _check(self, positive=("capacity", "alpha"))
         alpha = np.asarray(self.alpha)
-        if (alpha <= 1).any():
-            at = int(np.argmax(alpha <= 1))
-            raise QueryError(f"alpha[{at}] is {alpha[at]}; give numbers above 1, such as 4")
+        bad = (alpha <= 1) | (alpha > _MOST_STEEP)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise QueryError(f"alpha[{at}] is {alpha[at]}; give numbers above 1, up to {_MOST_STEEP:g}, such as 4")
 
     def __len__(self) -> int:
         """Return the number of arcs."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import array_of, listed, number_of, real_numbers, shown
+from vkssp.checks import array_of, dtype_of, listed, number_of, real_numbers, shown
 from vkssp.errors import QueryError
 
 
@@ -82,6 +82,28 @@ def checked_classes(network: TrafficNetwork, demand: Any) -> list[CheckedClass]:
     return found
 
 
+def checked_table(demand: Any) -> Any:
+    """Return a demand between zones as a sparse matrix of rows, float64.
+
+    Raises
+    ------
+    QueryError
+        If it is not square, or has amounts that are no finite numbers from 0 on.
+    """
+    from scipy import sparse
+
+    if not sparse.issparse(demand):
+        demand = array_of(demand, "demand", "numbers, one for each pair of zones", QueryError)
+    if demand.ndim != 2 or demand.shape[0] != demand.shape[1]:
+        raise QueryError(f"demand has shape {demand.shape}; give a row and a column for each zone")
+    if demand.dtype.kind not in "biuf":
+        raise QueryError(f"demand has dtype {dtype_of(demand)}; give numbers")
+    matrix = sparse.csr_array(demand.astype(np.float64))
+    if not (np.isfinite(matrix.data) & (matrix.data >= 0)).all():
+        raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
+    return matrix
+
+
 def _checked(network: TrafficNetwork, given: UserClass) -> CheckedClass:
     where = f"the user class {given.name!r}"
     pce = number_of(given.pce)
@@ -111,13 +133,19 @@ def _between_zones(demand: Any, network: TrafficNetwork, where: str) -> Any:
             row, column = table.coords
             apart = row != column
             # Entries of the same pair are added up where the demand is checked.
-            return sparse.coo_array((table.data[apart], (row[apart], column[apart])), shape=shape)
+            return sparse.coo_array((_wide(table.data[apart]), (row[apart], column[apart])), shape=shape)
     else:
         table = array_of(demand, f"the demand of {where}", "numbers, one for each pair of zones", QueryError)
         if table.shape == shape and table.dtype.kind in "biuf":
-            table = table.copy()
+            table = _wide(table)
             np.fill_diagonal(table, 0)
             return table
     if table.shape != shape:
         raise QueryError(f"the demand of {where} has shape {table.shape}; there are {shape[0]} zones, give {shape}")
     raise QueryError(f"the demand of {where} has dtype {table.dtype}; give numbers")
+
+
+def _wide(amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy of numbers, of which scipy's matrices do not take the narrow ones, with 64 bits each."""
+    kinds = {"f": np.float64, "i": np.int64, "b": np.int64}
+    return np.array(amounts, kinds.get(amounts.dtype.kind, amounts.dtype))

@@ -37,6 +37,8 @@ METHODS = {
 }
 # Accuracy of step lengths, and most evaluations for one.
 _STEP_ACCURACY, _MOST_TRIES = 1e-12, 60
+# Part of the demand by which flows of another run may miss it at a node.
+_BALANCE = 1e-6
 # Largest weight of the last direction's target in the next conjugate one.
 _MOST_CONJUGATE = 0.99
 
@@ -201,6 +203,8 @@ def equilibrium(
     if target is None or not 0 <= target < 1:
         raise QueryError(f"gap is {shown(gap)}; give a share of all costs below 1, such as 1e-4")
     most = whole_number(iterations, "iterations", 1, 10**9, "give a number of iterations from 1 on")
+    if report is not None and not callable(report):
+        raise QueryError(f"report is {shown(report)}; give a function that takes an Iteration, such as print")
     classes = checked_classes(network, demand)
     first = _first_flow(network, start)
     # Times may be infinite, which `loaded` tells.
@@ -216,7 +220,7 @@ def equilibrium(
             return np.stack(each)
 
         if _has_classes(start) and start.digest == digest_of(network, classes):
-            state.flows = np.stack([_class_flow(start, one.name, network.num_arcs) for one in classes])
+            state.flows = np.stack([_class_flow(start, one, network) for one in classes])
         else:
             state.flows = loaded(network.delay.time(np.zeros(network.num_arcs) if first is None else first))
         done: list[Iteration] = []
@@ -377,13 +381,21 @@ def _first_flow(network: TrafficNetwork, start: Any) -> Floats | None:
     return flow
 
 
-def _class_flow(start: Start, name: str, num_arcs: int) -> Floats:
-    """Return the checked flow of a user class in another run."""
-    if name not in start.class_flows:
-        raise QueryError(f"start has no flow of the user class {name!r}; give the result of a run, or read one")
-    flow = real_numbers(start.class_flows[name], f"start.class_flows[{name!r}]", "the flow of each arc", QueryError)
+def _class_flow(start: Start, user: CheckedClass, network: TrafficNetwork) -> Floats:
+    """Return the flow of a user class in another run, if it carries the demand."""
+    name, num_arcs = f"start.class_flows[{user.name!r}]", network.num_arcs
+    if user.name not in start.class_flows:
+        raise QueryError(f"start has no flow of the user class {user.name!r}; give the result of a run, or read one")
+    flow = real_numbers(start.class_flows[user.name], name, "the flow of each arc", QueryError)
     if len(flow) != num_arcs or not (np.isfinite(flow) & (flow >= 0)).all():
-        raise QueryError(f"start.class_flows[{name!r}] must have a finite flow from 0 on for each of {num_arcs} arcs")
+        raise QueryError(f"{name} must have a finite flow from 0 on for each of {num_arcs} arcs")
+    out, table = np.zeros(network.num_nodes), sparse.coo_array(user.demand).astype(np.float64)
+    np.add.at(out, network.tail, flow)
+    np.subtract.at(out, network.head, flow)
+    np.subtract.at(out, network.zones[table.coords[0]], table.data)
+    np.add.at(out, network.zones[table.coords[1]], table.data)
+    if np.abs(out).max(initial=0.0) > _BALANCE * max(float(table.sum()), float(flow.max(initial=0.0))):
+        raise QueryError(f"{name} does not carry the demand; give the result of a run, or read one")
     return flow
 
 

@@ -156,7 +156,7 @@ def _run(path: Path, num_arcs: int) -> SavedFlows:
         flow, digest = arrays.pop(_FLOW), str(arrays.pop(_DIGEST))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile) as error:
         raise FormatError(f"cannot read flows from {path}: {error}") from error
     if not all(one.shape == (num_arcs,) and one.dtype == np.float64 for one in (flow, *arrays.values())):
         raise FormatError(f"{path} has flows of another network, not of {num_arcs} arcs")

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from vkssp.assignment.delays import BPR
+from vkssp.assignment.demand import checked_table
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import flag, path_of, shown
+from vkssp.checks import flag, instance, number_of, path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_folder
@@ -67,7 +68,8 @@ def read_network(
     """
     folder = path_of(folder, "folder")
     for name, given in (("toll_weight", toll_weight), ("length_weight", length_weight)):
-        if not isinstance(given, int | float) or not 0 <= given < np.inf:
+        weight = number_of(given)
+        if weight is None or not 0 <= weight < np.inf:
             raise QueryError(f"{name} is {shown(given)}; give a number from 0 on")
     names: dict[str, int] = {}
     zones: dict[str, int] = {}
@@ -216,13 +218,20 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
     Raises
     ------
     QueryError
-        If its delay is no `BPR`.
+        If its delay is no `BPR`, if a name would not be the same when it is read, or if the demand is not valid.
     FormatError
         If the folder cannot be written.
     """
     from scipy import sparse
 
+    instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     delay, nodes = network.delay, network.node_names.tolist()
+    for name in (*map(str, nodes), *map(str, network.zone_names.tolist())):
+        if name != name.strip() or name.lower() in _NOTHING:
+            raise QueryError(f"a node or zone has the name {shown(name)}, which GMNS files do not keep; rename it")
+    table = None if demand is None else checked_table(demand)
+    if table is not None and table.shape != (network.num_zones, network.num_zones):
+        raise QueryError(f"demand has shape {table.shape}; there are {network.num_zones} zones")
     if not isinstance(delay, BPR):
         raise QueryError(f"GMNS has no columns for {type(delay).__name__} delays; make a network with BPR")
     zone = dict(zip(network.zones.tolist(), network.zone_names.tolist(), strict=True))
@@ -237,8 +246,8 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
         rows = ((arc, nodes[a], nodes[b], 1, 1, *row) for arc, (a, b, row) in enumerate(ends, 1))
         heads = ("length", "capacity", "vdf_fftt", "vdf_alpha", "vdf_beta", "toll")
         _write(new / _LINKS, ("link_id", "from_node_id", "to_node_id", "directed", "lanes", *heads), rows)
-        if demand is not None:
-            matrix, names = sparse.coo_array(demand), network.zone_names.tolist()
+        if table is not None:
+            matrix, names = sparse.coo_array(table), network.zone_names.tolist()
             pairs = zip(*(one.tolist() for one in (*matrix.coords, matrix.data)), strict=True)
             rows = ((names[a], names[b], amount) for a, b, amount in pairs)
             _write(new / DEMAND, ("o_zone_id", "d_zone_id", "volume"), rows)
@@ -284,6 +293,6 @@ def _number(where: str, row: Mapping[str, str], column: str, missing: float) -> 
 
 def _ids(names: list[str]) -> Any:
     """Return names as integers, if all of them are."""
-    if all(name.isdecimal() and name == str(int(name)) and len(name) < 18 for name in names):
+    if all(len(name) < 18 and name.isdecimal() and name == str(int(name)) for name in names):
         return np.array(list(map(int, names)), np.int64)
     return np.array(names)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.assignment.delays import Delay, Floats
-from vkssp.checks import ids_among, real_numbers, shown, whole_number
+from vkssp.checks import array_of, ids_among, real_numbers, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, Uint32s
 
@@ -72,6 +72,9 @@ class TrafficNetwork:
         """Check the arguments, and keep them as arrays."""
         count = whole_number(self.num_nodes, "num_nodes", 1, 2**31 - 1, "give a number of nodes from 1 on")
         ends = {name: ids_among(getattr(self, name), name, "node", count, QueryError) for name in ("tail", "head")}
+        methods = ("time", "slope", "integral", "__len__")
+        if not all(callable(getattr(self.delay, name, None)) for name in methods):
+            raise QueryError(f"delay is {shown(self.delay)}; give BPR or Conical, or a class with their methods")
         num_arcs = len(self.delay)
         for name, nodes in ends.items():
             if len(nodes) != num_arcs:
@@ -86,15 +89,15 @@ class TrafficNetwork:
         names = {"node_names": count, "zone_names": len(zones)}
         for name, length in names.items():
             given = getattr(self, name)
-            array = np.arange(length) if given is None else np.asarray(given)
+            array = np.arange(length) if given is None else array_of(given, name, "names", QueryError)
             if array.shape != (length,):
-                raise QueryError(f"{name} has {len(array)} names, not {length}; give one for each")
+                raise QueryError(f"{name} has shape {array.shape}, not ({length},); give a name for each")
             object.__setattr__(self, name, array)
         if self.coordinates is not None:
-            points = np.asarray(self.coordinates, np.float64)
-            if points.shape != (count, 2):
+            points = array_of(self.coordinates, "coordinates", "two numbers for each node", QueryError)
+            if points.shape != (count, 2) or points.dtype.kind not in "iuf":
                 raise QueryError(f"coordinates has shape {points.shape}; give two numbers for each of {count} nodes")
-            object.__setattr__(self, "coordinates", points)
+            object.__setattr__(self, "coordinates", points.astype(np.float64))
         arrays = {**ends, "zones": zones, "closed": closed, "fixed": fixed, "length": self._values("length", num_arcs)}
         for name, value in arrays.items():
             object.__setattr__(self, name, value)

@@ -13,8 +13,9 @@ from typing import IO, Any
 import numpy as np
 
 from vkssp.assignment.delays import BPR, Floats
+from vkssp.assignment.demand import checked_table
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import array_of, dtype_of, instance, number_of, path_of, shown
+from vkssp.checks import instance, number_of, path_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 from vkssp.memory import require
@@ -304,17 +305,7 @@ def write_trips(path: str | Path, demand: Any) -> None:
     FormatError
         If the file cannot be written.
     """
-    from scipy import sparse
-
-    if not sparse.issparse(demand):
-        demand = array_of(demand, "demand", "numbers, one for each pair of zones", QueryError)
-    if demand.ndim != 2 or demand.shape[0] != demand.shape[1]:
-        raise QueryError(f"demand has shape {demand.shape}; give a row and a column for each zone")
-    if demand.dtype.kind not in "biuf":
-        raise QueryError(f"demand has dtype {dtype_of(demand)}; give numbers")
-    matrix = sparse.csr_array(demand.astype(np.float64))
-    if not (np.isfinite(matrix.data) & (matrix.data >= 0)).all():
-        raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
+    matrix = checked_table(demand)
     with atomic_write(path, "w") as stream:
         stream.write(
             f"<NUMBER OF ZONES> {matrix.shape[0]}\n<TOTAL OD FLOW> {float(matrix.sum())!r}\n<END OF METADATA>\n"

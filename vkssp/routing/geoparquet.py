@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.arrow_file import pyarrow_for
+from vkssp.arrow_file import check_columns, pyarrow_for
 from vkssp.checks import shown
 from vkssp.errors import FormatError
 from vkssp.memory import require
@@ -61,15 +61,13 @@ def read_geoparquet(
             names, about = file.schema_arrow.names, (file.schema_arrow.metadata or {}).get(b"geo")
             geometry = None if about is None else _column(path, about, names)
             wanted = [*columns, *([geometry] if geometry else ["lat", "lon"])]
-            for name in wanted:
-                if name not in names:
-                    raise FormatError(f"{path} has no column {name!r}, only {shown(list(names))}; name its columns")
+            check_columns(path, wanted, names)
             wanted += [name for name in optional if name in names]
             table = file.read(columns=list(dict.fromkeys(wanted)))
         read: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in table.column_names}
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise FormatError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
     if geometry is None:
         return read, None

@@ -77,7 +77,12 @@ class Centrality:
 
     @property
     def harmonic(self) -> Floats:
-        """Sum of the reciprocals of the distances to the other nodes, float64; nodes at distance 0 do not count."""
+        """Sum of the reciprocals of the distances to the other nodes, float64; nodes at distance 0 do not count.
+
+        The sum is one of integers, the same on all devices. Each reciprocal is right to a part of 2**-29, and rounded
+        down to a multiple of 2**-61 times the number of nodes: of 1,000,000 nodes, one at distance 2**20 to a part of
+        2**-21.
+        """
         return self._reciprocals
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import flag, ids_among, is_many, listed, real_numbers, shown
+from vkssp.cpu.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
@@ -126,6 +127,10 @@ class Flows:
 
 def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[Int64s, Int64s]:
     """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and all sums, loads of arcs first."""
+    if aggregate.watch is not None:
+        # Those of each core, and of all together.
+        size = 8 * (num_cores() + 2) * _num_sums(source.graph, aggregate.watch)
+        require(size, "loads of arcs and turns", "leave turns out, since nodes with many arcs have many of them")
     rows, sums, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(0, np.int64), 0
     for block in blocks_of_sums(source, groups, (aggregate,)):
         rows[at : at + len(block)] = block.distances

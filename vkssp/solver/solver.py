@@ -150,6 +150,7 @@ class Solver(Resource):
         """Return another solver over the same uploaded graph, with its own buffers, for use by another thread."""
         self._session.check_open()
         session = self._session
+        session.check_open()
         parameters: dict[str, Any] = dict(session.parameters)
         return Solver(session.shared, session.name, counters=COUNTING[session.counting], **parameters)
 

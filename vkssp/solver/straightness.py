@@ -15,6 +15,9 @@ from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.accessibility import aggregated_rows
 from vkssp.solver.tables import RowSource
 
+# Arcs that are looked at together.
+_ARCS = 1 << 20
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -24,15 +27,29 @@ def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | 
     points = _points(graph)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(32 * len(nodes), f"the straightness of {len(nodes):,} nodes", "ask for fewer")
-    # No two nodes are farther apart than the diagonal of the box around all.
-    farthest = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
-    exponent = 62 - max(1, graph.num_nodes).bit_length() - int(np.frexp(farthest)[1])
+    exponent = 62 - max(1, graph.num_nodes).bit_length() - int(np.frexp(_most(graph, points))[1])
     scale = float(np.ldexp(1.0, exponent))
     aggregate = Straightness(points, scale) if limit is None else Straightness(points, scale, most)
     found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
     none = np.full(len(nodes), np.nan)
     mean: Floats = np.divide(found[STRAIGHT] / scale, found[COUNTED], out=none, where=found[COUNTED] > 0)
     return mean
+
+
+def _most(graph: Graph, points: Floats) -> float:
+    """Return a bound of straight distances over those along paths.
+
+    No path is faster than its fastest arc, and no two nodes are farther apart than the diagonal of the box around all.
+    """
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    fastest = 0.0
+    for first in range(0, graph.num_arcs, _ARCS):
+        arcs = slice(first, first + _ARCS)
+        straight = np.linalg.norm(points[graph.tail[arcs]] - points[graph.head[arcs]], axis=1)
+        if straight[graph.weight[arcs] == 0].any():
+            return diagonal
+        fastest = max(fastest, float((straight / np.maximum(1, graph.weight[arcs])).max(initial=0.0)))
+    return min(diagonal, (1 + 1e-9) * fastest)
 
 
 def _points(graph: Graph) -> Floats:
