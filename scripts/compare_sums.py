@@ -10,7 +10,8 @@ take turns, and every answer that is timed is checked.
 accessibility    sums of values within a radius of every node, beside pandana, whose setup is not timed
 closeness        closeness of some nodes, beside igraph, and networkit's searches
 betweenness      betweenness of all nodes by the paths from some, beside igraph and networkit (EstimateBetweenness)
-all sources      with --all: what all nodes as sources take, and ten million pairs; without others, which take hours
+all sources      with --all: what all nodes as sources take, and ten million pairs; without others, which take hours;
+                 on a street map also between places: from the squares of a grid to thousands of places
 
 igraph divides a pair among all its shortest paths, so that betweenness is compared on weights that few paths share.
 networkit's estimate has weights of its own and is not compared. Libraries that are not installed are left out (pip
@@ -31,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from vkssp import Decay, Graph, QueryError, Solver, VksspError
+from vkssp import Decay, Graph, QueryError, Router, Solver, VksspError
 from vkssp.bench.cached_graph import make_cache, prepared_graph
 from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
@@ -54,6 +55,8 @@ TIES = 1e-3
 CHECKED, DIFFERENT = 16, 0.01
 #: Zones, and with them pairs, of flows.
 ZONES = 3162
+#: Places to be reached, and width of the squares from which they are.
+PLACES, SQUARE_M = 5000, 250
 LIMIT_S = 600.0
 
 
@@ -300,6 +303,45 @@ class Comparison:
 
             self.measure(f"all sources: {task}", {OURS: lambda _, ask=ask: ask()}, right)
 
+    def places(self) -> None:
+        """Time accessibility between places."""
+        graph, random = self.graph, self.random
+        assert graph.lat is not None and graph.lon is not None
+        chosen = random.choice(graph.num_nodes, min(PLACES, graph.num_nodes), replace=False)
+        places = list(zip(graph.lat[chosen].tolist(), graph.lon[chosen].tolist(), strict=True))
+        weights = random.integers(0, 100, (len(places), 2))
+        limits, few = [600, 1800, 3600], 8
+        with Router(graph, device=self.args.device) as router:
+            squares = router.grid(SQUARE_M)
+            row_of = random.choice(len(squares), min(few, len(squares)), replace=False)
+            some = [squares.places[row] for row in row_of]
+            seconds = router.table(some, places, ["duration"]).read()["duration"]
+            near = np.sort(np.where(np.isnan(seconds), np.inf, seconds), axis=1)[:, :3]
+            expected = np.stack([(seconds <= limit) @ weights for limit in limits], axis=1)
+
+            def right(_: Any, name: str, found: Any) -> None:
+                sums = found.values[row_of] if hasattr(found, "values") else found[row_of]
+                if hasattr(found, "values"):
+                    check(np.allclose(np.where(np.isnan(sums), np.inf, sums), near, atol=0.1), f"nearest by {name}")
+                else:
+                    # A place that is snapped elsewhere, as one on an island, may be missed.
+                    check(np.abs(sums - expected).max() <= 0.01 * weights.sum(), f"accessibility by {name}")
+
+            what = f"{len(squares):,} squares of {SQUARE_M} m, {len(places):,} places"
+            verified = f"by a table of {len(row_of)} squares"
+            tasks = {
+                f"places: accessibility, 3 limits, 2 columns, {what}": lambda _: router.accessibility(
+                    squares.places, places, weights, limits=limits
+                ),
+                f"places: accessibility of all nodes, 3 limits, 2 columns, {len(places):,} places": lambda _: (
+                    router.accessibility(None, places, weights, limits=limits)
+                ),
+                f"places: 3 nearest, {what}": lambda _: router.nearest_opportunities(squares.places, places, 3),
+            }
+            for task, ask in tasks.items():
+                checked = right if "squares" in task else lambda *_: None
+                self.measure(task, {OURS: ask}, checked, verified=verified if "squares" in task else "")
+
 
 def measure(text: str, args: argparse.Namespace, result: dict[str, Any]) -> dict[str, Any]:
     """Measure one graph and return its result."""
@@ -312,6 +354,8 @@ def measure(text: str, args: argparse.Namespace, result: dict[str, Any]) -> dict
         comparison.betweenness()
         if args.all:
             comparison.all_sources(solver)
+            if graph.streets is not None:
+                comparison.places()
     rows = [{**dataclasses.asdict(row), "ratio": row.ratio(), "verdict": row.verdict} for row in comparison.rows]
     title = f"{comparison.name}: {graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs"
     print_lines([title, "", *report(comparison.rows, markdown=args.markdown), ""])

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from vkssp.prepared.renumbered import RenumberedGraph
     from vkssp.reading import read_graph
     from vkssp.route import Leg, Place, Route, Step
+    from vkssp.routing.cells import Cells
     from vkssp.routing.isochrone import Isochrone
+    from vkssp.routing.opportunities import NearestOpportunities
     from vkssp.routing.router import Router
     from vkssp.routing.service_areas import ServiceAreas
     from vkssp.solver.centrality import Centrality, SampledCentrality
@@ -43,6 +45,7 @@ __all__ = [
     "ALGORITHMS",
     "UNREACHABLE",
     "Betweenness",
+    "Cells",
     "Centrality",
     "CpuDevice",
     "Decay",
@@ -57,6 +60,7 @@ __all__ = [
     "Isochrone",
     "Leg",
     "MemoryShortageError",
+    "NearestOpportunities",
     "NearestSources",
     "NoRouteError",
     "Order",
@@ -87,6 +91,7 @@ _MODULES = {
     "ALGORITHMS": "vkssp.algorithms.registry",
     "UNREACHABLE": "vkssp.graph.graph",
     "Betweenness": "vkssp.solver.loads",
+    "Cells": "vkssp.routing.cells",
     "Centrality": "vkssp.solver.centrality",
     "CpuDevice": "vkssp.cpu.device",
     "Decay": "vkssp.solver.decay",
@@ -101,6 +106,7 @@ _MODULES = {
     "Isochrone": "vkssp.routing.isochrone",
     "Leg": "vkssp.route",
     "MemoryShortageError": "vkssp.errors",
+    "NearestOpportunities": "vkssp.routing.opportunities",
     "NearestSources": "vkssp.solver.nearest",
     "NoRouteError": "vkssp.errors",
     "Order": "vkssp.graph.order",
