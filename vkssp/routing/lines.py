@@ -177,6 +177,11 @@ class StreetLines:
         return self._by_polyline[self._row[polyline] : self._row[polyline + 1]]
 
     @property
+    def arcs_by_polyline(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Offset of each polyline's first arc, and the ids of the arcs, polyline by polyline; see `arcs`."""
+        return self._row, self._by_polyline
+
+    @property
     def knows_turns(self) -> bool:
         """Whether several nodes of the graph may be one place; see `Streets.junction`."""
         return self.graph.streets is not None and self.graph.streets.junction is not None

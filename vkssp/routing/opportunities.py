@@ -25,13 +25,11 @@ from vkssp.graph.metric import Unit
 from vkssp.hierarchy.attached import with_attached
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.many_phantoms import Ends, many_direct, many_goals, many_starts
 from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points
-from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.accessibility import backward, checked_decays, checked_values, shaped, sums_of_groups
 from vkssp.solver.decay import Decay
-from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.solver import Solver
@@ -57,26 +55,6 @@ class NearestOpportunities:
     values: npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class _Ends:
-    """Connections of places to nodes, place by place: offsets of the places, nodes and weights."""
-
-    first: Indices
-    node: Uint32s
-    weight: Uint32s
-
-    @classmethod
-    def of(cls, ends: Sequence[Sequence[PhantomNode]]) -> _Ends:
-        count = np.fromiter(map(len, ends), np.int64, len(ends))
-        flat = np.array([(end.node, end.weight) for some in ends for end in some], np.uint32).reshape(-1, 2)
-        return cls(np.concatenate([np.zeros(1, np.int64), np.cumsum(count)]), flat[:, 0].copy(), flat[:, 1].copy())
-
-    @property
-    def owner(self) -> Indices:
-        """The place of each connection."""
-        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-
-
 class _Trips:
     """Trips from origins to opportunities, or if `reverse`, from opportunities to origins.
 
@@ -86,13 +64,13 @@ class _Trips:
         Number of origins, which are all nodes of the graph if no places are given.
     places : list of Snap
         Points of the origins; empty if they are all nodes.
-    origins : _Ends or None
+    origins : Ends or None
         Connections of the origins to nodes; None if they are all nodes.
     points : list of Snap
         Different points of opportunities.
     point_of : numpy.ndarray
         Point of each opportunity, shape (opportunities,), int64.
-    ends : _Ends
+    ends : Ends
         Connections of the points to nodes.
     direct : numpy.ndarray
         Paths between places that pass no node: origin, point and weight, in the order of origins, shape (k, 3), int64.
@@ -102,7 +80,7 @@ class _Trips:
         self, index: StreetIndex, origins: Sequence[LatLon] | None, opportunities: Sequence[LatLon], reverse: bool
     ) -> None:
         to, out = (starting_points, ending_points) if reverse else (ending_points, starting_points)
-        find_to, find_out = (find_starts, find_goals) if reverse else (find_goals, find_starts)
+        find_to, find_out = (many_starts, many_goals) if reverse else (many_goals, many_starts)
         where = listed_places(index, opportunities, "opportunity", "opportunities")
         from_where = None if origins is None else listed_places(index, origins, "origin")
         snaps = to(index, where, [f"opportunity {row}" for row in range(len(where))])
@@ -112,26 +90,19 @@ class _Trips:
         )
         _, first_of_point = np.unique(self.point_of, return_index=True)
         self.points = [snaps[row] for row in first_of_point.tolist()]
-        self.ends = _Ends.of([find_to(index, snap) for snap in self.points])
+        self.ends = find_to(index, self.points)
         self.direct: Indices = np.zeros((0, 3), np.int64)
-        self.origins, self.num_origins, self.places = None, index.graph.num_nodes, list[Snap]()
+        self.origins: Ends | None = None
+        self.num_origins, self.places = index.graph.num_nodes, list[Snap]()
         if from_where is not None:
             self.places = out(index, from_where, [f"origin {row}" for row in range(len(from_where))])
             self.num_origins = len(self.places)
-            self.origins = _Ends.of([find_out(index, snap) for snap in self.places])
-            self.direct = _direct(index, self.places, self.points, reverse)
-
-
-def _direct(index: StreetIndex, origins: Sequence[Snap], points: Sequence[Snap], reverse: bool) -> Indices:
-    """Return the paths between origins and points that pass no node; see `_Trips`."""
-    starts, same_street = (points, SameStreet(index, origins)) if reverse else (origins, SameStreet(index, points))
-    found = [
-        (row, other, weight) for row, snap in enumerate(starts) for other, weight, *_ in same_street.ways_from(snap)
-    ]
-    ways = np.array(found, np.int64).reshape(-1, 3)
-    if reverse:
-        ways = ways[:, [1, 0, 2]]
-    return ways[np.argsort(ways[:, 0], kind="stable")]
+            self.origins = find_out(index, self.places)
+            if reverse:
+                direct = many_direct(index, self.points, self.places)[:, [1, 0, 2]]
+                self.direct = direct[np.argsort(direct[:, 0], kind="stable")]
+            else:
+                self.direct = many_direct(index, self.places, self.points)
 
 
 def sums_of_opportunities(

@@ -71,7 +71,16 @@ def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names
     given = listed(places, names, "pairs of latitude and longitude")
     if not given:
         raise QueryError(f"there are no {names}; give at least one")
-    return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given)]
+    if not all(type(place) is tuple and len(place) == 2 and set(map(type, place)) == {float} for place in given):
+        return [checked_place(index, place, f"{name} {row}") for row, place in enumerate(given)]
+    lat, lon = np.array(given).T
+    is_inside = (index.south <= lat) & (lat <= index.north) & (np.maximum(index.west, -180.0) <= lon)
+    is_inside &= lon <= min(index.east, 180.0)
+    if index.avoided is not None:
+        is_inside[is_inside] = ~index.avoided.covers(lat[is_inside], lon[is_inside])
+    for row in np.flatnonzero(~is_inside).tolist():
+        checked_place(index, given[row], f"{name} {row}")
+    return list(given)
 
 
 def no_road(place: LatLon, name: str) -> QueryError:

@@ -1,0 +1,47 @@
+"""Phantom nodes of many points at once, against those of each point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+from vkssp import read_graph
+from vkssp.routing.many_phantoms import Ends, many_direct, many_goals, many_starts
+from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.same_street import SameStreet
+from vkssp.routing.snap import StreetIndex
+from vkssp.solver.phantom_node import PhantomNode
+
+
+def least(ends: list[PhantomNode]) -> dict[int, int]:
+    return {end.node: min(other.weight for other in ends if other.node == end.node) for end in ends}
+
+
+def rows(ends: Ends) -> list[dict[int, int]]:
+    pairs = list(zip(ends.node.tolist(), ends.weight.tolist(), strict=True))
+    return [dict(pairs[a:b]) for a, b in zip(ends.first[:-1].tolist(), ends.first[1:].tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("avoids", [False, True])
+@pytest.mark.parametrize("turns", ["costs", "none"])
+def test_many_are_as_one_by_one(andorra_path: Path, turns: str, avoids: bool) -> None:
+    graph, rng = read_graph(andorra_path, turns=turns), np.random.default_rng(7)
+    assert graph.lat is not None and graph.lon is not None
+    area = shapely.box(1.52, 42.50, 1.53, 42.51) if avoids else None
+    index = StreetIndex(graph, area)
+    chosen = rng.integers(0, graph.num_nodes, 300)
+    places = np.stack([graph.lat[chosen], graph.lon[chosen]], axis=1)
+    # At junctions, near them, and many on few streets.
+    places[100:] += rng.uniform(-4e-4, 4e-4, (200, 2))
+    places[200:] = places[200] + rng.uniform(-2e-4, 2e-4, (100, 2))
+    snaps = [snap for snap in index.trip_ends(places) if snap is not None]
+    assert len(snaps) == 300 and sum(snap.is_end for snap in snaps) > 50
+    assert rows(many_starts(index, snaps)) == [least(find_starts(index, snap)) for snap in snaps]
+    assert rows(many_goals(index, snaps)) == [least(find_goals(index, snap)) for snap in snaps]
+    starts, goals = snaps[:250], snaps[50:]
+    same = SameStreet(index, goals)
+    expected = [[row, goal, weight] for row, snap in enumerate(starts) for goal, weight, *_ in same.ways_from(snap)]
+    assert many_direct(index, starts, goals).tolist() == sorted(expected) and len(expected) > 1000
