@@ -6,25 +6,28 @@ A page holds Leaflet, and as numbers for its script the roads (see `vkssp.routin
 from __future__ import annotations
 
 import html
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from vkssp.checks import instance, shown
 from vkssp.errors import QueryError
-from vkssp.files import atomic_write, check_ending
-from vkssp.graph import checked_graph
+from vkssp.files import check_ending
 from vkssp.graph.geo import unwrapped, wrapped
 from vkssp.routing.formatting import format_distance, format_duration, format_query
 from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.isochrone import checked_isochrones
-from vkssp.routing.network import PAGE_SCALE, encode, encode_points, roads_payload
+from vkssp.routing.network import roads_payload
+from vkssp.routing.page import (
+    check_drawable,
+    checked_facts,
+    encode_degrees,
+    facts_html,
+    fill,
+    polygons_payload,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,14 +36,8 @@ if TYPE_CHECKING:
     from vkssp.route import Place, Route, Step
     from vkssp.routing.isochrone import Isochrone
 
-_ATTRIBUTION = '© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap contributors</a>'
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 #: Hues of the nearest and the farthest isochrone.
 _NEAR_HUE, _FAR_HUE = 150.0, 10.0
-
-
-def _encode_degrees(points: npt.NDArray[np.float64]) -> str:
-    return encode_points(np.rint(points * PAGE_SCALE).astype(np.int64))
 
 
 def _pins(places: Sequence[Place], centre: float) -> list[dict[str, Any]]:
@@ -95,48 +92,15 @@ def _steps_html(steps: Sequence[Step]) -> str:
     return "\n".join(['<ul class="steps">', *items, "</ul>"])
 
 
-def _facts_html(facts: Mapping[str, str]) -> str:
-    return "\n".join(
-        f"<dt>{html.escape(str(name))}</dt><dd>{html.escape(str(fact))}</dd>" for name, fact in facts.items()
-    )
-
-
-def _fill(graph: Graph, payload: dict[str, Any], texts: Mapping[str, str]) -> str:
-    """Return the page with the data of its script (`payload`) and the texts of its panel, which are HTML."""
-    folder = files("vkssp.routing")
-    # The few pictures of the style belong to controls that the page does not have. Without them it loads no file.
-    style = re.sub(r"url\([^)]*\)", "none", (folder / "vendor/leaflet.css").read_text("utf-8"))
-    script = re.sub(r"(?m)^//# sourceMappingURL.*$", "", (folder / "vendor/leaflet.js").read_text("utf-8"))
-    payload = {**payload, "attribution": _ATTRIBUTION if graph.streets is not None else ""}
-    values = {
-        **texts,
-        "leaflet_css": style,
-        "leaflet_js": script,
-        "map_js": (folder / "map.js").read_text("utf-8"),
-        # In a script element "<" could begin "</script>"; its escape means the same to JSON.
-        "payload": json.dumps(payload, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-    }
-    template = (folder / "map.html").read_text("utf-8")
-    # One pass, so that a name that looks like a placeholder stays unchanged.
-    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
-
-
-def _check_drawable(graph: Graph, title: str | None) -> None:
-    if checked_graph(graph, QueryError).lat is None:
-        raise QueryError("graph has no coordinates and cannot be drawn; give lat and lon when it is made")
-    if title is not None:
-        instance(title, str, "title", "give a text, or leave it out")
-
-
 def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
     """Return the page of a route as HTML; see `write_map`."""
-    _check_drawable(graph, title)
+    check_drawable(graph, title)
     points, places = points_of(route), places_of(route)
     lon = unwrapped(np.array([0, len(points)]), points[:, 1])
     points, centre = np.stack([points[:, 0], lon], axis=1), float(lon.min() + lon.max()) / 2
     payload = {
         **roads_payload(graph, points),
-        "route": _encode_degrees(points),
+        "route": encode_degrees(points),
         "ends": _pins(places, centre),
         "steps": [[round(step.lat, 6), round(float(wrapped(step.lon, centre)), 6)] for step in route.steps],
     }
@@ -151,9 +115,9 @@ def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
         "figures": f'<p class="figures"><b>{duration}</b> <span>{distance}</span></p>',
         "places": _places_html(places),
         "details": _steps_html(route.steps),
-        "facts": _facts_html(facts),
+        "facts": facts_html(facts),
     }
-    return _fill(graph, payload, texts)
+    return fill(graph, payload, texts)
 
 
 def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None = None) -> None:
@@ -185,7 +149,7 @@ def write_map(path: str | Path, graph: Graph, route: Route, *, title: str | None
         If the file cannot be written, or its name has another ending.
     """
     check_ending(path, "HTML")
-    _write(path, page(graph, route, title=title))
+    write_page(path, page(graph, route, title=title))
 
 
 def isochrone_page(
@@ -194,9 +158,8 @@ def isochrone_page(
     """Return the page of isochrones as HTML; see `write_isochrone_map`."""
     import shapely
 
-    _check_drawable(graph, title)
-    if not isinstance(facts, Mapping | None):
-        raise QueryError(f"facts is {shown(facts)}; give a mapping of texts to texts, or leave it out")
+    check_drawable(graph, title)
+    facts = checked_facts(facts)
     found = checked_isochrones(found)
     origin = found[0].origin if found else None
     if origin is None:
@@ -207,7 +170,7 @@ def isochrone_page(
     for one, colour in zip(rising, colours, strict=False):
         # The area of a smaller isochrone keeps that isochrone's colour.
         area = _joined(one.area, origin.snapped_lon)
-        areas.append({"colour": colour, **_area_payload(shapely.difference(area, inside))})
+        areas.append({"colour": colour, **polygons_payload(_polygons(shapely.difference(area, inside)))})
         inside = area
     points = shapely.get_coordinates(inside)[:, ::-1]
     around = np.concatenate([points, [[origin.snapped_lat, origin.snapped_lon]]])
@@ -224,9 +187,9 @@ def isochrone_page(
         "figures": "",
         "places": _places_html([origin]),
         "details": "\n".join(["<ol>", *legend, "</ol>"]),
-        "facts": _facts_html(facts or {}),
+        "facts": facts_html(facts),
     }
-    return _fill(graph, payload, texts)
+    return fill(graph, payload, texts)
 
 
 def _joined(area: Any, centre: float) -> Any:
@@ -244,18 +207,11 @@ def _joined(area: Any, centre: float) -> Any:
     return shapely.union_all(shapely.set_coordinates(parts, points))
 
 
-def _area_payload(area: Any) -> dict[str, str]:
-    """Return polygons as encoded numbers: the rings of each polygon, the points of each ring, and the points."""
+def _polygons(area: Any) -> list[Any]:
+    """Return the polygons that an area consists of."""
     import shapely
 
-    polygons = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
-    rings = [ring for polygon in polygons for ring in (polygon.exterior, *polygon.interiors)]
-    points = shapely.get_coordinates(rings)[:, ::-1]
-    return {
-        "polygons": encode([1 + len(polygon.interiors) for polygon in polygons]),
-        "rings": encode(shapely.get_num_coordinates(rings)),
-        "points": _encode_degrees(points),
-    }
+    return [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and not part.is_empty]
 
 
 def write_isochrone_map(
@@ -289,10 +245,4 @@ def write_isochrone_map(
         If the file cannot be written, or its name has another ending.
     """
     check_ending(path, "HTML")
-    _write(path, isochrone_page(graph, found, facts=facts, title=title))
-
-
-def _write(path: str | Path, text: str) -> None:
-    with atomic_write(path) as stream:
-        # Names may hold bytes that were not valid UTF-8 in their source; the page shows question marks for them.
-        stream.write(text.encode("utf-8", "replace"))
+    write_page(path, isochrone_page(graph, found, facts=facts, title=title))

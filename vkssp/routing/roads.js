@@ -1,0 +1,228 @@
+// The roads of a map page: decode() and decodePoints() stand in map.html, L is Leaflet.
+"use strict";
+
+/** Turn latitude, longitude, ... into Web Mercator x, y, ... in place, the width of the world being 1. */
+function toMercator(points) {
+  for (let i = 0; i < points.length; i += 2) {
+    const sine = Math.sin((Math.max(-85.0511287798, Math.min(85.0511287798, points[i])) * Math.PI) / 180);
+    points[i] = points[i + 1] / 360 + 0.5;
+    points[i + 1] = 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
+  }
+  return points;
+}
+
+/** The roads and the route, drawn on one canvas that is redrawn when the map has moved. */
+const Roads = L.Renderer.extend({
+  options: { padding: 0.25, pane: "roads", interactive: false },
+
+  initialize(payload) {
+    L.Renderer.prototype.initialize.call(this, {});
+    const counts = decode(payload.counts);
+    this._labels = decode(payload.labels);
+    this._names = payload.names;
+    this._classes = payload.classes;
+    this._first = new Uint32Array(counts.length + 1);
+    for (let i = 0; i < counts.length; i++) this._first[i + 1] = this._first[i] + counts[i];
+    // Typed arrays instead of Leaflet's objects: a country has some hundred thousand points.
+    const world = (this._world = toMercator(decodePoints(payload.points, payload.scale)));
+    this._route = toMercator(decodePoints(payload.route || "", payload.scale));
+    const boxes = (this._boxes = new Float64Array(4 * counts.length));
+    const all = [Infinity, Infinity, -Infinity, -Infinity];
+    for (let line = 0; line < counts.length; line++) {
+      const box = [Infinity, Infinity, -Infinity, -Infinity];
+      for (let i = 2 * this._first[line]; i < 2 * this._first[line + 1]; i += 2) {
+        box[0] = Math.min(box[0], world[i]);
+        box[1] = Math.min(box[1], world[i + 1]);
+        box[2] = Math.max(box[2], world[i]);
+        box[3] = Math.max(box[3], world[i + 1]);
+      }
+      boxes.set(box, 4 * line);
+      for (let k = 0; k < 4; k++) all[k] = k < 2 ? Math.min(all[k], box[k]) : Math.max(all[k], box[k]);
+    }
+    this._extent = counts.length ? all : null;
+  },
+
+  /** The bounds of all roads, or null where there are none. */
+  getBounds() {
+    if (!this._extent) return null;
+    const corner = (x, y) => L.CRS.EPSG3857.pointToLatLng(L.point(x, y), Math.log2(1 / 256));
+    return L.latLngBounds(corner(this._extent[0], this._extent[3]), corner(this._extent[2], this._extent[1]));
+  },
+
+  _initContainer() {
+    this._container = document.createElement("canvas");
+    this._context = this._container.getContext("2d");
+  },
+
+  _destroyContainer() {
+    this._container.remove();
+    delete this._container;
+  },
+
+  _width(speedClass, zoom) {
+    const least = [0.35, 0.55, 1.0, 1.3, 1.8], middle = [1.1, 3.2, 4.6, 5.6, 7];
+    return Math.max(least[speedClass], middle[speedClass] * 2 ** ((zoom - 14) * 0.5));
+  },
+
+  _update() {
+    if (this._map._animatingZoom && this._bounds) return;
+    L.Renderer.prototype._update.call(this);
+    const size = this._bounds.getSize(), ratio = window.devicePixelRatio || 1;
+    L.DomUtil.setPosition(this._container, this._bounds.min);
+    this._container.width = Math.round(size.x * ratio);
+    this._container.height = Math.round(size.y * ratio);
+    this._container.style.width = size.x + "px";
+    this._container.style.height = size.y + "px";
+    this._context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this._draw(size);
+    this.fire("update");
+  },
+
+  _draw(size) {
+    const context = this._context, zoom = this._map.getZoom(), style = getComputedStyle(document.documentElement);
+    this._scale = 256 * 2 ** zoom;
+    this._origin = this._map.getPixelOrigin().add(this._bounds.min);
+    const paths = this._paths(size);
+    const stroke = (path, colour, width) => {
+      context.strokeStyle = style.getPropertyValue(colour);
+      context.lineWidth = width;
+      context.stroke(path);
+    };
+    context.lineCap = context.lineJoin = "round";
+    const widths = paths.map((_, speedClass) => this._width(speedClass, zoom));
+    // Every rim comes before every surface, so that roads that meet are open to each other.
+    paths.forEach((path, c) => {
+      if (c > 0 && widths[c] > 2.6) stroke(path, "--case" + c, widths[c] + 1.6);
+    });
+    paths.forEach((path, c) => stroke(path, (widths[c] > 2.6 ? "--fill" : "--thin") + c, widths[c]));
+    const route = new Path2D(), bold = Math.max(4, Math.min(9, 4.5 * 2 ** ((zoom - 13) * 0.25)));
+    this._trace(route, this._route, 0, this._route.length - 2);
+    for (const [colour, extra] of [["--halo", 5.5], ["--rim", 2], ["--route", 0]]) stroke(route, colour, bold + extra);
+    if (zoom >= 13) this._write(size, zoom, style);
+  },
+
+  /** The middle and the angle of a street's straightest stretch of a given length, null where each is bent or outside. */
+  _straightest(line, length, inside) {
+    const world = this._world, scale = this._scale, origin = this._origin, last = 2 * this._first[line + 1] - 2;
+    const step = (i) => Math.hypot(world[i + 2] - world[i], world[i + 3] - world[i + 1]) * scale;
+    let best = null, least = 0.97, sum = 0;
+    for (let i = 2 * this._first[line], j = i; i < last; sum -= step(i), i += 2) {
+      for (; sum < length && j < last; j += 2) sum += step(j);
+      if (sum < length) break;
+      const dx = (world[j] - world[i]) * scale, dy = (world[j + 1] - world[i + 1]) * scale, straight = Math.hypot(dx, dy) / sum;
+      const mx = ((world[i] + world[j]) / 2) * scale - origin.x, my = ((world[i + 1] + world[j + 1]) / 2) * scale - origin.y;
+      // The nearly equal are equal: the first of them is taken, and stays when the map moves.
+      if (straight > least + 1e-3 && inside(mx, my)) {
+        best = { mx, my, angle: Math.atan(dy / dx) };
+        least = straight;
+      }
+    }
+    return best;
+  },
+
+  /** Write street names where there is room: beside the route and each other, and not the same name twice in a place. */
+  _write(size, zoom, style) {
+    const context = this._context, scale = this._scale, origin = this._origin;
+    const taken = new Set(), written = [];
+    const cell = (x, y) => (Math.floor(x / 14) + 512) * 65536 + Math.floor(y / 14) + 512;
+    const inside = (x, y) => x > 0 && y > 0 && x < size.x && y < size.y;
+    const pixel = (points, i) => [points[i] * scale - origin.x, points[i + 1] * scale - origin.y];
+    for (let i = 0; i + 2 < this._route.length; i += 2) {
+      const [x, y] = pixel(this._route, i), [u, v] = pixel(this._route, i + 2), steps = Math.ceil(Math.hypot(u - x, v - y) / 7);
+      for (let k = 0; k <= steps; k++) {
+        const a = x + ((u - x) * k) / (steps || 1), b = y + ((v - y) * k) / (steps || 1);
+        if (inside(a, b)) taken.add(cell(a, b));
+      }
+    }
+    // Faster streets come first, and among them longer ones.
+    const streets = [], boxes = this._boxes;
+    let line = 0;
+    this._classes.forEach((count, speedClass) => {
+      for (const end = line + count; line < end; line++) {
+        if (!this._labels[line] || zoom < 16 - 0.75 * speedClass) continue;
+        const [left, top, right, bottom] = boxes.subarray(4 * line, 4 * line + 4).map((x) => x * scale);
+        if (left > origin.x + size.x || top > origin.y + size.y || right < origin.x || bottom < origin.y) continue;
+        const extent = Math.max(right - left, bottom - top);
+        if (extent > 25) streets.push({ line, rank: speedClass * 150 + Math.min(extent, 600) });
+      }
+    });
+    context.font = "500 11.5px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineWidth = 3;
+    context.strokeStyle = style.getPropertyValue("--land");
+    context.fillStyle = style.getPropertyValue("--label");
+    for (const { line } of streets.sort((a, b) => b.rank - a.rank)) {
+      const name = this._names[this._labels[line]], half = context.measureText(name).width / 2 + 6;
+      const stretch = this._straightest(line, 2 * half, inside);
+      if (!stretch) continue;
+      const { mx, my, angle } = stretch;
+      if (written.some((w) => w.name === name && Math.hypot(w.mx - mx, w.my - my) < 320)) continue;
+      const cells = [];
+      for (let t = -half; t <= half; t += 7) cells.push([mx + t * Math.cos(angle), my + t * Math.sin(angle)]);
+      if (cells.some(([x, y]) => taken.has(cell(x, y)))) continue;
+      for (const [x, y] of cells) for (const d of [-14, 0, 14]) for (const e of [-14, 0, 14]) taken.add(cell(x + d, y + e));
+      written.push({ name, mx, my });
+      context.save();
+      context.translate(mx, my);
+      context.rotate(angle);
+      context.strokeText(name, 0, 0);
+      context.fillText(name, 0, 0);
+      context.restore();
+    }
+  },
+
+  /** Add the points world[start], ..., world[last + 1] to a path, less those that fall on the pixel of the one before. */
+  _trace(path, world, start, last) {
+    const scale = this._scale, origin = this._origin;
+    let x = NaN, y = NaN;
+    for (let i = start; i <= last; i += 2) {
+      const px = world[i] * scale - origin.x, py = world[i + 1] * scale - origin.y;
+      if (i === start) path.moveTo(px, py);
+      else if (i === last || Math.abs(px - x) + Math.abs(py - y) > 0.8) path.lineTo(px, py);
+      else continue;
+      x = px;
+      y = py;
+    }
+  },
+
+  /** One path per class, of what lies inside the canvas. */
+  _paths(size) {
+    const boxes = this._boxes, scale = this._scale, origin = this._origin, margin = 20;
+    const low = [(origin.x - margin) / scale, (origin.y - margin) / scale];
+    const high = [(origin.x + size.x + margin) / scale, (origin.y + size.y + margin) / scale];
+    let line = 0;
+    return this._classes.map((count, speedClass) => {
+      const path = new Path2D();
+      for (const end = line + count; line < end; line++) {
+        const b = 4 * line;
+        if (boxes[b] > high[0] || boxes[b + 1] > high[1] || boxes[b + 2] < low[0] || boxes[b + 3] < low[1]) continue;
+        // Where a minor street is but a dot, its neighbourhood would be a blot.
+        if (speedClass < 2 && (boxes[b + 2] - boxes[b] + boxes[b + 3] - boxes[b + 1]) * scale < 1) continue;
+        this._trace(path, this._world, 2 * this._first[line], 2 * this._first[line + 1] - 2);
+      }
+      return path;
+    });
+  },
+
+  /** The name of the street nearest to a place, "" where it has none or none is near. */
+  nameAt(latlng) {
+    const scale = 256 * 2 ** this._map.getZoom(), at = this._map.project(latlng), boxes = this._boxes;
+    const x = at.x / scale, y = at.y / scale, world = this._world;
+    let best = 8 / scale, label = 0;
+    for (let line = 0; line < this._labels.length; line++) {
+      const b = 4 * line;
+      if (x < boxes[b] - best || y < boxes[b + 1] - best || x > boxes[b + 2] + best || y > boxes[b + 3] + best) continue;
+      for (let i = 2 * this._first[line]; i < 2 * this._first[line + 1] - 2; i += 2) {
+        const dx = world[i + 2] - world[i], dy = world[i + 3] - world[i + 1], square = dx * dx + dy * dy;
+        const share = square ? Math.max(0, Math.min(1, ((x - world[i]) * dx + (y - world[i + 1]) * dy) / square)) : 0;
+        const distance = Math.hypot(world[i] + share * dx - x, world[i + 1] + share * dy - y);
+        if (distance < best) {
+          best = distance;
+          label = this._labels[line];
+        }
+      }
+    }
+    return this._names[label];
+  },
+});
