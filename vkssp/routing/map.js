@@ -4,7 +4,8 @@
 const payload = JSON.parse(document.getElementById("payload").textContent);
 const map = L.map("map", { zoomSnap: 0.25, zoomDelta: 0.5, maxZoom: 19, zoomControl: false, attributionControl: false });
 map.createPane("roads").style.zIndex = 200;
-const roads = new Roads(payload);
+const values = payload.values ? new Values(payload) : null;
+const roads = values ? values.roads : new Roads(payload);
 
 /** Pairs of latitude and longitude from their encoded differences. */
 function pairs(text) {
@@ -15,6 +16,7 @@ function pairs(text) {
 
 const bounds = L.latLngBounds(payload.ends.map((end) => end.at));
 for (const point of pairs(payload.route || "")) bounds.extend(point);
+for (const corner of payload.extent || []) bounds.extend(corner);
 map.createPane("areas").style.zIndex = 300;
 for (const area of payload.areas || []) {
   const points = pairs(area.points), sizes = decode(area.rings), polygons = [];
@@ -39,6 +41,7 @@ function fit() {
 fit();
 if (whole) map.setMinZoom(Math.min(map.getZoom(), map.getBoundsZoom(whole)) - 1);
 roads.addTo(map);
+if (values) values.addTo(map);
 // A window that changes its size keeps the route in view, until somebody looks elsewhere.
 map.on("resize", fit);
 for (const kind of ["pointerdown", "wheel", "keydown"]) {
@@ -88,8 +91,9 @@ let asked = 0;
 map.on("mousemove click", (event) => {
   cancelAnimationFrame(asked);
   asked = requestAnimationFrame(() => {
-    const name = map.getZoom() >= 11 ? roads.nameAt(event.latlng) : "";
-    if (name) map.openTooltip(tip.setLatLng(event.latlng).setContent(document.createTextNode(name)));
+    const name = map.getZoom() >= 11 && !values ? roads.nameAt(event.latlng) : "";
+    const content = values ? values.cardAt(event.latlng) : name && document.createTextNode(name);
+    if (content) map.openTooltip(tip.setLatLng(event.latlng).setContent(content));
     else map.closeTooltip(tip);
   });
 });
@@ -102,4 +106,6 @@ L.control.zoom({ position: "topright" }).addTo(map);
 L.control.scale({ imperial: false, maxWidth: 100 }).addTo(map);
 const credit = L.control.attribution({ prefix: '<a href="https://leafletjs.com">Leaflet</a>' }).addTo(map);
 if (payload.attribution) credit.addAttribution(payload.attribution);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => roads._update());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const drawn of new Set([roads, values ? values.layer : roads])) drawn._update();
+});

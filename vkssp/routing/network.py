@@ -37,6 +37,10 @@ SIMPLIFY_ABOVE = 50_000
 TOLERANCE_M = 2.0
 #: Number of points that a browser on a phone can handle; of larger networks the page holds only a part.
 MAX_POINTS = 1_500_000
+#: Multiples of this number, less their whole parts, are spread evenly over the interval from 0 to 1.
+_GOLDEN = 0.6180339887498949
+#: Multiples of `TOLERANCE_M` for networks whose nodes stay points, until they have at most `MAX_POINTS`.
+_COARSER = (1, 4)
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,26 @@ def _straight(graph: Graph) -> Network:
     apart = low != high
     ends = np.unique(np.stack([low[apart], high[apart]], axis=1), axis=0).astype(np.int64)
     assert graph.lat is not None and graph.lon is not None
-    nodes = np.rint(np.stack([graph.lat, graph.lon], axis=1) * PAGE_SCALE).astype(np.int64)
     count = len(ends)
     plain = np.full(count, _PLAIN_CLASS, np.int64)
-    return Network(2 * np.arange(count + 1), nodes[ends.ravel()], plain, np.zeros(count, np.int64), ("",))
+    return Network(2 * np.arange(count + 1), node_points(graph)[ends.ravel()], plain, np.zeros(count, np.int64), ("",))
+
+
+def node_points(graph: Graph) -> Ints:
+    """Return the place of each node as the ends of lines have it: see `Network.points`, shape (num_nodes, 2), int64.
+
+    Longitudes are not continued beyond the 180th meridian, and are perhaps -180 where the line's is 180.
+    """
+    assert graph.lat is not None and graph.lon is not None
+    places = np.rint(np.stack([graph.lat, graph.lon], axis=1) * PAGE_SCALE).astype(np.int64)
+    if graph.streets is not None:
+        # Degrees and the integers of polylines may be rounded to different neighbours.
+        streets = graph.streets
+        first, line = streets.polyline_first.astype(np.int64), streets.polyline.astype(np.int64)
+        for node, is_end in ((graph.tail, streets.backward), (graph.head, ~streets.backward)):
+            at = np.where(is_end, first[line + 1] - 1, first[line])
+            places[node] = np.rint(streets.points[at] / _STREETS_PER_PAGE).astype(np.int64)
+    return places
 
 
 def _merged(network: Network) -> Network:
@@ -148,6 +168,18 @@ def _simplified(network: Network, tolerance: float) -> Network:
     return replace(network, first=first, points=np.rint(kept / scale[which]).astype(np.int64))
 
 
+def _merged_at_nodes(network: Network) -> Network:
+    """Return the network with its pieces simplified if it is large, and then joined, so that their ends are kept."""
+    merged = _merged(network)
+    if len(merged.points) <= SIMPLIFY_ABOVE:
+        return merged
+    for factor in _COARSER:
+        merged = _merged(_simplified(network, factor * TOLERANCE_M))
+        if len(merged.points) <= MAX_POINTS:
+            break
+    return merged
+
+
 def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> Network:
     """Return the part of a network that a page can hold: first the roads around the route, then the faster ones."""
     if len(network.points) <= MAX_POINTS:
@@ -157,7 +189,9 @@ def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> N
     least = np.minimum.reduceat(network.points, network.first[:-1])
     most = np.maximum.reduceat(network.points, network.first[:-1])
     near = ((most >= low - margin) & (least <= high + margin)).all(axis=1)
-    best = np.lexsort((-network.speed_class, ~near))
+    # Of equal lines some are left out everywhere, instead of all in a part of the map.
+    spread = np.arange(len(near)) * _GOLDEN % 1.0
+    best = np.lexsort((spread, -network.speed_class, ~near))
     fits = np.cumsum(np.diff(network.first)[best]) <= MAX_POINTS
     return network.take(np.sort(best[fits]))
 
@@ -172,7 +206,7 @@ def _around(network: Network, centre: float) -> Network:
     return replace(network, points=points)
 
 
-def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
+def network_of(graph: Graph, route_points: npt.NDArray[np.float64], *, keep_nodes: bool = False) -> Network:
     """Return the roads to draw under a route, sorted by class; see `vkssp.routing.map.write_map`.
 
     Parameters
@@ -182,10 +216,14 @@ def network_of(graph: Graph, route_points: npt.NDArray[np.float64]) -> Network:
     route_points : numpy.ndarray
         Latitude and longitude in degrees, shape (k, 2). If their longitudes continue beyond the 180th meridian, those
         of the roads do, too.
+    keep_nodes : bool
+        Whether the places of nodes stay points of the lines, however much these are simplified; see `node_points`.
     """
     centre = float(route_points[:, 1].min() + route_points[:, 1].max()) / 2
     if graph.streets is None:
         network = _around(_straight(graph), centre)
+    elif keep_nodes:
+        network = _merged_at_nodes(_around(_roads(graph, graph.streets), centre))
     else:
         network = _merged(_around(_roads(graph, graph.streets), centre))
         if len(network.points) > SIMPLIFY_ABOVE:
@@ -234,7 +272,11 @@ def roads_payload(graph: Graph, around: npt.NDArray[np.float64]) -> dict[str, An
     around : numpy.ndarray
         Latitude and longitude in degrees, shape (k, 2); see `network_of`.
     """
-    network = network_of(graph, around)
+    return network_payload(network_of(graph, around))
+
+
+def network_payload(network: Network) -> dict[str, Any]:
+    """Return a network, sorted by class, as data of the page's script."""
     # Only names in use go into the page; 0 stays the empty name.
     seen, label = np.unique(np.concatenate([[0], network.name]), return_inverse=True)
     return {

@@ -11,10 +11,72 @@ function toMercator(points) {
   return points;
 }
 
-/** The roads and the route, drawn on one canvas that is redrawn when the map has moved. */
-const Roads = L.Renderer.extend({
+/** A canvas over the map that is redrawn when the map has moved. */
+const Canvas = L.Renderer.extend({
   options: { padding: 0.25, pane: "roads", interactive: false },
 
+  _initContainer() {
+    this._container = document.createElement("canvas");
+    this._context = this._container.getContext("2d");
+  },
+
+  _destroyContainer() {
+    this._container.remove();
+    delete this._container;
+  },
+
+  _update() {
+    if (this._map._animatingZoom && this._bounds) return;
+    L.Renderer.prototype._update.call(this);
+    const size = this._bounds.getSize(), ratio = window.devicePixelRatio || 1, zoom = this._map.getZoom();
+    L.DomUtil.setPosition(this._container, this._bounds.min);
+    this._container.width = Math.round(size.x * ratio);
+    this._container.height = Math.round(size.y * ratio);
+    this._container.style.width = size.x + "px";
+    this._container.style.height = size.y + "px";
+    this._context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this._scale = 256 * 2 ** zoom;
+    this._origin = this._map.getPixelOrigin().add(this._bounds.min);
+    this._draw(size, zoom, getComputedStyle(document.documentElement));
+    this.fire("update");
+  },
+
+  /** Least x and y and greatest x and y of some points, world[start], ..., world[end - 1]. */
+  _box(world, start, end) {
+    const box = [Infinity, Infinity, -Infinity, -Infinity];
+    for (let i = start; i < end; i += 2) {
+      box[0] = Math.min(box[0], world[i]);
+      box[1] = Math.min(box[1], world[i + 1]);
+      box[2] = Math.max(box[2], world[i]);
+      box[3] = Math.max(box[3], world[i + 1]);
+    }
+    return box;
+  },
+
+  /** The box of what lies on the canvas, or within a margin of some pixels. */
+  _view(size, margin) {
+    const scale = this._scale, origin = this._origin;
+    const low = [(origin.x - margin) / scale, (origin.y - margin) / scale];
+    return [...low, (origin.x + size.x + margin) / scale, (origin.y + size.y + margin) / scale];
+  },
+
+  /** Add the points world[start], ..., world[last + 1] to a path, less those that fall on the pixel of the one before. */
+  _trace(path, world, start, last) {
+    const scale = this._scale, origin = this._origin;
+    let x = NaN, y = NaN;
+    for (let i = start; i <= last; i += 2) {
+      const px = world[i] * scale - origin.x, py = world[i + 1] * scale - origin.y;
+      if (i === start) path.moveTo(px, py);
+      else if (i === last || Math.abs(px - x) + Math.abs(py - y) > 0.8) path.lineTo(px, py);
+      else continue;
+      x = px;
+      y = py;
+    }
+  },
+});
+
+/** The roads and the route, drawn on one canvas. */
+const Roads = Canvas.extend({
   initialize(payload) {
     L.Renderer.prototype.initialize.call(this, {});
     const counts = decode(payload.counts);
@@ -29,13 +91,7 @@ const Roads = L.Renderer.extend({
     const boxes = (this._boxes = new Float64Array(4 * counts.length));
     const all = [Infinity, Infinity, -Infinity, -Infinity];
     for (let line = 0; line < counts.length; line++) {
-      const box = [Infinity, Infinity, -Infinity, -Infinity];
-      for (let i = 2 * this._first[line]; i < 2 * this._first[line + 1]; i += 2) {
-        box[0] = Math.min(box[0], world[i]);
-        box[1] = Math.min(box[1], world[i + 1]);
-        box[2] = Math.max(box[2], world[i]);
-        box[3] = Math.max(box[3], world[i + 1]);
-      }
+      const box = this._box(world, 2 * this._first[line], 2 * this._first[line + 1]);
       boxes.set(box, 4 * line);
       for (let k = 0; k < 4; k++) all[k] = k < 2 ? Math.min(all[k], box[k]) : Math.max(all[k], box[k]);
     }
@@ -49,56 +105,36 @@ const Roads = L.Renderer.extend({
     return L.latLngBounds(corner(this._extent[0], this._extent[3]), corner(this._extent[2], this._extent[1]));
   },
 
-  _initContainer() {
-    this._container = document.createElement("canvas");
-    this._context = this._container.getContext("2d");
-  },
-
-  _destroyContainer() {
-    this._container.remove();
-    delete this._container;
-  },
-
   _width(speedClass, zoom) {
     const least = [0.35, 0.55, 1.0, 1.3, 1.8], middle = [1.1, 3.2, 4.6, 5.6, 7];
     return Math.max(least[speedClass], middle[speedClass] * 2 ** ((zoom - 14) * 0.5));
   },
 
-  _update() {
-    if (this._map._animatingZoom && this._bounds) return;
-    L.Renderer.prototype._update.call(this);
-    const size = this._bounds.getSize(), ratio = window.devicePixelRatio || 1;
-    L.DomUtil.setPosition(this._container, this._bounds.min);
-    this._container.width = Math.round(size.x * ratio);
-    this._container.height = Math.round(size.y * ratio);
-    this._container.style.width = size.x + "px";
-    this._container.style.height = size.y + "px";
-    this._context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this._draw(size);
-    this.fire("update");
-  },
-
-  _draw(size) {
-    const context = this._context, zoom = this._map.getZoom(), style = getComputedStyle(document.documentElement);
-    this._scale = 256 * 2 ** zoom;
-    this._origin = this._map.getPixelOrigin().add(this._bounds.min);
-    const paths = this._paths(size);
+  _draw(size, zoom, style) {
+    const context = this._context;
     const stroke = (path, colour, width) => {
       context.strokeStyle = style.getPropertyValue(colour);
       context.lineWidth = width;
       context.stroke(path);
     };
     context.lineCap = context.lineJoin = "round";
-    const widths = paths.map((_, speedClass) => this._width(speedClass, zoom));
+    this._drawRoads(size, zoom, stroke);
+    const route = new Path2D(), bold = Math.max(4, Math.min(9, 4.5 * 2 ** ((zoom - 13) * 0.25)));
+    this._trace(route, this._route, 0, this._route.length - 2);
+    for (const [colour, extra] of [["--halo", 5.5], ["--rim", 2], ["--route", 0]]) stroke(route, colour, bold + extra);
+    if (zoom >= 13) this._write(size, zoom, style);
+  },
+
+  _drawRoads(size, zoom, stroke) {
+    const paths = this._classes.map(() => new Path2D()), widths = paths.map((_, speedClass) => this._width(speedClass, zoom));
+    this._each(size, (line, speedClass) => {
+      this._trace(paths[speedClass], this._world, 2 * this._first[line], 2 * this._first[line + 1] - 2);
+    });
     // Every rim comes before every surface, so that roads that meet are open to each other.
     paths.forEach((path, c) => {
       if (c > 0 && widths[c] > 2.6) stroke(path, "--case" + c, widths[c] + 1.6);
     });
     paths.forEach((path, c) => stroke(path, (widths[c] > 2.6 ? "--fill" : "--thin") + c, widths[c]));
-    const route = new Path2D(), bold = Math.max(4, Math.min(9, 4.5 * 2 ** ((zoom - 13) * 0.25)));
-    this._trace(route, this._route, 0, this._route.length - 2);
-    for (const [colour, extra] of [["--halo", 5.5], ["--rim", 2], ["--route", 0]]) stroke(route, colour, bold + extra);
-    if (zoom >= 13) this._write(size, zoom, style);
   },
 
   /** The middle and the angle of a street's straightest stretch of a given length, null where each is bent or outside. */
@@ -172,44 +208,26 @@ const Roads = L.Renderer.extend({
     }
   },
 
-  /** Add the points world[start], ..., world[last + 1] to a path, less those that fall on the pixel of the one before. */
-  _trace(path, world, start, last) {
-    const scale = this._scale, origin = this._origin;
-    let x = NaN, y = NaN;
-    for (let i = start; i <= last; i += 2) {
-      const px = world[i] * scale - origin.x, py = world[i + 1] * scale - origin.y;
-      if (i === start) path.moveTo(px, py);
-      else if (i === last || Math.abs(px - x) + Math.abs(py - y) > 0.8) path.lineTo(px, py);
-      else continue;
-      x = px;
-      y = py;
-    }
-  },
-
-  /** One path per class, of what lies inside the canvas. */
-  _paths(size) {
-    const boxes = this._boxes, scale = this._scale, origin = this._origin, margin = 20;
-    const low = [(origin.x - margin) / scale, (origin.y - margin) / scale];
-    const high = [(origin.x + size.x + margin) / scale, (origin.y + size.y + margin) / scale];
+  /** Call a function with each line that lies on the canvas, and its class. */
+  _each(size, call) {
+    const boxes = this._boxes, view = this._view(size, 20);
     let line = 0;
-    return this._classes.map((count, speedClass) => {
-      const path = new Path2D();
+    this._classes.forEach((count, speedClass) => {
       for (const end = line + count; line < end; line++) {
         const b = 4 * line;
-        if (boxes[b] > high[0] || boxes[b + 1] > high[1] || boxes[b + 2] < low[0] || boxes[b + 3] < low[1]) continue;
+        if (boxes[b] > view[2] || boxes[b + 1] > view[3] || boxes[b + 2] < view[0] || boxes[b + 3] < view[1]) continue;
         // Where a minor street is but a dot, its neighbourhood would be a blot.
-        if (speedClass < 2 && (boxes[b + 2] - boxes[b] + boxes[b + 3] - boxes[b + 1]) * scale < 1) continue;
-        this._trace(path, this._world, 2 * this._first[line], 2 * this._first[line + 1] - 2);
+        if (speedClass < 2 && (boxes[b + 2] - boxes[b] + boxes[b + 3] - boxes[b + 1]) * this._scale < 1) continue;
+        call(line, speedClass);
       }
-      return path;
     });
   },
 
-  /** The name of the street nearest to a place, "" where it has none or none is near. */
-  nameAt(latlng) {
+  /** The line nearest to a place, the number of the point before, and the share of the way to the next; or null. */
+  _nearest(latlng) {
     const scale = 256 * 2 ** this._map.getZoom(), at = this._map.project(latlng), boxes = this._boxes;
     const x = at.x / scale, y = at.y / scale, world = this._world;
-    let best = 8 / scale, label = 0;
+    let best = 8 / scale, found = null;
     for (let line = 0; line < this._labels.length; line++) {
       const b = 4 * line;
       if (x < boxes[b] - best || y < boxes[b + 1] - best || x > boxes[b + 2] + best || y > boxes[b + 3] + best) continue;
@@ -219,10 +237,16 @@ const Roads = L.Renderer.extend({
         const distance = Math.hypot(world[i] + share * dx - x, world[i + 1] + share * dy - y);
         if (distance < best) {
           best = distance;
-          label = this._labels[line];
+          found = { line, point: i / 2, share };
         }
       }
     }
-    return this._names[label];
+    return found;
+  },
+
+  /** The name of the street nearest to a place, "" where it has none or none is near. */
+  nameAt(latlng) {
+    const found = this._nearest(latlng);
+    return found ? this._names[this._labels[found.line]] : "";
   },
 });

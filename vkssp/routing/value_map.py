@@ -1,0 +1,454 @@
+"""Maps of values of nodes, points or areas: single HTML pages that open without an internet connection.
+
+The page gets the values of each column as floats and the class of each value. Streets are coloured by the values at
+the places of their nodes, points are dots, and areas are filled polygons.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.checks import array_of, ids_among, real_numbers, shown
+from vkssp.errors import QueryError
+from vkssp.files import check_ending
+from vkssp.graph.geo import unwrapped, wrapped
+from vkssp.routing.network import PAGE_SCALE, Network, encode, encode_points, network_of, network_payload, node_points
+from vkssp.routing.page import (
+    VALUE_SCRIPTS,
+    check_drawable,
+    checked_facts,
+    encode_degrees,
+    facts_html,
+    fill,
+    polygons_payload,
+    write_page,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vkssp.graph import Floats, Graph, Uint32s
+
+Ints = npt.NDArray[np.int64]
+
+#: Largest number of classes; the style of the page has as many colours.
+MOST_CLASSES = 7
+#: Digits of the bounds of classes: the fewest that tell the bounds apart.
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 12
+#: Units of the page in a full turn, and from the equator to a pole.
+_TURN, _QUARTER = 360 * PAGE_SCALE, 90 * PAGE_SCALE
+#: Most and least magnitudes of single precision.
+_LARGEST, _SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
+_POINT, _POLYGON, _MULTIPOLYGON = 0, 3, 6
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of values in rising order.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        Least and greatest value of each class, shape (k,), float64. No two classes have a value in common.
+    """
+
+    low: Floats
+    high: Floats
+
+    def numbers(self, values: Floats) -> Ints:
+        """Return the class of each value, -1 for NaN and infinity; shape (n,), int64."""
+        return np.where(np.isfinite(values), np.searchsorted(self.low, values, side="right") - 1, -1).astype(np.int64)
+
+    @property
+    def colours(self) -> list[int]:
+        """Number of each class's colour; fewer classes have colours from the whole scale."""
+        count = len(self.low)
+        return [3] if count == 1 else np.rint(np.linspace(0, MOST_CLASSES - 1, count)).astype(int).tolist()
+
+    def labels(self) -> list[str]:
+        """Return the bounds of each class as a text."""
+        for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
+            low, high = ([_number(value, digits) for value in bounds.tolist()] for bounds in (self.low, self.high))
+            told = np.array(low) != np.array(high)
+            if len(set(low)) == len(low) and (told == (self.low != self.high)).all():
+                break
+        return [start if start == end else f"{start} to {end}" for start, end in zip(low, high, strict=True)]
+
+
+def _number(value: float, digits: int) -> str:
+    """Return a number with as many significant digits, whole numbers below 10**15 with all of theirs."""
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    if not -5 <= exponent < 15:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def classes_of(values: Floats) -> Classes:
+    """Divide values into at most `MOST_CLASSES` classes of about equally many values.
+
+    Equal values are in one class. A value that as many rows have as an equal share, such as zero in many columns, has a
+    class of its own. If there are at most `MOST_CLASSES` different values, each has a class.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Values, shape (n,), float64; NaN and infinity belong to no class.
+    """
+    different, count = np.unique(values[np.isfinite(values)] + 0.0, return_counts=True)
+    first = np.array(_first_of_classes(count), np.int64)
+    return Classes(different[first], different[np.append(first[1:], len(different))[: len(first)] - 1])
+
+
+def _first_of_classes(count: Ints) -> list[int]:
+    """Return where classes begin among different values in rising order, of which there are `count` each."""
+    if len(count) <= MOST_CLASSES:
+        return list(range(len(count)))
+    is_frequent = count * MOST_CLASSES >= count.sum()
+    frequent = np.append(np.flatnonzero(is_frequent), len(count))
+    passed = np.concatenate([[0], np.cumsum(np.where(is_frequent, 0, count))])
+    starts = [0]
+    while len(starts) < MOST_CLASSES:
+        at = starts[-1]
+        ahead = frequent[np.searchsorted(frequent, at) :]
+        if ahead[0] == at:
+            end = at + 1
+        else:
+            # The classes that are left, less those of frequent values, share the rows that are left.
+            shares = max(1, MOST_CLASSES - len(starts) + 1 - (len(ahead) - 1))
+            target = passed[at] + (passed[-1] - passed[at]) / shares
+            end = int(np.searchsorted(passed, target))
+            if end > at + 1 and target - passed[end - 1] < passed[end] - target:
+                end -= 1
+            end = min(max(end, at + 1), int(ahead[0]))
+        if end >= len(count):
+            break
+        starts.append(end)
+    return starts
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What a page draws: the data of its items, the item of each row, and the rectangle around the items."""
+
+    payload: dict[str, Any]
+    item: Ints
+    num_items: int
+    roads: Network
+    extent: npt.NDArray[np.float64]
+    rows: str
+
+
+def value_page(
+    graph: Graph,
+    columns: Mapping[str, npt.ArrayLike],
+    *,
+    nodes: Uint32s | None = None,
+    shapes: Sequence[Any] | npt.NDArray[Any] | None = None,
+    facts: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> str:
+    """Return the page of values as HTML; see `write_value_map`."""
+    check_drawable(graph, title)
+    facts = checked_facts(facts)
+    if nodes is not None and shapes is not None:
+        raise QueryError("nodes and shapes are both given; give the one that the rows of the columns belong to")
+    if shapes is not None:
+        geometry = _checked_shapes(shapes)
+        values = _checked_columns(columns, len(geometry), "shapes")
+        drawn = _shapes_drawn(graph, geometry)
+    else:
+        ids = np.arange(graph.num_nodes) if nodes is None else _checked_nodes(graph, nodes)
+        values = _checked_columns(columns, len(ids), "nodes")
+        drawn = _nodes_drawn(graph, ids)
+    described, legends = [], []
+    for number, (name, column) in enumerate(values.items()):
+        of_items = _means(drawn.item, column, drawn.num_items)
+        of_rows = np.where(np.isfinite(column), of_items[drawn.item], np.nan)
+        classes = classes_of(of_rows)
+        described.append(_column_payload(name, of_items, classes))
+        rows = np.bincount(classes.numbers(of_rows) + 1, minlength=len(classes.low) + 1)
+        legends.append(_legend_html(number, classes, rows, drawn.rows))
+    payload = {
+        **network_payload(drawn.roads),
+        "ends": [],
+        "extent": drawn.extent.tolist(),
+        "values": {**drawn.payload, "columns": described},
+    }
+    texts = {
+        "title": html.escape(title if title is not None else ", ".join(values)),
+        "what": "Map of values",
+        "figures": "",
+        "places": "",
+        "details": "\n".join([_choice_html(list(values)), *legends]),
+        "facts": facts_html(facts),
+    }
+    return fill(graph, payload, texts, VALUE_SCRIPTS)
+
+
+def write_value_map(
+    path: str | Path,
+    graph: Graph,
+    columns: Mapping[str, npt.ArrayLike],
+    *,
+    nodes: Uint32s | None = None,
+    shapes: Sequence[Any] | npt.NDArray[Any] | None = None,
+    facts: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write an HTML page that shows values on the road network and opens without an internet connection.
+
+    The rows of the columns belong to all nodes of the graph, to `nodes`, or to `shapes`. Values of nodes colour the
+    streets: each half of a street has the colour of its end. Of several nodes at one place, as in graphs with turn
+    costs, the mean of those that have a value is shown. Nodes that few of their neighbours are among, such as stops or
+    schools, are drawn as dots: if less than half of the streets at `nodes` have both ends among them. Points are dots,
+    too, and polygons are half-transparent areas over the roads.
+
+    Each column has at most seven classes of about equally many rows; equal values are in one class, and a frequent
+    value, such as zero, has a class of its own. If there are several columns, the panel of the page lets the reader
+    choose one. The page shows the values of the street, dot or area under the pointer, to six digits. NaN and infinity
+    stand for no value, and are grey. Large networks are simplified and reduced as `vkssp.routing.map.write_map` does,
+    but the places of nodes stay; a graph without streets is drawn as straight lines. The map is continuous across the
+    180th meridian.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to write, a name that ends in .html or .htm; it appears only when it is complete.
+    graph : Graph
+        The graph; it needs coordinates.
+    columns : mapping of str to array_like
+        Values by name, shape (k,) each; real numbers.
+    nodes : array_like, optional
+        Nodes that the rows belong to, shape (k,); by default all nodes of the graph.
+    shapes : array_like, optional
+        Shapely points, or polygons and multipolygons, that the rows belong to, shape (k,). Their x is the longitude
+        and their y the latitude, in degrees.
+    facts : mapping of str to str, optional
+        Further entries of the page's panel, such as the device.
+    title : str, optional
+        Heading of the page; by default the names of the columns.
+
+    Raises
+    ------
+    QueryError
+        If the graph has no coordinates, if there is no column or no row, if a column has no numbers or another length,
+        if a node does not exist, if a shape is no point and no polygon, or if both `nodes` and `shapes` are given.
+    FormatError
+        If the file cannot be written, or its name has another ending.
+    """
+    check_ending(path, "HTML")
+    write_page(path, value_page(graph, columns, nodes=nodes, shapes=shapes, facts=facts, title=title))
+
+
+def _checked_columns(columns: Any, count: int, owner: str) -> dict[str, Floats]:
+    if not isinstance(columns, Mapping):
+        raise QueryError(f"columns is {shown(columns)}; give a mapping of names to arrays of numbers")
+    if not columns:
+        raise QueryError("columns is empty; give at least one name with its values")
+    found = {}
+    for name, values in columns.items():
+        if not isinstance(name, str):
+            raise QueryError(f"columns has the name {shown(name)}; give texts as names")
+        column = f"columns[{shown(name)}]"
+        found[name] = real_numbers(values, column, error=QueryError)
+        if len(found[name]) != count:
+            raise QueryError(f"{column} has {len(found[name])} values for {count} {owner}; give one for each")
+    if count == 0:
+        raise QueryError(f"there are no {owner} to draw; give at least one")
+    return found
+
+
+def _checked_nodes(graph: Graph, nodes: Any) -> Ints:
+    return ids_among(nodes, "nodes", "node", graph.num_nodes, QueryError).astype(np.int64)
+
+
+def _checked_shapes(shapes: Any) -> npt.NDArray[np.object_]:
+    """Return shapes as an array of points, or of polygons and multipolygons."""
+    import shapely
+
+    cure = "give shapely points only, or polygons only"
+    found = array_of(shapes, "shapes", "shapely points or polygons", QueryError)
+    if found.ndim != 1:
+        raise QueryError(f"shapes is {shown(found)}; {cure}, in one dimension")
+    if len(found) == 0:
+        return np.zeros(0, np.object_)
+    if found.dtype != np.object_:
+        raise QueryError(f"shapes has dtype {found.dtype}; {cure}")
+    is_shape = shapely.is_geometry(found)
+    kind = np.full(len(found), -1)
+    kind[is_shape] = shapely.get_type_id(found[is_shape])
+    known = [_POINT] if kind[0] == _POINT else [_POLYGON, _MULTIPOLYGON]
+    for is_wrong, what in ((~np.isin(kind, known), ""), (shapely.is_empty(found), "empty; leave it out")):
+        if is_wrong.any():
+            at = int(np.argmax(is_wrong))
+            raise QueryError(f"shapes[{at}] is {what or f'{shown(found[at])}; {cure}'}")
+    points, which = shapely.get_coordinates(found, return_index=True)
+    is_wrong = ~((np.abs(points[:, 0]) <= 360) & (np.abs(points[:, 1]) <= 90))  # also NaN
+    if is_wrong.any():
+        at = int(np.argmax(is_wrong))
+        lon, lat = points[at].tolist()
+        raise QueryError(f"shapes[{which[at]}] has x {lon} and y {lat}; give longitude and latitude in degrees")
+    return found
+
+
+def _means(item: Ints, values: Floats, num_items: int) -> Floats:
+    """Return the mean of each item's values, NaN if it has none; NaN and infinity do not count."""
+    known = np.isfinite(values)
+    at, value = item[known], values[known] + 0.0
+    low, high = np.full(num_items, np.inf), np.full(num_items, -np.inf)
+    np.minimum.at(low, at, value)
+    np.maximum.at(high, at, value)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = np.bincount(at, value, num_items) / np.bincount(at, minlength=num_items)
+        # Rounding makes no difference between equal values, and sums that are too large none between others.
+        return np.where(low <= high, np.clip(mean, low, high), np.nan)
+
+
+def _column_payload(name: str, values: Floats, classes: Classes) -> dict[str, Any]:
+    magnitude = np.abs(values[np.isfinite(values) & (values != 0)])
+    is_wide = bool(((magnitude > _LARGEST) | (magnitude < _SMALLEST)).any())
+    return {
+        "name": name,
+        "colours": classes.colours,
+        "classes": encode(classes.numbers(values) + 1),
+        "values": base64.b64encode(values.astype("<f8" if is_wide else "<f4").tobytes()).decode("ascii"),
+        "wide": is_wide,
+    }
+
+
+def _nodes_drawn(graph: Graph, nodes: Ints) -> _Drawn:
+    """Return the streets of the places of nodes, or the places as dots if few of them are neighbours."""
+    points = node_points(graph)
+    keys, place = np.unique(_place_keys(points), return_inverse=True)
+    has = np.zeros(len(keys), np.bool_)
+    has[place[nodes]] = True
+    used, item = np.unique(place[nodes], return_inverse=True)
+    dots = np.zeros((len(keys), 2), np.int64)
+    dots[place] = points
+    dots = dots[used]
+    lon = _beside(dots[:, 1] / PAGE_SCALE)
+    extent = _rectangle(dots[:, 0] / PAGE_SCALE, lon)
+    tail, head = place[graph.tail], place[graph.head]
+    touching = ((has[tail] | has[head]) & (tail != head)).sum()
+    if 2 * (has[tail] & has[head] & (tail != head)).sum() < max(1, touching):
+        shifted = np.stack([dots[:, 0], np.rint(lon * PAGE_SCALE).astype(np.int64)], axis=1)
+        payload = {"kind": "dots", "points": encode_points(shifted)}
+        return _Drawn(payload, item, len(used), network_of(graph, extent), extent, "nodes")
+    roads = network_of(graph, extent, keep_nodes=True)
+    # The points of roads that are places, and which places they are.
+    at = np.searchsorted(keys, found := _place_keys(roads.points)).clip(max=len(keys) - 1)
+    mark = np.flatnonzero(keys[at] == found)
+    drawn, number = _by_first(at[mark])
+    # Places that are not on a road that is drawn come last, so that each row has a place.
+    rest = np.setdiff1d(used, drawn)
+    item_of = np.zeros(len(keys), np.int64)
+    item_of[np.concatenate([drawn, rest])] = np.arange(len(drawn) + len(rest))
+    payload = {"kind": "streets", "marks": encode(np.diff(mark, prepend=0)), "places": encode(number)}
+    return _Drawn(payload, item_of[place[nodes]], len(drawn) + len(rest), roads, extent, "nodes")
+
+
+def _place_keys(points: Ints) -> Ints:
+    """Return a number for each point in the units of the page, the same for all full turns of its longitude."""
+    keys: Ints = (points[:, 0] + _QUARTER) * _TURN + points[:, 1] % _TURN
+    return keys
+
+
+def _by_first(place: Ints) -> tuple[Ints, Ints]:
+    """Return places in the order in which they first occur, and numbers that tell the place at each position.
+
+    A number is 0 for the next place that did not occur before, and else how many places have begun since its place did.
+    """
+    seen, first, which = np.unique(place, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(seen), np.int64)
+    rank[order] = np.arange(len(seen))
+    is_new = np.zeros(len(place), np.bool_)
+    is_new[first] = True
+    return seen[order], np.where(is_new, 0, np.cumsum(is_new) - rank[which])
+
+
+def _shapes_drawn(graph: Graph, shapes: npt.NDArray[np.object_]) -> _Drawn:
+    """Return points as dots, or polygons, over all roads of the graph."""
+    import shapely
+
+    if shapely.get_type_id(shapes[0]) == _POINT:
+        lon, lat = shapely.get_coordinates(shapes).T
+        lon = _beside(lon)
+        payload: dict[str, Any] = {"kind": "dots", "points": encode_degrees(np.stack([lat, lon], axis=1))}
+        rows = "points"
+    else:
+        polygons, row = shapely.get_parts(shapes, return_index=True)
+        kept = ~shapely.is_empty(polygons)
+        polygons = _continuous(polygons[kept])
+        lon, lat = shapely.get_coordinates(polygons).T
+        parts = np.bincount(row[kept], minlength=len(shapes))
+        payload = {"kind": "polygons", "parts": encode(parts), **polygons_payload(polygons)}
+        rows = "areas"
+    extent = _rectangle(lat, lon)
+    return _Drawn(payload, np.arange(len(shapes)), len(shapes), network_of(graph, extent), extent, rows)
+
+
+def _continuous(polygons: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return polygons that are continuous across the 180th meridian, beside each other."""
+    import shapely
+
+    rings, polygon = shapely.get_rings(polygons, return_index=True)
+    first = np.concatenate([[0], np.cumsum(shapely.get_num_coordinates(rings))])
+    points = shapely.get_coordinates(polygons)
+    lon = unwrapped(first, points[:, 0])
+    # A hole is in its polygon, whose first ring is the exterior.
+    exterior = np.flatnonzero(np.diff(polygon, prepend=-1))
+    begin, start = lon[first[:-1]], first[exterior]
+    lon = lon + np.repeat(wrapped(begin, begin[exterior[polygon]]) - begin, np.diff(first))
+    middle = (np.minimum.reduceat(lon, start) + np.maximum.reduceat(lon, start)) / 2
+    shift = _beside(middle) - middle
+    owner = np.repeat(polygon, np.diff(first))
+    moved = np.stack([lon + shift[owner], points[:, 1]], axis=1)
+    return np.asarray(shapely.set_coordinates(polygons.copy(), moved))
+
+
+def _beside(lon: Floats) -> Floats:
+    """Return longitudes shifted by full turns, so that the widest gap between them is outside."""
+    around = np.unique(lon % 360.0)
+    gap = np.diff(around, append=around[0] + 360.0)
+    at = int(np.argmax(gap))
+    return np.asarray(wrapped(lon, wrapped(around[at] + gap[at] / 2 + 180.0, 0.0)))
+
+
+def _rectangle(lat: Floats, lon: Floats) -> npt.NDArray[np.float64]:
+    """Return the south-western and the north-eastern corner around points, as latitude and longitude in degrees."""
+    return np.array([[lat.min(), lon.min()], [lat.max(), lon.max()]])
+
+
+def _choice_html(names: Sequence[str]) -> str:
+    """Return the name of the only column, or the control that chooses one of several."""
+    if len(names) == 1:
+        return f'<p class="column">{html.escape(names[0])}</p>'
+    options = [f"<option>{html.escape(name)}</option>" for name in names]
+    return "\n".join(['<p class="column"><select id="column" aria-label="Column">', *options, "</select></p>"])
+
+
+def _legend_html(number: int, classes: Classes, rows: Ints, what: str) -> str:
+    """Return the legend of a column: its classes, and the rows in each, those without a value first in `rows`."""
+    swatches = [f"--value{colour}" for colour in classes.colours]
+    items = list(zip(swatches, classes.labels(), rows[1:].tolist(), strict=True))
+    if rows[0]:
+        items.append(("--value-none", "no value", int(rows[0])))
+    lines = [
+        f'<li><span class="swatch" style="background: var({swatch})"></span><b>{label}</b>'
+        f'<span title="{what}">{count:,}</span></li>'
+        for swatch, label, count in items
+    ]
+    hidden = " hidden" if number else ""
+    return "\n".join([f'<ol class="legend"{hidden} aria-label="Classes, and the number of {what}">', *lines, "</ol>"])
