@@ -190,7 +190,7 @@ def value_page(
         "what": "Map of values",
         "figures": "",
         "places": "",
-        "details": "\n".join([_choice_html(list(values)), *legends]),
+        "details": "\n".join([_choice_html(list(values), title), *legends]),
         "facts": facts_html(facts),
     }
     return fill(graph, payload, texts, VALUE_SCRIPTS)
@@ -431,10 +431,10 @@ def _rectangle(lat: Floats, lon: Floats) -> npt.NDArray[np.float64]:
     return np.array([[lat.min(), lon.min()], [lat.max(), lon.max()]])
 
 
-def _choice_html(names: Sequence[str]) -> str:
-    """Return the name of the only column, or the control that chooses one of several."""
+def _choice_html(names: Sequence[str], title: str | None) -> str:
+    """Return the name of the only column unless it is the heading, or the control that chooses one of several."""
     if len(names) == 1:
-        return f'<p class="column">{html.escape(names[0])}</p>'
+        return f'<p class="column">{html.escape(names[0])}</p>' if title is not None else ""
     options = [f"<option>{html.escape(name)}</option>" for name in names]
     return "\n".join(['<p class="column"><select id="column" aria-label="Column">', *options, "</select></p>"])
 
