@@ -42,6 +42,7 @@ from vkssp.routing.geojson import places_geojson, route_geojson, write_geojson
 from vkssp.routing.isochrone import isochrone_geojson, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map, write_map
 from vkssp.routing.snap import StreetIndex
+from vkssp.routing.value_map import write_value_map
 from vkssp.solver.table_maker import table_of_nodes
 
 HERE, THERE = (0.0001, 0.0001), (0.0009, 0.0001)
@@ -276,6 +277,10 @@ def test_arguments_of_routers(device: Device, streets: Graph, tmp_path: Path) ->
             {"path": page, "graph": streets, "found": found, "facts": {}, "title": ""},
             ("facts mapping",),
         )
+        valued = {"path": page, "graph": streets, "columns": {"a": [1] * 4}, "facts": {}, "title": ""}
+        check_refused(write_value_map, {**valued, "nodes": [0, 1, 2, 3]}, ("facts mapping",))
+        check_refused(lambda shapes: write_value_map(**valued, shapes=shapes), {"shapes": []})
+        check_refused(lambda values: write_value_map(page, streets, {"values": values}), {"values": [1] * 4})
         # Texts are no numbers, and a pair has an order.
         for place in (("0.0001", "0.0001"), {0.0001, 0.0002}, (True, False), "12"):
             with pytest.raises(QueryError, match="give a pair of latitude and longitude"):

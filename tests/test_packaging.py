@@ -19,6 +19,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from tests.support.spirv import all_shaders
+from vkssp.routing.page import VALUE_SCRIPTS
 
 PROGRAM = """
 from vkssp import Graph, Solver
@@ -85,7 +86,8 @@ def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: py
     shaders = {f"vkssp/spirv/{name}.spv" for name in all_shaders()}
     shaders |= {f"vkssp/osm/profiles/{name}.toml" for name in ("car", "bike", "foot")}
     assert shaders and shaders <= names
-    assert {"vkssp/py.typed", "vkssp/routing/map.html", "vkssp/routing/map.js"} <= names
+    scripts = {f"vkssp/routing/{name}" for name in VALUE_SCRIPTS}
+    assert {"vkssp/py.typed", "vkssp/routing/map.html", *scripts} <= names
     assert not [name for name in names if not name.startswith(("vkssp/", "vkssp-"))]
     done = run(installed, "-c", PROGRAM, path="/nowhere")
     assert done.stdout == "[0, 3, 7]\n", done.stderr

@@ -31,6 +31,7 @@ from vkssp.graph import storage
 from vkssp.routing.geojson import write_features
 from vkssp.routing.isochrone import write_isochrones, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map
+from vkssp.routing.value_map import write_value_map
 
 
 def with_streets() -> Graph:
@@ -185,6 +186,7 @@ def untouched() -> Iterator[Any]:
         (lambda path: write_isochrones_of_each(path, untouched(), []), "r.shp", ".geojson or .json"),
         (lambda path: write_isochrones(path, []), "r", ".geojson or .json"),
         (lambda path: write_isochrone_map(path, grid(2), []), "r.geojson", ".html or .htm"),
+        (lambda path: write_value_map(path, grid(2), {}), "r.csv", ".html or .htm"),
         (lambda path: save_result(path, {}), "r.csv", ".json"),
         (lambda path: save_csv(path, {}), "r.json", ".csv"),
     ],

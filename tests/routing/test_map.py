@@ -26,6 +26,7 @@ from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.isochrone import Isochrone
 from vkssp.routing.map import isochrone_page, page, write_isochrone_map, write_map
 from vkssp.routing.network import encode, encode_points, network_of
+from vkssp.routing.page import VALUE_SCRIPTS
 
 DATA = SHARED / "osm"
 
@@ -375,6 +376,7 @@ def test_steps_and_via_points_on_a_map() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node, to parse the script")
-def test_the_script_can_be_read() -> None:
-    script = Path(maps.__file__).with_name("map.js")
+@pytest.mark.parametrize("name", VALUE_SCRIPTS)
+def test_the_script_can_be_read(name: str) -> None:
+    script = Path(maps.__file__).with_name(name)
     subprocess.run(["node", "--check", str(script)], check=True, timeout=60)

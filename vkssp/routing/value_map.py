@@ -289,10 +289,13 @@ def _checked_shapes(shapes: Any) -> npt.NDArray[np.object_]:
     kind = np.full(len(found), -1)
     kind[is_shape] = shapely.get_type_id(found[is_shape])
     known = [_POINT] if kind[0] == _POINT else [_POLYGON, _MULTIPOLYGON]
-    for is_wrong, what in ((~np.isin(kind, known), ""), (shapely.is_empty(found), "empty; leave it out")):
-        if is_wrong.any():
-            at = int(np.argmax(is_wrong))
-            raise QueryError(f"shapes[{at}] is {what or f'{shown(found[at])}; {cure}'}")
+    is_other = ~np.isin(kind, known)
+    if is_other.any():
+        at = int(np.argmax(is_other))
+        raise QueryError(f"shapes[{at}] is {shown(found[at])}; {cure}")
+    is_empty = shapely.is_empty(found)
+    if is_empty.any():
+        raise QueryError(f"shapes[{int(np.argmax(is_empty))}] is empty; leave it out, or give a shape with points")
     points, which = shapely.get_coordinates(found, return_index=True)
     is_wrong = ~((np.abs(points[:, 0]) <= 360) & (np.abs(points[:, 1]) <= 90))  # also NaN
     if is_wrong.any():
