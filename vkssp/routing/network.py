@@ -40,7 +40,7 @@ MAX_POINTS = 1_500_000
 #: Multiples of this number, less their whole parts, are spread evenly over the interval from 0 to 1.
 _GOLDEN = 0.6180339887498949
 #: Multiples of `TOLERANCE_M` for networks whose nodes stay points, until they have at most `MAX_POINTS`.
-_COARSER = (1, 4)
+_COARSER = (1, 4, 16)
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,13 @@ def _simplified(network: Network, tolerance: float) -> Network:
 
 def _merged_at_nodes(network: Network) -> Network:
     """Return the network with its pieces simplified if it is large, and then joined, so that their ends are kept."""
-    merged = _merged(network)
-    if len(merged.points) <= SIMPLIFY_ABOVE:
-        return merged
-    for factor in _COARSER:
-        merged = _merged(_simplified(network, factor * TOLERANCE_M))
-        if len(merged.points) <= MAX_POINTS:
+    pieces = network
+    for factor in _COARSER if len(network.points) > SIMPLIFY_ABOVE else ():
+        pieces = _simplified(network, factor * TOLERANCE_M)
+        # Each piece that is joined to another one saves a point.
+        if len(pieces.points) - len(pieces.first) <= MAX_POINTS:
             break
-    return merged
+    return _merged(pieces)
 
 
 def _within_budget(network: Network, route_points: npt.NDArray[np.float64]) -> Network:

@@ -118,7 +118,7 @@ const Roads = Canvas.extend({
       context.stroke(path);
     };
     context.lineCap = context.lineJoin = "round";
-    this._drawRoads(size, zoom, stroke);
+    this._drawRoads(size, zoom, stroke, style);
     const route = new Path2D(), bold = Math.max(4, Math.min(9, 4.5 * 2 ** ((zoom - 13) * 0.25)));
     this._trace(route, this._route, 0, this._route.length - 2);
     for (const [colour, extra] of [["--halo", 5.5], ["--rim", 2], ["--route", 0]]) stroke(route, colour, bold + extra);
@@ -208,8 +208,8 @@ const Roads = Canvas.extend({
     }
   },
 
-  /** Call a function with each line that lies on the canvas, and its class. */
-  _each(size, call) {
+  /** Call a function with each line that lies on the canvas, and its class; another with those that are but dots. */
+  _each(size, call, callWithDot) {
     const boxes = this._boxes, view = this._view(size, 20);
     let line = 0;
     this._classes.forEach((count, speedClass) => {
@@ -217,8 +217,8 @@ const Roads = Canvas.extend({
         const b = 4 * line;
         if (boxes[b] > view[2] || boxes[b + 1] > view[3] || boxes[b + 2] < view[0] || boxes[b + 3] < view[1]) continue;
         // Where a minor street is but a dot, its neighbourhood would be a blot.
-        if (speedClass < 2 && (boxes[b + 2] - boxes[b] + boxes[b + 3] - boxes[b + 1]) * this._scale < 1) continue;
-        call(line, speedClass);
+        if (speedClass > 1 || (boxes[b + 2] - boxes[b] + boxes[b + 3] - boxes[b + 1]) * this._scale >= 1) call(line, speedClass);
+        else if (callWithDot) callWithDot(line);
       }
     });
   },

@@ -70,19 +70,47 @@ const Streets = Roads.extend({
     return { after: i, x, y: world[2 * i + 1] + share * (world[2 * i + 3] - world[2 * i + 1]) };
   },
 
-  _drawRoads(size, zoom, stroke) {
-    const colours = coloursOf(this._column);
-    const paths = this._classes.map(() => colours.map(() => new Path2D()));
-    this._each(size, (line, speedClass) => this._traceClasses(paths[speedClass], line));
-    const widths = paths.map((_, speedClass) => this._width(speedClass, zoom));
-    paths.forEach((each, c) => {
-      if (c > 0 && widths[c] > 2.6) for (const path of each) stroke(path, "--case" + c, widths[c] + 1.6);
+  _drawRoads(size, zoom, stroke, style) {
+    const colours = coloursOf(this._column), widths = this._classes.map((_, speedClass) => this._width(speedClass, zoom));
+    // For each class of roads, paths by value. The time to draw a path rises faster than its number of lines.
+    const sets = this._classes.map(() => []), counts = this._classes.map(() => 0);
+    const cell = 1.5, columns = Math.ceil(size.x / cell), rows = Math.ceil(size.y / cell);
+    const dots = new Uint8Array(columns * rows);
+    this._each(
+      size,
+      (line, speedClass) => {
+        if (counts[speedClass]++ % 300 === 0) sets[speedClass].unshift(colours.map(() => new Path2D()));
+        this._traceClasses(sets[speedClass][0], line);
+      },
+      (line) => {
+        const at = 2 * this._first[line], x = Math.floor((this._world[at] * this._scale - this._origin.x) / cell);
+        const y = Math.floor((this._world[at + 1] * this._scale - this._origin.y) / cell), k = y * columns + x;
+        if (x >= 0 && y >= 0 && x < columns && y < rows && this._begin[line] > dots[k]) dots[k] = this._begin[line];
+      },
+    );
+    const each = (call) => sets.forEach((set, c) => set.forEach((paths) => call(paths, c)));
+    each((paths, c) => {
+      if (c > 0 && widths[c] > 2.6) for (const path of paths) stroke(path, "--case" + c, widths[c] + 1.6);
     });
     // What has no value lies below what has one; a hair would not show its colour.
-    paths.forEach((each, c) => stroke(each[0], colours[0], Math.min(widths[c], Math.max(0.8, 0.6 * widths[c]))));
-    paths.forEach((each, c) => {
-      for (let k = 1; k < each.length; k++) stroke(each[k], colours[k], Math.max(widths[c], 1.1 + 0.25 * c));
+    each((paths, c) => stroke(paths[0], colours[0], Math.min(widths[c], Math.max(0.8, 0.6 * widths[c]))));
+    this._drawDots(dots, columns, rows, cell, colours.map((colour) => style.getPropertyValue(colour)));
+    sets.forEach((set, c) => {
+      const width = Math.max(widths[c], 1.1 + 0.25 * c);
+      for (let k = 1; k < colours.length; k++) for (const paths of set) stroke(paths[k], colours[k], width);
     });
+  },
+
+  /** Draw squares in the colours of their classes, nothing where the class is 0; colours are like "#440154". */
+  _drawDots(dots, columns, rows, cell, colours) {
+    const image = new ImageData(columns, rows), canvas = document.createElement("canvas");
+    const parts = colours.map((colour) => [1, 3, 5].map((at) => parseInt(colour.trim().slice(at, at + 2), 16)));
+    for (let k = 0; k < dots.length; k++) if (dots[k]) image.data.set([...parts[dots[k]], 255], 4 * k);
+    canvas.width = columns;
+    canvas.height = rows;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    this._context.imageSmoothingEnabled = false;
+    this._context.drawImage(canvas, 0, 0, columns * cell, rows * cell);
   },
 
   /** Add a line to the paths of the classes that it passes. */
