@@ -94,6 +94,13 @@ def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.Ca
         again = tmp_path / "again.parquet"
         assert asked(graph_path, hexagons, "--limits", 60, "--origins", origins, "--output", again) == 0
         assert pyarrow.parquet.read_table(again).column("geometry").num_chunks >= 1
+    drawn = tmp_path / "a.html"
+    for origins in (["--grid", 2000], ["--origins", shops], []):
+        assert asked(graph_path, shops, "--limits", "60,600", "--nearest", 1, *origins, "--map", drawn) == 0
+        page = drawn.read_text()
+        # Ids are not drawn.
+        assert "count_600" in page and "nearest_1_s" in page and "From where opportunities are reached" in page
+        assert '"nearest_1"' not in page
     lacking = tmp_path / "n.npy"
     assert asked(graph_path, shops, "--nearest", 6, "--origins", shops, "--output", lacking) == 0
     assert np.load(lacking)["nearest_6"].tolist() == [""] * 4

@@ -46,6 +46,10 @@ def test_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert f"closeness, betweenness of {GRAPH.num_nodes} nodes" in told and "wrote" in told
     table = np.load(output)
+    drawn = tmp_path / "c.html"
+    assert main(asked(saved, "--measures", "closeness,betweenness", "--map", str(drawn))) == 0
+    assert "Closeness, betweenness" in drawn.read_text()
+    assert main(asked(saved)) == 2 and "give --output or --map" in capsys.readouterr().err
     assert np.array_equal(table["closeness"], sample.closeness)
     assert np.array_equal(table["betweenness"], between.nodes * between.scale)
 

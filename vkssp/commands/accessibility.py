@@ -139,6 +139,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.formatting import format_query
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
+    from vkssp.routing.value_map import write_value_map
     from vkssp.routing.values_file import check_values_ending, write_values
 
     _check(args)
@@ -177,8 +178,6 @@ def run(args: argparse.Namespace) -> Result:
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map is not None:
-        from vkssp.routing.value_map import write_value_map
-
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
         drawn = {name: values for name, values in columns.items() if values.dtype.kind != "O"}
         write_value_map(args.map, graph, drawn, shapes=shapes, facts=facts, title=_title(args))

@@ -60,10 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
     parser.add_argument(
         "--output",
-        required=True,
         type=file_name,
         metavar="OUT",
         help="file to write, with a line for each node (.csv, .npy, .parquet, .geojson)",
+    )
+    parser.add_argument(
+        "--map", type=file_name, metavar="C.html", help="write a map that opens without an internet connection"
     )
     add_solver(parser)
 
@@ -71,19 +73,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
     from vkssp.graph.metric import measured_by, unit_of
+    from vkssp.routing.formatting import format_query
+    from vkssp.routing.value_map import write_value_map
     from vkssp.routing.values_file import Rows, check_values_ending, write_values
     from vkssp.solver.centrality import Centrality
     from vkssp.solver.solver import Solver
 
-    check_values_ending(args.output)
-    check_outputs(args, output=None)
+    if args.output is None and args.map is None:
+        raise QueryError("there is nothing to write; give --output or --map")
+    if args.output is not None:
+        check_values_ending(args.output)
+    check_outputs(args, output=None, map="HTML")
     parameters = solver_parameters(args)
     if args.sample is not None and (wrong := {"eccentricity", "straightness"} & set(args.measures)):
         raise QueryError(f"--sample does not estimate {' and '.join(sorted(wrong))}; leave the measure or --sample out")
     if args.reverse and "betweenness" in args.measures:
         raise QueryError("--reverse makes no difference to betweenness; leave one of them out")
     graph = load(args)
-    check_values_ending(args.output, graph)
+    if args.output is not None:
+        check_values_ending(args.output, graph)
+    if args.map is not None and graph.lat is None:
+        raise QueryError("the graph has no coordinates and cannot be drawn; leave --map out")
     unit = unit_of(graph, args.metric)
     limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
     searched = (
@@ -113,20 +123,27 @@ def run(args: argparse.Namespace) -> Result:
         (answering, algorithm) = solver.answered_by
         device = answering.info.name
     nodes = np.arange(graph.num_nodes, dtype=np.uint32)
-    write_values(args.output, Rows.of_nodes(graph, nodes), {name: found[name] for name in args.measures})
+    columns = {name: found[name] for name in args.measures}
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "measures": args.measures,
         "device": device,
         "algorithm": algorithm,
         "query_ms": milliseconds,
-        "output": args.output,
     }
     lines = [
         f"{', '.join(args.measures)} of {graph.num_nodes:,} nodes",
         *lines,
         f"device    {device}",
         f"query     {milliseconds:.1f} ms with {algorithm}",
-        f"wrote     {args.output}",
     ]
+    if args.output is not None:
+        write_values(args.output, Rows.of_nodes(graph, nodes), columns)
+        result["output"] = args.output
+        lines.append(f"wrote     {args.output}")
+    if args.map is not None:
+        facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
+        write_value_map(args.map, graph, columns, facts=facts, title=", ".join(args.measures).capitalize())
+        result["map"] = args.map
+        lines.append(f"wrote     {args.map}")
     return result, lines
