@@ -131,8 +131,8 @@ class Decay:
         Returns
         -------
         weights : numpy.ndarray
-            The table, shape (t,), uint32; see `vkssp.prepared.aggregates.DecayedSums`. The weight of several distances
-            is that of the middle one.
+            The table, shape (t,), uint32: an entry for each distance below 2**20, and then for two, four and more at a
+            time, whose weight is that of the middle one.
         limit : int
             Largest distance in the table.
         """
