@@ -5,9 +5,10 @@
   scripts/compare_assignment.py ChicagoSketch_net.tntp ChicagoSketch_trips.tntp --toll-weight 0.02 --length-weight 0.04
 
 NET and TRIPS are TNTP files. Both assign by biconjugate Frank-Wolfe to the same relative gap, on all cores, and take
-turns. A time is that of the whole call: vkssp's preparation of the graph and its setup of devices included,
-AequilibraE's preparation of its graph not. The gap of every result is computed again by scipy's shortest paths. With
-flows of an optimal solution (--optimal FLOWS) the objective is compared, too.
+turns, each when the threads of the other have come to rest. A time is that of the whole call: vkssp's preparation of
+the graph and its setup of devices included, AequilibraE's preparation of its graph not. The gap of every result is
+computed again by scipy's shortest paths. With flows of an optimal solution (--optimal FLOWS) the objective is compared,
+too.
 
 AequilibraE is left out if it is not installed (pip install aequilibrae). It takes free times above 0 and powers from 1
 on only: zeros become 1e-6 and 1, if arcs have no delay. Its flows do not carry the demand at two nodes of Barcelona,
@@ -169,7 +170,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         check(-extra <= gap <= args.gap + extra, f"gap of {name}: {gap:.3e}")
 
     count = {} if args.repetitions is None else {"repetitions": args.repetitions}
-    times = alternate(contestants, [None], right, warm_up_s=0.0, **count)
+    times = alternate(contestants, [None], right, warm_up_s=0.0, rest=True, **count)
     goal = GOAL if len(contestants) > 1 else None
     name = Path(args.network).name
     task, cores = f"gap {args.gap:g}", str(num_cores())

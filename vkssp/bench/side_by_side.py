@@ -19,6 +19,9 @@ from vkssp.bench.result import number, table
 #: Name of this package among the contestants.
 OURS = "vkssp"
 
+# A process rests if it uses less than this share of a core for this time; threads of OpenMP spin for up to a second.
+_BUSY, _REST_S, _LONGEST_REST_S = 0.1, 0.1, 5.0
+
 
 class Clocked(NamedTuple):
     """Answer of a contestant that has a clock of its own, and the milliseconds that it took."""
@@ -106,6 +109,7 @@ def alternate(
     repetitions: int,
     warm_up_s: float,
     calls: int = 1,
+    rest: bool = False,
 ) -> dict[str, list[float]]:
     """Time contestants that take turns, and check every answer.
 
@@ -123,6 +127,8 @@ def alternate(
         Seconds of questions that are not timed, at least one question to each.
     calls : int
         Number of equal tasks in a question, for times of one of them.
+    rest : bool
+        Whether to wait before each timed question until threads that still spin after the last one sleep.
 
     Returns
     -------
@@ -141,6 +147,8 @@ def alternate(
         for place, question in enumerate(questions):
             first = (repetition + place) % len(names)
             for name in names[first:] + names[:first]:
+                if rest:
+                    _rest()
                 began = time.perf_counter()
                 answer = contestants[name](question)
                 ms = 1e3 * (time.perf_counter() - began)
@@ -150,6 +158,16 @@ def alternate(
                 check(question, name, answer)
                 del answer
     return times
+
+
+def _rest() -> None:
+    """Wait until this process hardly uses any processor time, or for the longest time."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < _LONGEST_REST_S:
+        used = time.process_time()
+        time.sleep(_REST_S)
+        if time.process_time() - used < _BUSY * _REST_S:
+            return
 
 
 @contextmanager
