@@ -16,6 +16,7 @@ pairs            distances of pairs by the hierarchy, beside RoutingKit's CCH
 customization    new weights for the hierarchy, beside RoutingKit's CCH
 routes           routes between places, with the hierarchy and without
 tables           durations between places by the hierarchy, beside OSRM's CH (--osrm-python)
+ranks            distances by Dijkstra rank in the graph as it is, on the CPU beside a GPU; left out without a GPU
 
 RoutingKit's CCH (routingkit-cch) runs in its own order and in the order of our hierarchy. OSRM (osrm-bindings) runs in
 a process of its own, with a profile and weights of its own, so its table is only the answer to the same question.
@@ -39,6 +40,8 @@ import numba
 import numpy as np
 
 from vkssp import UNREACHABLE, Graph, NoRouteError, QueryError, Route, Router, Solver, VksspError
+from vkssp.algorithm import AUTO, VULKAN
+from vkssp.algorithms.choice import place_of
 from vkssp.bench.cached_graph import make_cache, prepared_graph
 from vkssp.bench.customizing import postorder
 from vkssp.bench.evaluation import exit_code
@@ -46,6 +49,7 @@ from vkssp.bench.measuring import far_sources, where_and_when
 from vkssp.bench.osrm import Osrm, OsrmTables
 from vkssp.bench.peers import PEERS, Peer, RoutingkitCch
 from vkssp.bench.places import densest_place, places_near, sample, town_sample
+from vkssp.bench.rank import draw_queries
 from vkssp.bench.result import save_result
 from vkssp.bench.side_by_side import OURS, Clocked, Row, alternate, one_core, report
 from vkssp.cpu.cores import num_cores
@@ -70,7 +74,9 @@ ROUNDING = 0.01
 NEAR = 0.1
 #: Seconds that RoutingKit's setup may take.
 LIMIT_S = 600.0
-GROUPS = ("one-to-all", "trees", "pairs", "customization", "routes", "tables")
+GROUPS = ("one-to-all", "trees", "pairs", "customization", "routes", "tables", "ranks")
+#: Rank up to which a GPU is of no use: the logarithm.
+NEAR_RANK = 13
 
 
 def check(is_right: bool, what: str) -> None:
@@ -483,6 +489,33 @@ class Comparison:
                     notes=notes,
                 )
 
+    def ranks(self) -> None:
+        """Time distances by Dijkstra rank, of the default beside a GPU and of Dijkstra's algorithm on one core."""
+        if place_of(AUTO, None) != VULKAN:
+            self.tell_missing("ranks: there is no GPU")
+            return
+        queries = draw_queries(self.plain, SOURCES, self.args.seed)
+
+        def right(query: Any, name: str, found: Any) -> None:
+            check(found == query[-1], f"distance by {name}")
+
+        with Solver(self.plain) as solver, Solver(self.plain, "dijkstra", device="cpu") as dijkstra:
+            for rank in np.unique(queries.rank).tolist():
+                here = queries.rank == rank
+                columns = queries.source[here], queries.target[here], queries.distance[here]
+                row = self.measure(
+                    f"a distance at rank 2^{rank}, unprepared",
+                    {
+                        OURS: lambda query: solver.distance(query[0], query[1]),
+                        "Dijkstra, one core": lambda query: dijkstra.distance(query[0], query[1]),
+                    },
+                    np.stack(columns, axis=1).tolist(),
+                    right,
+                    most_ratio=1.1 if rank <= NEAR_RANK else 1.0,
+                    verified=f"{here.sum()} distances are those of a search for all nodes",
+                )
+                row.cores = solver.answered_by[0].info.name  # of the last one
+
     def tell_missing(self, why: str) -> None:
         """Tell which rows are missing."""
         print_error(f"{self.name}: left out: {why}")
@@ -530,6 +563,8 @@ def measure(text: str, args: argparse.Namespace, versions: dict[str, str]) -> di
             if osrm is not None:
                 versions["osrm-bindings"] = stack.enter_context(osrm).version
             comparison.tables(osrm)
+    if "ranks" in args.only:
+        comparison.ranks()
     rows = [
         {**dataclasses.asdict(row), "ratio": row.ratio(), "ratio_at_best": row.ratio(Row.best), "verdict": row.verdict}
         for row in comparison.rows

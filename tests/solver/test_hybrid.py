@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.graphs import grid
 from vkssp import DeviceError, DistanceOverflowError, Graph, NoRouteError, QueryError, Router, Solver
+from vkssp.algorithm import Outcome
 from vkssp.algorithms import choice
 from vkssp.commands import devices as devices_command
 from vkssp.cpu.nearness import Nearness
@@ -24,7 +25,7 @@ from vkssp.files import cache_folder
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE
 from vkssp.hierarchy.prepare import prepare
-from vkssp.solver.balance import Balance
+from vkssp.solver.balance import Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import (
     HierarchyCosts,
@@ -309,6 +310,21 @@ def test_a_place_that_was_predicted_wrongly_is_corrected() -> None:
     for _ in range(20):
         balance.gain_us(10.0, 1000.0)  # nothing to try where the difference is large
     assert balance.gain_us(10.0, 1000.0) > 0
+
+
+def test_a_device_that_was_slow_is_tried_again() -> None:
+    balance = SearchBalance(searches(FREE, Line(100.0, 0.0), node_us=1.0), can_predict=True)
+    far = balance.far
+    balance.on_device(1e6, 5e3)  # far away, and sooner than on the CPU: of those that are near it tells nothing
+    assert balance.far == far
+    for _ in range(200):
+        balance.on_device(3 * far, 5e3)  # more than the CPU would have taken
+    assert balance.far > 3e3
+    balance.end(Outcome(0, False, 0.05, {"iterations": 50}))
+    assert balance.far > 3e3
+    for _ in range(2000):
+        balance.end(Outcome(0, False, 2.0, {"iterations": 2000}))
+    assert balance.far == far
 
 
 def test_costs_are_measured_once_and_kept(costs: SetCosts, device: Device) -> None:

@@ -10,8 +10,8 @@ Johnson, "Priority queues with update and finding minimum spanning trees", Infor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,12 @@ from vkssp.references import DIJKSTRA, JOHNSON
 _EMPTY_ENTRY = 2**64 - 1
 #: Number of nodes at which no search gives up.
 ALL_NODES = 2**62
+#: Number of nodes that a search settles before it asks whether it should go on.
+FIRST_NODES = 512
+
+
+class GivenUpError(Exception):
+    """A search has settled as many nodes as it was allowed to."""
 
 
 class Dijkstra(CpuSearch):
@@ -57,38 +63,63 @@ class Dijkstra(CpuSearch):
         self._heap = empty_heap(graph.num_nodes)
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
-        self._num_reached: Uint32s = np.array([2**32 - 1], np.uint32)
-        self._most = ALL_NODES
+        self._num_reached: Uint32s = np.array([2**32 - 1, 0, 0], np.uint32)
+        self._patience: Callable[[], int] | None = None
 
     def search(
         self,
         seeds: Sequence[Terminal],
         targets: Sequence[Terminal] = (),
         limit: int = UNREACHABLE,
-        most: int = ALL_NODES,
+        patience: Callable[[], int] | None = None,
     ) -> Outcome:
-        """Find distances; see `Algorithm`. The search gives up when it has settled `most` nodes."""
-        self._most = most
+        """Find distances; see `Algorithm`.
+
+        A search with a `patience` asks it, after `FIRST_NODES`, for the number of nodes at which it gives up.
+
+        Raises
+        ------
+        GivenUpError
+            If the search has given up; the next one may begin.
+        """
+        self._patience = patience
         return super().search(seeds, targets, limit)
 
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
-        return Work(
-            *self._kernels.search(
-                self._graph.first_out,
-                self._graph.arcs,
-                self.distances,
-                self._place,
-                self._heap,
-                seeds,
-                targets,
-                self._graph.lightest == 0,
-                self.limit,
-                self._most,
-                self._order,
-                self._rows,
-                self._reached,
-                self._num_reached,
-            )
+        if self._patience is None:
+            return Work(*self._settle(seeds, targets, 0, ALL_NODES, False))
+        first = Work(*self._settle(seeds, targets, 0, FIRST_NODES, True))
+        if first.iterations < FIRST_NODES:
+            return first
+        # Also to give up at once: the call empties the heap.
+        most = max(FIRST_NODES, self._patience())
+        last = Work(*self._settle(seeds, targets, FIRST_NODES, most, False))
+        if last.iterations >= most:
+            raise GivenUpError
+        return last._replace(
+            relaxed=first.relaxed + last.relaxed,
+            improved=first.improved + last.improved,
+            overflow=first.overflow or last.overflow,
+        )
+
+    def _settle(self, seeds: Uint32s, targets: Uint32s, settled: int, most: int, pauses: bool) -> Any:
+        return self._kernels.search(
+            self._graph.first_out,
+            self._graph.arcs,
+            self.distances,
+            self._place,
+            self._heap,
+            seeds,
+            targets,
+            self._graph.lightest == 0,
+            self.limit,
+            settled,
+            most,
+            pauses,
+            self._order,
+            self._rows,
+            self._reached,
+            self._num_reached,
         )
 
 
@@ -128,11 +159,13 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.empty((0, 2), np.uint32),
         False,
         UNREACHABLE,
+        0,
         ALL_NODES,
+        False,
         order,
         np.empty(0, ROW),
         np.empty_like(order),
-        np.array([2**32 - 1], np.uint32),
+        np.array([2**32 - 1, 0, 0], np.uint32),
     )[0]
     return order[:settled].copy()
 

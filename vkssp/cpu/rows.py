@@ -16,7 +16,7 @@ from vkssp.cpu.aggregates import aggregated, aggregated_near, node_sums, node_su
 from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
-from vkssp.cpu.dijkstra import Dijkstra, empty_heap
+from vkssp.cpu.dijkstra import Dijkstra, GivenUpError, empty_heap
 from vkssp.cpu.phast import NumberedLabels, ranks_of
 from vkssp.cpu.tree_sweeps import tree_numbering
 from vkssp.cpu.trees import Trees, wanted_of
@@ -153,7 +153,11 @@ def settled_nodes(graph: CpuGraph, groups: Groups, limit: int, most: float) -> f
     settled, enough = 0, math.ceil(len(sample) * min(most, graph.num_nodes)) + 1
     with Dijkstra(graph) as search:
         for number in sample:
-            settled += search.search(groups[number], (), limit, enough - settled).counters["iterations"]
+            try:
+                outcome = search.search(groups[number], (), limit, partial(int, enough - settled))
+            except GivenUpError:
+                return math.inf
+            settled += outcome.counters["iterations"]
             if settled >= enough:
                 return math.inf
     return settled / max(1, len(sample))

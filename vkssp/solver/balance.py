@@ -19,6 +19,9 @@ _LEAST_US, _MOST_NODES = 1e-6, 2.0**62
 MANY = 1024
 # Predictions, as multiples of that with which searches go to the device, up to which searches on the device are alike.
 _NEAR = 2.0
+# Factor by which the time of the device falls to the measured one with each search on the CPU that took longer: one
+# that was slow, since it had been idle, is tried again.
+_FORGET = 0.997
 # Weights of a new value in a mean, if it is greater or less, since other work on the machine makes values greater; and
 # most by which one value may be wrong.
 _NEW, _LESS, _WRONG = 0.1, 0.3, 2.0
@@ -84,7 +87,8 @@ class SearchBalance:
     """
 
     def __init__(self, costs: SearchCosts, can_predict: bool) -> None:
-        self._node_us, self._device_us = max(_LEAST_US, costs.cpu_node_us), max(1.0, costs.device.fixed_us)
+        self._node_us = max(_LEAST_US, costs.cpu_node_us)
+        self._device_us = self._measured_us = max(1.0, costs.device.fixed_us)
         self._can_predict, self._blind = can_predict, _BLIND[1]
         self._set()
 
@@ -98,11 +102,14 @@ class SearchBalance:
         node_us = 1e3 * outcome.device_ms / outcome.counters["iterations"]
         self._node_us = _mean(self._node_us, max(_LEAST_US, node_us))
         self._blind = min(self._blind * _SHARE, _BLIND[1])
+        if 1e3 * outcome.device_ms > self._measured_us:
+            self._device_us = max(self._measured_us, self._device_us * _FORGET)
         self._set()
 
     def on_device(self, predicted: float, us: float) -> None:
-        """Learn from a search of some predicted size on the device; 0 if the CPU has given it up."""
-        if predicted < _NEAR * self.far:  # a far larger one says nothing about those that might go either way
+        """Learn from a search of some predicted size on the device; 0 if nothing was known."""
+        # A far larger one says nothing about those that might go either way, unless it should not have gone there.
+        if predicted < _NEAR * self.far or us > predicted * self._node_us:
             self._device_us = _mean(self._device_us, max(1.0, us))
         if not predicted:
             self._blind = max(self._blind / _SHARE, _BLIND[0])

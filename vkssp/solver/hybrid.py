@@ -2,9 +2,9 @@
 
 How long a query takes is predicted from the costs that were measured for the device and the CPU, see
 `vkssp.solver.costs`, and corrected by the queries before it. A search without a hierarchy ends at its target, and where
-that is on a search's way is not known before. If nodes have coordinates, the number of nodes around the source tells. A
-search that goes much farther than this, or of which nothing is known, begins on the CPU and may be given up there. The
-answers are the same, bit for bit.
+that is on a search's way is not known before. It begins on the CPU, where most end at once. One that does not is given
+up if the number of nodes around the source, of nodes with coordinates, tells that it will go far, or later, if it goes
+much farther than this or nothing is known. The answers are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TypeVar
 
 from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
 from vkssp.cpu.cores import num_cores
+from vkssp.cpu.dijkstra import GivenUpError
 from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -34,7 +35,7 @@ from vkssp.solver.balance import MANY, Balance, SearchBalance
 from vkssp.solver.cost_measurement import measured_costs
 from vkssp.solver.costs import HierarchyCosts, SearchCosts, table_work, upward_work
 from vkssp.solver.row_maker import RowBlock
-from vkssp.solver.session import GivenUpError, Session, Shortest, makes_pairs
+from vkssp.solver.session import Session, Shortest, makes_pairs
 from vkssp.solver.shared_graph import WeightsChange
 
 # Predicted times on the CPU that differ by less than this factor belong to queries of the same size.
@@ -43,11 +44,6 @@ _SIZES = 4.0
 _LEAST_NODE_US = 1e-4
 
 _Answer = TypeVar("_Answer")
-
-
-def _node_of(terminal: object) -> object:
-    """Return the node of a seed or target that has not been checked; None if there is none."""
-    return terminal[0] if isinstance(terminal, tuple | list) and terminal else None
 
 
 def _nothing_known(source: object, target: object, far: float) -> float:
@@ -150,35 +146,36 @@ class HybridSession(Resource):
         """Return the distance from one node to another; see `Session.distance`."""
         if self._hierarchy is not None:
             return self._pair_distance(source, target)
-        searching = self._to_node
-        predicted = self._predict(source, target, searching.far)
-        if predicted < searching.far:
-            near = self._near or self.near()
-            try:
-                found = near.distance(source, target, searching.most)
-            except GivenUpError:
-                predicted = 0.0
-            else:
-                return self._ended(near, searching, found)
-        return self._on_device(searching, predicted, lambda: self._main.distance(source, target))
+        near, searching, predicted = self._near or self.near(), self._to_node, 0.0
+
+        def patience() -> int:
+            nonlocal predicted
+            predicted = self._predict(source, target, searching.far)
+            return searching.most if predicted < searching.far else 0
+
+        try:
+            found = near.distance(source, target, patience)
+        except GivenUpError:
+            return self._on_device(searching, predicted, lambda: self._main.distance(source, target))
+        return self._ended(near, searching, found)
 
     def search_path(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `Session.search_path`."""
         if self._hierarchy is not None:
             return self._pair().search_path(seeds, targets)
-        searching, predicted = self._to_path, 0.0
+        near, searching, predicted = self.near(), self._to_path, 0.0
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
-        if seeds and targets:
-            predicted = self._predict(_node_of(seeds[0]), _node_of(targets[0]), searching.far)
-        if predicted < searching.far:
-            near = self.near()
-            try:
-                found = near.search_path(seeds, targets, searching.most)
-            except GivenUpError:
-                predicted = 0.0
-            else:
-                return self._ended(near, searching, found)
-        return self._on_device(searching, predicted, lambda: self._main.search_path(seeds, targets))
+
+        def patience() -> int:
+            nonlocal predicted
+            predicted = self._predict(seeds[0][0], targets[0][0], searching.far)
+            return searching.most if predicted < searching.far else 0
+
+        try:
+            found = near.search_path(seeds, targets, patience)
+        except GivenUpError:
+            return self._on_device(searching, predicted, lambda: self._main.search_path(seeds, targets))
+        return self._ended(near, searching, found)
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `Session.from_seeds`."""
@@ -187,7 +184,7 @@ class HybridSession(Resource):
             return self._ask("all", cpu_us, device_us, lambda session: session.from_seeds(seeds, limit))
         near, searching = self.near(), self._to_limit
         try:
-            found = near.from_seeds(seeds, limit, searching.most)
+            found = near.from_seeds(seeds, limit, lambda: searching.most)
         except GivenUpError:
             return self._on_device(searching, 0.0, lambda: self._main.from_seeds(seeds, limit))
         return self._ended(near, searching, found)
@@ -268,7 +265,7 @@ class HybridSession(Resource):
         return answer
 
     def _on_device(self, searching: SearchBalance, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
-        """Return the answer of the device to a search of some predicted size, 0 if the CPU has given it up."""
+        """Return the answer of the device to a search of some predicted size, which the CPU has given up."""
         self._own.answering = self._main
         began = time.perf_counter()
         answer = ask()

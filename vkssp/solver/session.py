@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,7 @@ from vkssp.batch.block_resident_rows import BlockResidentRows, most_searches
 from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
-from vkssp.cpu.dijkstra import Dijkstra
+from vkssp.cpu.dijkstra import Dijkstra, GivenUpError
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
@@ -43,6 +43,8 @@ CPU_ROWS: dict[str, type[Rows]] = {Dijkstra.NAME: SearchRows, PhastCpu.NAME: Swe
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
 Shortest = tuple[int, int, int, npt.NDArray[np.int64]]
+#: Is asked by a search on the CPU, once it has settled some nodes, for the number at which it gives up.
+Patience = Callable[[], int]
 # A batch is kept for the next table up to this part of a device's free memory.
 _MOST_KEPT = 0.125
 
@@ -50,10 +52,6 @@ _MOST_KEPT = 0.125
 def makes_pairs(place: str, pairs: int, num_nodes: int) -> bool:
     """Return whether a table over a hierarchy is so small that its entries are found as pairs."""
     return pairs * _NODES_A_PAIR[place] <= num_nodes
-
-
-class GivenUpError(Exception):
-    """A search has settled too many nodes."""
 
 
 @dataclass(eq=False)
@@ -421,7 +419,7 @@ class Session(Resource):
                 self.best([(int(node[sources[pair]]), 0)], [(int(node[targets[pair]]), 0)])
             return found
 
-    def distance(self, source: int, target: int, most: int | None = None) -> int:
+    def distance(self, source: int, target: int, patience: Patience | None = None) -> int:
         """Return the distance from one node to another; see `vkssp.Solver.distance` and `run`."""
         found = self.at_once(source, target)
         if found is not None:
@@ -431,7 +429,7 @@ class Session(Resource):
             if self.shared.sweeps:
                 algorithm = self.algorithm()
                 self._pairs = algorithm if isinstance(algorithm, PhastCpu) and not self.counting else None
-            return self.best([ends[0]], [ends[1]], most)
+            return self.best([ends[0]], [ends[1]], patience)
 
     def at_once(self, source: int, target: int) -> int | None:
         """Return the distance of a pair over a hierarchy on the CPU, found without locks; None if that is impossible.
@@ -457,7 +455,7 @@ class Session(Resource):
         return best
 
     def search_path(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], most: int | None = None
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal], patience: Patience | None = None
     ) -> Shortest | None:
         """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
@@ -465,7 +463,7 @@ class Session(Resource):
             here_seeds, here_targets = ends_of(self.renumbered, seeds, targets)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
-            best = self.best(here_seeds, here_targets, most)
+            best = self.best(here_seeds, here_targets, patience)
             if best == UNREACHABLE:
                 return None
             walker = self.walker()
@@ -476,12 +474,12 @@ class Session(Resource):
                 raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, most: int | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Uint32s:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
         within = checked_limit(limit)
         with self.holding():
             renumbered = self.renumbered
-            outcome = self.run(terminals(renumbered, seeds, "source", None), [], within, most)
+            outcome = self.run(terminals(renumbered, seeds, "source", None), [], within, patience)
             found = self.read()
         if limit is not None:
             found[found > within] = UNREACHABLE
@@ -489,7 +487,7 @@ class Session(Resource):
             raise DistanceOverflowError(OVERFLOW)
         return found if renumbered.is_identity else found[renumbered.node]
 
-    def best(self, seeds: list[Terminal], targets: list[Terminal], most: int | None = None) -> int:
+    def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
         """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
 
         Raises
@@ -497,7 +495,7 @@ class Session(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        outcome = self.run(seeds, targets, UNREACHABLE, most)
+        outcome = self.run(seeds, targets, UNREACHABLE, patience)
         if outcome.best == UNREACHABLE and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
@@ -506,27 +504,27 @@ class Session(Resource):
         return outcome.best
 
     def run(
-        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, most: int | None = None
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, patience: Patience | None = None
     ) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
 
         Raises
         ------
         GivenUpError
-            If the search has settled `most` nodes, which only `Dijkstra` takes.
+            If the search has lost its patience, which only `Dijkstra` takes.
         """
         self.last = None  # a failed search has no outcome
         algorithm = self.algorithm()
         try:
-            if most is None:
+            if patience is None:
                 outcome = algorithm.search(seeds, targets, limit)
             else:
-                outcome = algorithm.search(seeds, targets, limit, most)  # type: ignore[call-arg]
+                outcome = algorithm.search(seeds, targets, limit, patience)  # type: ignore[call-arg]
+        except GivenUpError:
+            raise
         except BaseException:
             self.discard()
             raise
-        if most is not None and outcome.counters["iterations"] >= most:
-            raise GivenUpError
         self.last = outcome
         return outcome
 

@@ -82,7 +82,9 @@ def search(
     targets: Uint32s,
     zeros: Flag,
     limit: Index,
+    settled: Index,
     most: Index,
+    pauses: Flag,
     order: Uint32s,
     rows: Rows,
     reached: Uint32s,
@@ -90,31 +92,41 @@ def search(
 ) -> Totals:
     """Settle nodes until the heap is empty, the best target is known, or all nodes within a limit are settled.
 
-    The search gives up when it has settled `most` nodes. `place` has the place of each node in the heap. `zeros` says
-    whether there are arcs of weight zero; without such arcs, all nodes at the least distance in the heap have their
-    final distance already. The kernel writes the settled nodes to `order`, unless it is empty. `reached` and
-    `num_reached` are the nodes with a distance after the last search, so that a short search does not reset all nodes;
-    if `num_reached` is at least the number of nodes, these are unknown.
+    The search gives up when it has settled `most` nodes. If it `pauses` there, the next call may go on with it, given
+    the number of nodes that it has `settled`; 0 begins a search. `place` has the place of each node in the heap.
+    `zeros` says whether there are arcs of weight zero; without such arcs, all nodes at the least distance in the heap
+    have their final distance already. The kernel writes the settled nodes to `order`, unless it is empty. `reached`
+    and the first number of `num_reached` are the nodes with a distance after the last search, so that a short search
+    does not reset all nodes; if the number is at least that of all nodes, these are unknown. The other two are this
+    number and the size of the heap in a pause.
     """
-    reset(dist, heap, reached, num_reached)
-    size = count = ZERO
-    for i in range(len(seeds)):
-        node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
-        before = np.uint64(dist[node])
-        if distance < before:
-            at = np.uint64(place[node])
-            if before == UNREACHABLE:
-                at = size
-                size += ONE
-                reached[count] = node
-                count += ONE
-            dist[node] = distance
-            rise(heap, place, at, (distance << HALF) | node)
-    marks = ZERO
+    marks, best = ZERO, UNREACHABLE
     for i in range(len(targets)):
         marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
-    best, beyond, within = UNREACHABLE, np.uint64(zeros), np.uint64(limit)
-    settled = improved = 0
+    if settled == 0:
+        reset(dist, heap, reached, num_reached)
+        size = count = ZERO
+        for i in range(len(seeds)):
+            node, distance = np.uint64(seeds[i, 0]), np.uint64(seeds[i, 1])
+            before = np.uint64(dist[node])
+            if distance < before:
+                at = np.uint64(place[node])
+                if before == UNREACHABLE:
+                    at = size
+                    size += ONE
+                    reached[count] = node
+                    count += ONE
+                dist[node] = distance
+                rise(heap, place, at, (distance << HALF) | node)
+    else:
+        count, size = np.uint64(num_reached[1]), np.uint64(num_reached[2])
+        for i in range(len(targets)):
+            node = np.uint64(targets[i, 0])
+            distance, at = np.uint64(dist[node]), np.uint64(place[node])
+            if distance != UNREACHABLE and (at >= size or heap[at] & UNREACHABLE != node):
+                best = min(best, distance + np.uint64(targets[i, 1]))
+    beyond, within = np.uint64(zeros), np.uint64(limit)
+    improved = 0
     relaxed = ZERO
     overflow = False
     while size > ZERO:
@@ -158,8 +170,11 @@ def search(
             row.relaxed, row.improved = degree, improved - improved_before
         settled += 1
         relaxed += degree
-    heap[:size] = EMPTY
-    num_reached[0] = count
+    if pauses and settled >= most:
+        num_reached[1], num_reached[2] = count, size
+    else:
+        heap[:size] = EMPTY
+        num_reached[0] = count
     return settled, settled, settled, relaxed, improved, overflow
 
 
