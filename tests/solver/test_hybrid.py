@@ -288,15 +288,15 @@ def test_who_names_a_device_gets_only_that(costs: SetCosts, device: Device, monk
 
 
 def test_routes_name_the_place_that_answered(costs: SetCosts, device: Device) -> None:
-    graph = placed_grid(30)
+    graph = placed_grid(50)
     costs(SearchCosts(DEAR, Line(100.0, 0.0), cpu_node_us=1.0))
     with Router(graph) as router:
         near = router.route((0.015, 0.015), (0.015, 0.017))
-        far = router.route((0.0, 0.0), (0.029, 0.029))
+        far = router.route((0.0, 0.0), (0.049, 0.049))
         assert near.algorithm == "dijkstra" and far.device == device.info.name
         router.set_weights(graph.weight * 2)
         assert router.route((0.015, 0.015), (0.015, 0.017)).weight == 2 * near.weight
-        assert router.route((0.0, 0.0), (0.029, 0.029)).weight == 2 * far.weight
+        assert router.route((0.0, 0.0), (0.049, 0.049)).weight == 2 * far.weight
 
 
 def test_a_place_that_was_predicted_wrongly_is_corrected() -> None:

@@ -28,7 +28,7 @@ _EMPTY_ENTRY = 2**64 - 1
 #: Number of nodes at which no search gives up.
 ALL_NODES = 2**62
 #: Number of nodes that a search settles before it asks whether it should go on.
-FIRST_NODES = 512
+FIRST_NODES = 1024
 
 
 class GivenUpError(Exception):
@@ -88,19 +88,16 @@ class Dijkstra(CpuSearch):
     def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
         if self._patience is None:
             return Work(*self._settle(seeds, targets, 0, ALL_NODES, False))
-        first = Work(*self._settle(seeds, targets, 0, FIRST_NODES, True))
-        if first.iterations < FIRST_NODES:
-            return first
-        # Also to give up at once: the call empties the heap.
-        most = max(FIRST_NODES, self._patience())
-        last = Work(*self._settle(seeds, targets, FIRST_NODES, most, False))
-        if last.iterations >= most:
-            raise GivenUpError
-        return last._replace(
-            relaxed=first.relaxed + last.relaxed,
-            improved=first.improved + last.improved,
-            overflow=first.overflow or last.overflow,
-        )
+        settled, visited, worked, relaxed, improved, overflow = self._settle(seeds, targets, 0, FIRST_NODES, True)
+        if settled >= FIRST_NODES:
+            # Also to give up at once: the call empties the heap.
+            most = max(FIRST_NODES, self._patience())
+            more = self._settle(seeds, targets, FIRST_NODES, most, False)
+            settled, visited, worked = more[:3]
+            relaxed, improved, overflow = relaxed + more[3], improved + more[4], overflow or more[5]
+            if settled >= most:
+                raise GivenUpError
+        return Work(settled, visited, worked, relaxed, improved, overflow)
 
     def _settle(self, seeds: Uint32s, targets: Uint32s, settled: int, most: int, pauses: bool) -> Any:
         return self._kernels.search(
