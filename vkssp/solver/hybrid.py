@@ -46,11 +46,6 @@ _LEAST_NODE_US = 1e-4
 _Answer = TypeVar("_Answer")
 
 
-def _nothing_known(source: object, target: object, far: float) -> float:
-    """Return the number of nodes that a search will settle, without knowledge of places: 0, it should be tried."""
-    return 0.0
-
-
 class _Own(threading.local):
     """What each thread has of its own."""
 
@@ -98,7 +93,6 @@ class HybridSession(Resource):
             has_places = main.graph.lat is not None
             self._to_node, self._to_path = SearchBalance(costs, has_places), SearchBalance(costs, has_places)
             self._to_limit = SearchBalance(costs, can_predict=False)
-            self._predict: Callable[[object, object, float], float] = self._first_prediction
         else:
             self._queries = measured_costs(device, HierarchyCosts)
 
@@ -150,7 +144,7 @@ class HybridSession(Resource):
 
         def patience() -> int:
             nonlocal predicted
-            predicted = self._predict(source, target, searching.far)
+            predicted = self._predict(source, target)
             return searching.most if predicted < searching.far else 0
 
         try:
@@ -168,7 +162,7 @@ class HybridSession(Resource):
 
         def patience() -> int:
             nonlocal predicted
-            predicted = self._predict(seeds[0][0], targets[0][0], searching.far)
+            predicted = self._predict(seeds[0][0], targets[0][0])
             return searching.most if predicted < searching.far else 0
 
         try:
@@ -264,6 +258,14 @@ class HybridSession(Resource):
             searching.end(outcome)
         return answer
 
+    def _predict(self, source: int, target: int) -> float:
+        """Return about how many nodes a search will settle; 0 if nothing is known."""
+        return 0.0 if self._nearness is None else self._nearness.predict(source, target)
+
+    @cached_property
+    def _nearness(self) -> Nearness | None:
+        return None if self.graph.lat is None else Nearness(self.graph)
+
     def _on_device(self, searching: SearchBalance, predicted: float, ask: Callable[[], _Answer]) -> _Answer:
         """Return the answer of the device to a search of some predicted size, which the CPU has given up."""
         self._own.answering = self._main
@@ -271,11 +273,6 @@ class HybridSession(Resource):
         answer = ask()
         searching.on_device(predicted, 1e6 * (time.perf_counter() - began))
         return answer
-
-    def _first_prediction(self, source: object, target: object, far: float) -> float:
-        """Make what tells about how many nodes a search will settle, and tell it; see `Nearness.predict`."""
-        self._predict = _nothing_known if self.graph.lat is None else Nearness(self.graph).predict
-        return self._predict(source, target, far)
 
     def _pair_distance(self, source: int, target: int) -> int:
         """Return the distance of a pair over a hierarchy."""

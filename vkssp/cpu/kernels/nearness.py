@@ -29,36 +29,3 @@ def count_around(at: Float32s, sums: Int32s, source: Index, target: Index) -> fl
         here += b * ((1 - a) * sums[i + 1, j] + a * sums[i + 1, j + 1])
         count += here if side in (0, 3) else -here
     return count * np.pi / 4
-
-
-@jit
-def near_squares(sums: Int32s, most: float, squares: Float32s) -> None:
-    """Write for each cell the square of a radius within which there are less than `most` nodes around its nodes.
-
-    `squares` has shape (cells, cells). Radii are whole numbers of cells, and none is less than that of the cell to the
-    left by more than one, so that few are tried. Among cells with so many nodes that it is 0, nodes count as spread
-    evenly in each cell, and half of `most` is allowed, since they are not.
-    """
-    cells = len(sums) - 1
-    for i in range(cells):
-        radius = -1
-        for j in range(cells):
-            radius = max(radius - 1, -1)
-            while radius < cells:
-                wider = radius + 1
-                low, high = max(i - wider, 0), min(i + wider + 1, cells)
-                left, right = max(j - wider, 0), min(j + wider + 1, cells)
-                if sums[high, right] - sums[low, right] - sums[high, left] + sums[low, left] >= most:
-                    break
-                radius = wider
-            if radius > 0:
-                squares[i, j] = radius**2
-                continue
-            densest = 1
-            for row in range(max(i - 1, 0), min(i + 2, cells)):
-                for column in range(max(j - 1, 0), min(j + 2, cells)):
-                    inside = (
-                        sums[row + 1, column + 1] - sums[row, column + 1] - sums[row + 1, column] + sums[row, column]
-                    )
-                    densest = max(densest, inside)
-            squares[i, j] = min(most / (2 * np.pi * densest), 1.0)
