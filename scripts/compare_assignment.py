@@ -38,7 +38,7 @@ from vkssp.bench.evaluation import exit_code
 from vkssp.bench.measuring import where_and_when
 from vkssp.bench.result import save_result
 from vkssp.bench.side_by_side import OURS, Row, alternate, report
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.cpu.device import CpuDevice
 from vkssp.files import check_writable
 from vkssp.gpu.device import Device

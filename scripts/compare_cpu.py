@@ -52,7 +52,7 @@ from vkssp.bench.places import densest_place, places_near, sample, town_sample
 from vkssp.bench.rank import draw_queries
 from vkssp.bench.result import save_result
 from vkssp.bench.side_by_side import OURS, Clocked, Row, alternate, one_core, report
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.cpu.customized import CustomizedHierarchy, customized_of, layout_of
 from vkssp.cpu.device import CpuDevice
 from vkssp.files import check_writable

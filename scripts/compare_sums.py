@@ -39,7 +39,7 @@ from vkssp.bench.measuring import where_and_when
 from vkssp.bench.peers import PEERS
 from vkssp.bench.result import save_result
 from vkssp.bench.side_by_side import OURS, Clocked, Row, alternate, report
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.files import check_writable
 from vkssp.options import add_reading, file_name, reading
 from vkssp.terminal import print_error, print_lines

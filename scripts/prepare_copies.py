@@ -135,14 +135,17 @@ class Stages:
     def prepare(self, graph: Graph) -> Graph:
         """Prepare a graph, and record its stages."""
         run = stages(graph)
-        name, found = next(run), []
+        (name, _), found = next(run), []
 
         def go_on() -> str:
-            try:
-                return next(run)
-            except StopIteration as done:
-                found.append(done.value)
-                return ""
+            following = name
+            while following == name:
+                try:
+                    following, _ = next(run)
+                except StopIteration as done:
+                    found.append(done.value)
+                    return ""
+            return following
 
         while not found:
             name = self.run(name, go_on)

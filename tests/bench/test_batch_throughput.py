@@ -47,7 +47,7 @@ def test_tables_figure_and_result(tmp_path: Path) -> None:
 
 
 def test_hierarchies_are_customized_beside_and_tables_written(tmp_path: Path) -> None:
-    for module in ("numba", "routingkit_cch"):
+    for module in ("numba", "pymetis", "routingkit_cch"):
         pytest.importorskip(module)
     files = ("--json", str(tmp_path / "r.json"), "--write", str(tmp_path / "t.npy"))
     options = ("--algorithm", "phast", "--table", "30", "9", "--cpu-sources", "0", *files)
@@ -79,7 +79,7 @@ def test_a_table_in_a_file_is_compared(tmp_path: Path, device: Device) -> None:
 
 
 def test_a_postorder_makes_the_same_arcs() -> None:
-    for module in ("numba", "routingkit_cch"):
+    for module in ("numba", "pymetis"):
         pytest.importorskip(module)
     graph = prepare(read_graph("road:20"))
     assert graph.hierarchy is not None

@@ -17,7 +17,7 @@ from vkssp import Router, Solver
 from vkssp.bench.osrm import Osrm, OsrmTables
 from vkssp.errors import QueryError
 
-for module in ("numba", "routingkit_cch"):
+for module in ("numba", "pymetis", "routingkit_cch"):
     pytest.importorskip(module)
 
 SCRIPT = ROOT / "scripts" / "compare_cpu.py"

@@ -33,7 +33,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_copies_are_joined_and_prepared(tmp_path: Path) -> None:
-    for name in ("numba", "routingkit_cch"):
+    for name in ("numba", "pymetis"):
         pytest.importorskip(name)
     side, columns, rows, join = 9, 3, 2, 3
     graph = square(side)

@@ -15,7 +15,7 @@ import pytest
 from tests.support.paths import ROOT
 from vkssp.cch.unpack import Unpacker
 
-for module in ("numba", "routingkit_cch"):
+for module in ("numba", "pymetis"):
     pytest.importorskip(module)
 
 SCRIPT = ROOT / "scripts" / "time_queries.py"

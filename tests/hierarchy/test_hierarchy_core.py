@@ -16,7 +16,7 @@ from vkssp.hierarchy.edges import Edges
 from vkssp.osm import import_extract
 
 pytest.importorskip("numba")
-pytest.importorskip("routingkit_cch")
+pytest.importorskip("pymetis")
 
 
 @st.composite

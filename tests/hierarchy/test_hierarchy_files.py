@@ -24,7 +24,7 @@ from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.supernodes import build
 
 pytest.importorskip("numba")
-pytest.importorskip("routingkit_cch")
+pytest.importorskip("pymetis")
 
 Arrays = dict[str, np.ndarray]
 
@@ -54,7 +54,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path, graph: Graph) -> None:
 def test_numpy_alone_loads_it(tmp_path: Path) -> None:
     prepared().save(tmp_path / "g")
     code = (
-        "import sys; sys.modules.update(numba=None, routingkit_cch=None); from vkssp import Graph; "
+        "import sys; sys.modules.update(numba=None, pymetis=None); from vkssp import Graph; "
         "print(Graph.load(sys.argv[1]))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "g")], capture_output=True, text=True, check=True)
@@ -264,11 +264,11 @@ def test_the_command_refuses_before_it_works(
         assert captured.out == "" and captured.err.count("\n") == 1
         return captured.err
 
-    assert "too many to be of use; search it without preparing it" in refused("rmat:15", str(tmp_path / "out"))
+    assert "too many to be of use; search it without preparing it" in refused("random:20000,20", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr("vkssp.commands.prepare.load", lambda *_: pytest.fail("read before it was known"))
     assert "no folder; make it first" in refused(source, str(tmp_path / "none" / "out"))
     assert "choose another name" in refused(source, source)
     assert "its name must end in .graph" in refused(source, str(tmp_path / "out.osm.pbf"))
-    monkeypatch.setitem(sys.modules, "routingkit_cch", None)
-    assert "pip install numba routingkit-cch" in refused(source, str(tmp_path / "out"))
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    assert "pip install pymetis" in refused(source, str(tmp_path / "out"))

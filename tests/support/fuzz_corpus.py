@@ -72,7 +72,7 @@ def write_graphs(folder: Path, extract: Path) -> list[Path]:
     graphs: dict[str, Graph] = {"plain": grid(12)}
     for turns in ("none", "restrictions", "costs"):
         graphs[turns] = import_extract(extract, turns=turns)[0]
-    if importlib.util.find_spec("numba") and importlib.util.find_spec("routingkit_cch"):
+    if importlib.util.find_spec("numba") and importlib.util.find_spec("pymetis"):
         graphs["prepared"] = prepare(grid(12))
     for name, graph in graphs.items():
         graph.save(folder / f"{name}.graph")

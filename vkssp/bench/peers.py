@@ -26,7 +26,6 @@ import numpy.typing as npt
 
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Floats, Graph, Uint32s
-from vkssp.hierarchy.inertial_flow import inertial_order
 
 
 class Peer(ABC):
@@ -259,7 +258,10 @@ class RoutingkitCch(Peer):
         if at is None:
             order = module.compute_order_degree(graph.num_nodes, graph.tail.tolist(), graph.head.tolist())
         else:
-            order = inertial_order(graph.num_nodes, graph.tail, graph.head, *at).tolist()
+            lat, lon = (place.astype(np.float32) for place in at)
+            # The library takes sequences; a memoryview is one without a Python object for each number.
+            arrays = (graph.tail, graph.head, lat, lon)
+            order = list(module.compute_order_inertial(graph.num_nodes, *(array.data for array in arrays)))
         began = time.perf_counter()
         cls._check(graph, order, limit_s)
         return order, checked_s + time.perf_counter() - began

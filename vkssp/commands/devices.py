@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """List the devices."""
     from vkssp.algorithm import CPU
-    from vkssp.cpu.cores import num_cores
+    from vkssp.cores import num_cores
     from vkssp.cpu.device import cpu_model
     from vkssp.gpu.instance import list_devices
 

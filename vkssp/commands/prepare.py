@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Prepare a graph, and save it."""
-    from vkssp.hierarchy.extra import require_library
+    from vkssp.hierarchy.metis import require_metis
     from vkssp.hierarchy.prepare import prepare
 
     check_outputs(args, output="a saved graph")
-    require_library()  # before a graph is read, which may take long
+    require_metis()  # before a graph is read, which may take long
     graph = load(args)
     began = time.perf_counter()
     prepared = prepare(graph, progress=is_watched(args))

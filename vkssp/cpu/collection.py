@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cores import num_cores, run_all
 from vkssp.cpu.device import all_read_only
 from vkssp.graph import Uint32s
 from vkssp.jit import kernels

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import in_huge_pages
-from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cores import num_cores, run_all
 from vkssp.cpu.device import CpuGraph, all_read_only, read_only
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of

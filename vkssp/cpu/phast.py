@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import CPU, ROW, TOTALS, Description, Outcome, Parameter, Terminal, timed
-from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cores import num_cores, run_all
 from vkssp.cpu.customized import PADDING, CustomizedHierarchy, Layout, customized_of
 from vkssp.cpu.device import CpuGraph, array_bytes, read_only
 from vkssp.cpu.path import path_of

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import FinishedRows
+from vkssp.cores import num_cores, run_ahead
 from vkssp.cpu.aggregates import aggregated, aggregated_near, node_sums, node_sums_near
-from vkssp.cpu.cores import num_cores, run_ahead
 from vkssp.cpu.customized import customized_of
 from vkssp.cpu.device import CpuDevice, CpuGraph, all_read_only, array_bytes, read_only
 from vkssp.cpu.dijkstra import Dijkstra, GivenUpError, empty_heap

@@ -13,7 +13,7 @@ import numpy as np
 
 from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges
-from vkssp.hierarchy.extra import kernels
+from vkssp.jit import kernels
 
 #: Nodes of trees up to this label are eliminated one after the other, from the outside in. Then pieces of three nodes
 #: of a chain are one supernode instead of two, and there are a quarter fewer supernodes and ancestors.
@@ -44,7 +44,7 @@ class Core:
         first, neighbour = edges.both_ways()
         label, sequence = np.empty(edges.num_nodes, np.int8), np.empty(edges.num_nodes, np.int32)
         low, high = np.empty(len(edges.low), np.uint32), np.empty(len(edges.low), np.uint32)
-        count, made = kernels().label_trees(first, neighbour, label, sequence, low, high)
+        count, made = kernels("vkssp.hierarchy.kernels").label_trees(first, neighbour, label, sequence, low, high)
         node, outside = np.flatnonzero(label < 0), sequence[:count]
         outside = outside[np.argsort(np.maximum(label[outside], _PIECE), kind="stable")]
         place = np.zeros(edges.num_nodes, np.uint32)

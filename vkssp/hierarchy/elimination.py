@@ -8,7 +8,7 @@ import numpy as np
 
 from vkssp.graph import Uint32s
 from vkssp.hierarchy.edges import Edges, Indices, Int32s
-from vkssp.hierarchy.extra import kernels
+from vkssp.jit import kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def eliminate(edges: Edges, node: Uint32s) -> Elimination:
     node : numpy.ndarray
         Nodes in the order of elimination, shape (num_nodes,), uint32.
     """
-    kernel = kernels()
+    kernel = kernels("vkssp.hierarchy.kernels")
     n = edges.num_nodes
     parent, size, place = (np.empty(n, np.int32) for _ in range(3))
     rank = np.empty(n, np.uint32)

@@ -328,3 +328,27 @@ def label_trees(
                     high[made] = node
                     made += 1
     return labelled, made
+
+
+@jit_allocating
+def part_rows(
+    nodes: Int32s,
+    first: Int32s,
+    neighbour: Int32s,
+    part: Int32s,
+    place: Int32s,
+    number: int,
+    offsets: Int32s,
+    near: Int32s,
+) -> int:
+    """Write the neighbours of some nodes that are in the same part, by their places; return how many there are."""
+    size = 0
+    for at in range(len(nodes)):
+        offsets[at] = size
+        for edge in range(first[nodes[at]], first[nodes[at] + 1]):
+            other = neighbour[edge]
+            if part[other] == number:
+                near[size] = place[other]
+                size += 1
+    offsets[len(nodes)] = size
+    return size

@@ -9,7 +9,7 @@ from vkssp.graph.csr import rows_of
 from vkssp.graph.hierarchy import RELAX, Hierarchy, Indices
 from vkssp.hierarchy.edges import Int32s
 from vkssp.hierarchy.elimination import Elimination
-from vkssp.hierarchy.extra import kernels
+from vkssp.jit import kernels
 
 
 def build(elimination: Elimination) -> Hierarchy:
@@ -20,7 +20,7 @@ def build(elimination: Elimination) -> Hierarchy:
     influence of relaxed supernode partitions on the multifrontal method", 1989). Only supernodes get lists of
     ancestors, which are made from the lists of the child supernodes; their lengths are known in advance.
     """
-    kernel = kernels()
+    kernel = kernels("vkssp.hierarchy.kernels")
     n, parent = len(elimination.node), elimination.parent
     group, inside, below, top, level = (np.empty(n, np.int32) for _ in range(5))
     made = int(

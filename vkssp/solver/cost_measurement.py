@@ -17,7 +17,6 @@ from vkssp.gpu.device import Device
 from vkssp.graph import Graph, Uint32s
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
-from vkssp.hierarchy.order import halving, places
 from vkssp.hierarchy.supernodes import build
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, known_costs, table_work, upward_work
@@ -78,7 +77,12 @@ def _prepared_grid(side: int) -> Graph:
     """Return a road grid with its hierarchy."""
     graph = _grid(side)
     edges = Edges.of(graph)
-    return replace(graph, hierarchy=build(eliminate(edges, halving(edges, places(graph)))))
+    # Numbers along the curve are halved again and again; the lower ends of the edges across a cut separate both halves.
+    cut = np.frexp((edges.low ^ edges.high).astype(np.float64))[1].astype(np.uint8)
+    largest_cut = np.zeros(edges.num_nodes, np.uint8)
+    np.maximum.at(largest_cut, edges.low, cut)
+    node = np.argsort(largest_cut, kind="stable").astype(np.uint32)
+    return replace(graph, hierarchy=build(eliminate(edges, node)))
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.cpu.device import cpu_model
 from vkssp.files import atomic_write, cache_folder
 from vkssp.gpu.instance import DeviceInfo

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from vkssp.algorithm import AUTO, CPU, VULKAN, Terminal
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.cpu.dijkstra import GivenUpError
 from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device

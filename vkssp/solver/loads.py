@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import flag, ids_among, is_many, listed, real_numbers, shown
-from vkssp.cpu.cores import num_cores
+from vkssp.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of

@@ -14,8 +14,8 @@ from functools import partial
 import pytest
 
 from tests.support.paths import ROOT
-from vkssp.cpu import cores
-from vkssp.cpu.cores import run_ahead, run_all
+from vkssp import cores
+from vkssp.cores import run_ahead, run_all
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_interrupts_at_any_moment_lock_nothing() -> None:
     """In a process of its own, since a lock that is left behind would stop it for ever, also at its end."""
     program = textwrap.dedent("""
         import random, signal, time
-        from vkssp.cpu import cores
+        from vkssp import cores
         cores.num_cores = lambda: 3
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         tasks = [lambda: time.sleep(2e-5)] * 12
