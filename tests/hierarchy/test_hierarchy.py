@@ -178,7 +178,7 @@ def test_graphs_keep_it_where_it_holds() -> None:
 
 
 def test_graphs_without_small_separators_are_refused_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dissection, "_PART", 1000)
+    monkeypatch.setattr(dissection, "NODES_A_PART", 1000)
     monkeypatch.setattr(limits, "FEW_ARCS", 0)
     asked = []
     ask = MetisProcess.ask

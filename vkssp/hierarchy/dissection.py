@@ -26,8 +26,8 @@ from vkssp.hierarchy.metis import MetisProcess
 from vkssp.jit import kernels
 from vkssp.signals import undoing
 
-# About as many nodes in a part. Fewer make the order worse, by 1% for each halving; more leave cores without work.
-_PART = 40_000
+#: About as many nodes in a part. Fewer make the order worse, by 1% for each halving; more leave cores without work.
+NODES_A_PART = 40_000
 # Most parts: METIS takes longer for more.
 _MOST_PARTS = 512
 # Share of the time that the partition takes.
@@ -94,7 +94,7 @@ def dissect(edges: Edges, check: Callable[[int], None]) -> Generator[float, None
 
 def num_parts(num_nodes: int) -> int:
     """Return the number of parts for a graph, a power of two."""
-    return 1 << min(_MOST_PARTS.bit_length() - 1, max(0, round(math.log2(max(1, num_nodes) / _PART))))
+    return 1 << min(_MOST_PARTS.bit_length() - 1, max(0, round(math.log2(max(1, num_nodes) / NODES_A_PART))))
 
 
 def separate(edges: Edges, part: Int32s, count: int) -> list[Uint32s]:
