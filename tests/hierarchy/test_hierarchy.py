@@ -12,7 +12,7 @@ from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from tests.support.hierarchies import Query, depths, eliminated, heights, lists
 from vkssp import Graph, GraphError, QueryError, prepare, read_graph
 from vkssp.graph.hierarchy import RELAX, Hierarchy
-from vkssp.hierarchy import dissection, limits
+from vkssp.hierarchy import dissection, limits, supernodes
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import Elimination, eliminate
 from vkssp.hierarchy.metis import MetisProcess
@@ -227,3 +227,13 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(QueryError, match=rf"{missing}.*install it.* pip install {missing}|'pip install {missing}'"):
         prepare(grid(3))
+
+
+def test_supernodes_are_made_in_any_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = grid(40, seed=5)
+    whole = of(graph)
+    for fewest in (1, 30):
+        monkeypatch.setattr(supernodes, "FEWEST_NODES", fewest)
+        parts = of(graph)
+        for name in Hierarchy.ARRAYS:
+            assert np.array_equal(getattr(parts, name), getattr(whole, name))

@@ -177,56 +177,77 @@ def make_supernodes(
 
 
 @jit_allocating
+def link(
+    parent: Int32s,
+    hierarchy_rank: Int32s,
+    group: Int32s,
+    top: Int32s,
+    depth: Int32s,
+    first_child: Int32s,
+    next_child: Int32s,
+) -> None:
+    """Write the number of nodes above each node of the tree, by hierarchy rank, and lists of each supernode's children.
+
+    A list begins with `first_child`, goes on with the `next_child` of each child, and ends with -1.
+    """
+    for node in range(len(parent) - 1, -1, -1):
+        above = parent[node]
+        depth[hierarchy_rank[node]] = 0 if above < 0 else depth[hierarchy_rank[above]] + 1
+    first_child[:] = -1
+    for number in range(len(top) - 1, -1, -1):
+        above = parent[top[number]]
+        if above >= 0:
+            next_child[number] = first_child[group[above]]
+            first_child[group[above]] = number
+
+
+@jit_allocating
 def list_ancestors(
     first: Int32s,
     upper: Int32s,
-    parent: Int32s,
-    group: Int32s,
     below: Int32s,
     top: Int32s,
+    first_child: Int32s,
+    next_child: Int32s,
     hierarchy_rank: Int32s,
+    depth: Int32s,
+    most: int,
     begin: Int32s,
+    end: Int32s,
     ancestor: Int32s,
+    numbers: Int32s,
 ) -> None:
-    """Write the hierarchy ranks of each supernode's ancestors, ascending, from ``begin[supernode]`` on.
+    """Write the hierarchy ranks of the ancestors of some supernodes, ascending, each from `begin` to `end`.
 
     These ancestors are the neighbours of its nodes above it, and the ancestors of its child supernodes that are above
-    it. All are on the same path to the root, on which higher nodes have lower ranks in the hierarchy.
+    it. All are on the same path to the root, on which higher nodes have lower ranks in the hierarchy, and no two have
+    the same `depth`, which is below `most`. The lists of the children must be there.
     """
-    num_groups = len(top)
-    mark = np.full(len(parent), -1, np.int32)
-    first_child, next_child = np.full(num_groups, -1, np.int32), np.full(num_groups, -1, np.int32)
-    length = np.zeros(num_groups, np.int32)
-    for number in range(num_groups - 1, -1, -1):
-        start = begin[number]
-        at = start
+    mark = np.full(most, -1, np.int32)
+    for number in numbers:
+        at = begin[number]
         highest = hierarchy_rank[top[number]]
         node = top[number]
         while node >= 0:
             for edge in range(first[node], first[node + 1]):
                 up = hierarchy_rank[upper[edge]]
-                if up < highest and mark[up] != number:
-                    mark[up] = number
+                if up < highest and mark[depth[up]] != number:
+                    mark[depth[up]] = number
                     ancestor[at] = up
                     at += 1
             node = below[node]
         child = first_child[number]
         while child >= 0:
-            for entry in range(begin[child], begin[child] + length[child]):
+            for entry in range(begin[child], end[child]):
                 up = ancestor[entry]
                 if up >= highest:
                     break
-                if mark[up] != number:
-                    mark[up] = number
+                if mark[depth[up]] != number:
+                    mark[depth[up]] = number
                     ancestor[at] = up
                     at += 1
             child = next_child[child]
-        ancestor[start:at].sort()
-        length[number] = at - start
-        above = parent[top[number]]
-        if above >= 0:
-            next_child[number] = first_child[group[above]]
-            first_child[group[above]] = number
+        ancestor[begin[number] : at].sort()
 
 
 @jit_allocating
