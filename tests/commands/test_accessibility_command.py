@@ -157,8 +157,19 @@ def test_files_of_places(tmp_path: Path) -> None:
     }
     area = {"type": "Feature", "properties": {"jobs": 2}, "geometry": shapely.geometry.mapping(square)}
     mixed.write_text(json.dumps({"features": [point, area]}))
-    with pytest.raises(FormatError, match="1 polygons among 2 places"):
-        read_ends(mixed, areas=True)
+    ends = read_ends(mixed, ["jobs"], areas=True)
+    assert ends.shapes is None and ends.places is not None and square.covers(shapely.Point(*ends.places[1][::-1]))
+    with pytest.raises(FormatError, match="has no property 'job'; it has jobs"):
+        read_ends(mixed, ["job"], areas=True)
+    for name, is_known in (("urn:ogc:def:crs:OGC:1.3:CRS84", True), ("urn:ogc:def:crs:EPSG::25832", False)):
+        mixed.write_text(json.dumps({"crs": {"type": "name", "properties": {"name": name}}, "features": [point]}))
+        if is_known:
+            assert read_ends(mixed).places == [(2.0, 1.0)]
+        else:
+            with pytest.raises(FormatError, match="has coordinates in 'urn:ogc:def:crs:EPSG::25832'; give longitude"):
+                read_ends(mixed)
+    with pytest.raises(FormatError, match=r"a.gpkg is in a format that is not read; save it as .geojson"):
+        read_ends(tmp_path / "a.gpkg")
     mixed.write_text(json.dumps({"features": [area, {**area, "properties": None}]}))
     with pytest.raises(FormatError, match="feature 1: jobs is None; give a number, such as 0"):
         read_ends(mixed, ["jobs"], areas=True)

@@ -264,7 +264,7 @@ def test_arrays_of_ends_of_other_programs(tmp_path: Path) -> None:
     [
         ("a.csv", "", "no columns lat,lon or node"),
         ("a.csv", "lat,lon\n", "no places or nodes in it"),
-        ("a.csv", "x,y\n1,2\n", "no columns lat,lon or node in its first line; name the columns, separated by commas"),
+        ("a.csv", "x,y\n1,2\n", "no columns lat,lon or node in its first line; it has x,y"),
         ("a.csv", "lat;lon\n1;2\n", "no columns lat,lon or node .*; the line is separated by semicolons; use commas"),
         ("a.csv", "lat,lon\n1,2\n3\n", "line 3: '3' has not a latitude and a longitude"),
         ("a.csv", "lat,lon\n1,nan\n", "line 2"),

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 #: Bytes of Python objects for each byte of an array: 250 bytes for a place of 16 bytes, 50 bytes for a node of 4 bytes.
 _BYTES_OF_A_BYTE = 16
+# Endings of files that are neither text nor one of the formats below.
+_OTHER_FORMATS = (".gpkg", ".shp", ".fgb", ".gdb", ".xlsx", ".xls", ".ods", ".zip", ".gz", ".feather")
+# Coordinate systems of GeoJSON, as older files name them.
+_SYSTEMS = ("CRS84", ":4326")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,7 @@ class Ends:
     columns : dict of str to numpy.ndarray
         The columns that were asked for, shape (k,) each, int64 or float64.
     shapes : numpy.ndarray or None
-        Areas as shapely geometries, shape (k,), if the file has areas; `places` has a point in each then.
+        Areas as shapely geometries, shape (k,), if the file has areas only; `places` has a point in each.
     """
 
     places: list[LatLon] | None
@@ -69,7 +73,8 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
     columns : sequence of str
         Columns or properties with numbers that are read, too.
     areas : bool
-        Whether GeoJSON and GeoParquet may have polygons, each of which stands for a point in it.
+        Whether GeoJSON and GeoParquet may have polygons, each of which stands for a point in it. Beside points they are
+        points only.
 
     Raises
     ------
@@ -81,6 +86,9 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
     path = path_of(path)
     try:
         suffix = path.suffix.lower()
+        if suffix in _OTHER_FORMATS:
+            cure = "save it as .geojson, .parquet (GeoParquet) or .csv, such as by geopandas' to_file or to_parquet"
+            raise FormatError(f"{path} is in a format that is not read; {cure}")
         if suffix == ".npy":
             if columns:
                 raise FormatError(f"{path} has no column {columns[0]!r}; give CSV, GeoJSON or Parquet")
@@ -118,8 +126,9 @@ def _from_npy(path: str | Path) -> Ends:
 
 def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
     content = read_json(path)
+    _check_system(path, content)
     features = content.get("features", [content]) if isinstance(content, dict) else None
-    places, ids, shapes, rows = [], [], list[Any](), list[list[Any]]()
+    places, ids, shapes, rows, known = [], [], list[Any](), list[list[Any]](), set[str]()
     for number, feature in enumerate(features if isinstance(features, list) else [None]):
         try:
             geometry = feature.get("geometry", feature)
@@ -139,11 +148,25 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
         name = feature.get("id", properties.get("id"))
         ids.append(number if name is None else name)
         rows.append([properties.get(column) for column in columns])
+        known |= properties.keys()
+    for column in columns:
+        if column not in known and ids:
+            raise FormatError(f"{path} has no property {column!r}; it has {', '.join(sorted(known)) or 'none'}")
     values = {
         column: _numbers(path, [(f"feature {number}", row[at]) for number, row in enumerate(rows)], column)
         for at, column in enumerate(columns)
     }
-    return Ends(places, None, _named(ids), values, _all_areas(path, shapes, len(ids)))
+    return Ends(places, None, _named(ids), values, _all_areas(shapes, len(ids)))
+
+
+def _check_system(path: Path, content: Any) -> None:
+    """Check that a GeoJSON object names no other coordinate system than longitude and latitude on WGS 84."""
+    system = content.get("crs") if isinstance(content, dict) else None
+    properties = system.get("properties") if isinstance(system, dict) else None
+    name = properties.get("name") if isinstance(properties, dict) else None
+    if isinstance(name, str) and not name.endswith(_SYSTEMS):
+        cure = "give longitude and latitude, such as by geopandas' to_crs(4326)"
+        raise FormatError(f"{path} has coordinates in {shown(name)}; {cure}")
 
 
 def _area(geometry: Any) -> Any:
@@ -164,13 +187,13 @@ def _point_in(shape: Any) -> LatLon:
     return float(point.y), float(point.x)
 
 
-def _all_areas(path: Path, shapes: Sequence[Any], count: int) -> npt.NDArray[Any] | None:
-    """Return areas as an array, None if there are none."""
-    if len(shapes) not in (0, count):
-        raise FormatError(f"{path} has {len(shapes)} polygons among {count} places; give points or polygons only")
-    found = np.empty(len(shapes), object)
+def _all_areas(shapes: Sequence[Any], count: int) -> npt.NDArray[Any] | None:
+    """Return areas as an array, None if there are none, or fewer than places."""
+    if len(shapes) < max(1, count):
+        return None
+    found = np.empty(count, object)
     found[:] = shapes
-    return found if len(shapes) else None
+    return found
 
 
 def _numbers(path: str | Path, given: Sequence[tuple[str, Any]], column: str) -> npt.NDArray[Any]:
@@ -260,7 +283,7 @@ def _from_parquet(path: Path, columns: Sequence[str], areas: bool) -> Ends:
                 what = "point or polygon" if areas else "point"
                 raise FormatError(f"{path}, row {row} has no {what}, but {kind or 'nothing'}; leave it out")
     ids = _named(table["id"]) if "id" in table else list(range(len(places)))
-    return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(path, shapes, len(ids)))
+    return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(shapes, len(ids)))
 
 
 def _named(ids: Sequence[Any]) -> list[int] | list[str]:
