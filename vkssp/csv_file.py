@@ -39,5 +39,7 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
 def no_columns(path: str | Path, wanted: str, first: list[str]) -> FormatError:
     """Return the error for a file whose first line, given as a list of texts, does not name the wanted columns."""
     others = [name for name, sign in (("semicolons", ";"), ("tabs", "\t")) if sign in "".join(first)]
-    cure = f"the line is separated by {others[0]}; use commas" if others else f"it has {','.join(first)[:200] or 'none'}"
+    cure = (
+        f"the line is separated by {others[0]}; use commas" if others else f"it has {','.join(first)[:200] or 'none'}"
+    )
     return FormatError(f"{path} has no columns {wanted} in its first line; {cure}")

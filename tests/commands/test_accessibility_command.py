@@ -55,7 +55,7 @@ def test_sums_decays_and_nearest(graph_path: Path, tmp_path: Path, capsys: pytes
     ]
     assert asked(graph_path, shops, *options, "--origins", shops, "--output", output, "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    names = [f"{weight}_{limit}" for weight in ("jobs", "area") for limit in ("300", "1200", "exponential_600")]
+    names = [f"{weight}_{limit}" for weight in ("jobs", "area") for limit in ("300s", "1200s", "exponential_600s")]
     names += ["nearest_1", "nearest_1_s", "nearest_2", "nearest_2_s"]
     assert told["columns"] == names and told["origins"] == told["opportunities"] == 4
     rows = list(csv.DictReader(output.read_text().splitlines()))
@@ -76,20 +76,20 @@ def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.Ca
     shops = write_shops(tmp_path)
     assert asked(graph_path, shops, "--limits", 600, "--output", tmp_path / "nodes.npy") == 0
     table = np.load(tmp_path / "nodes.npy")
-    assert table.dtype.names == ("node", "count_600") and len(table) == read_graph(graph_path).num_nodes
-    assert table["count_600"].max() >= 1
+    assert table.dtype.names == ("node", "count_600s") and len(table) == read_graph(graph_path).num_nodes
+    assert table["count_600s"].max() >= 1
     assert f"of {len(table):,} nodes, 4 opportunities" in capsys.readouterr().out
     squares, hexagons = tmp_path / "s.geojson", tmp_path / "h.parquet"
     assert asked(graph_path, shops, "--limits", 600, "--nearest", 1, "--grid", 2000, "--output", squares) == 0
     features = json.loads(squares.read_text())["features"]
     assert {one["geometry"]["type"] for one in features} == {"Polygon"}
-    assert set(features[0]["properties"]) == {"id", "count_600", "nearest_1", "nearest_1_s"}
+    assert set(features[0]["properties"]) == {"id", "count_600s", "nearest_1", "nearest_1_s"}
     asked_again = ["--limits", "5000", "--metric", "distance", "--hexagons", "7", "--columns", "jobs"]
     assert asked(graph_path, shops, *asked_again, "--output", hexagons) == 0
     # What was written can be read as origins, and as opportunities.
-    ends = read_ends(hexagons, ["jobs_5000"], areas=True)
-    assert ends.shapes is not None and ends.columns["jobs_5000"].dtype == np.int64
-    assert ends.columns["jobs_5000"].max() >= 5 and len(ends.ids) == len(set(ends.ids))
+    ends = read_ends(hexagons, ["jobs_5000m"], areas=True)
+    assert ends.shapes is not None and ends.columns["jobs_5000m"].dtype == np.int64
+    assert ends.columns["jobs_5000m"].max() >= 5 and len(ends.ids) == len(set(ends.ids))
     for origins in (squares, hexagons):
         again = tmp_path / "again.parquet"
         assert asked(graph_path, hexagons, "--limits", 60, "--origins", origins, "--output", again) == 0
@@ -99,8 +99,17 @@ def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.Ca
         assert asked(graph_path, shops, "--limits", "60,600", "--nearest", 1, *origins, "--map", drawn) == 0
         page = drawn.read_text()
         # Ids are not drawn.
-        assert "count_600" in page and "nearest_1_s" in page and "From where opportunities are reached" in page
-        assert '"nearest_1"' not in page
+        assert (
+            "opportunities within 600 s" in page
+            and "seconds to the nearest" in page
+            and "Access to opportunities" in page
+        )
+        assert "nearest_1" not in page
+    assert asked(graph_path, shops, "--minutes", "10,0.5", "--origins", shops, "--output", tmp_path / "m.npy") == 0
+    assert asked(graph_path, shops, "--limits", "600,30", "--origins", shops, "--output", tmp_path / "l.npy") == 0
+    minutes, seconds = np.load(tmp_path / "m.npy"), np.load(tmp_path / "l.npy")
+    assert minutes.dtype.names == ("id", "count_10min", "count_0.5min")
+    assert all((minutes[a] == seconds[b]).all() for a, b in zip(minutes.dtype.names, seconds.dtype.names, strict=True))
     lacking = tmp_path / "n.npy"
     assert asked(graph_path, shops, "--nearest", 6, "--origins", shops, "--output", lacking) == 0
     assert np.load(lacking)["nearest_6"].tolist() == [""] * 4
@@ -183,9 +192,11 @@ def test_files_of_places(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give --limits, --decay or --nearest"),
+        ([], "give --minutes, --limits, --decay or --nearest"),
         (["--nearest", "2", "--columns", "jobs"], "--columns are for sums"),
-        (["--limits", "5", "--columns", "beds"], "has no columns beds"),
+        (["--limits", "5", "--columns", "beds"], "has no columns beds in its first line; it has id,lat,lon,jobs,area"),
+        (["--minutes", "5", "--limits", "300"], "not allowed with"),
+        (["--minutes", "5", "--metric", "distance"], "paths are measured in metres; use --limits"),
         (["--limits", "0"], "limits is"),
         (["--decay", "sudden:5"], "'sudden:5' is none of exponential:SCALE"),
         (["--decay", "power:1:2"], "'power:1:2' is none of"),

@@ -70,19 +70,22 @@ def test_metres(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_values_in_all_formats(tmp_path: Path) -> None:
     nodes = np.array([7, 3], np.uint32)
-    columns: dict[str, Any] = {"a": np.array([1.5, np.nan]), "b": np.array([2**40, 3])}
+    columns: dict[str, Any] = {"a": np.array([241.2, np.nan], np.float32), "b": np.array([2**40, 3])}
     for ending in (".csv", ".npy", ".parquet", ".geojson"):
         write_values(tmp_path / f"v{ending}", Rows.of_nodes(GRAPH, nodes), columns)
-    assert (tmp_path / "v.csv").read_text().splitlines()[1:] == ["7,0.0,0.007,1.5,1099511627776", "3,0.0,0.003,,3"]
+    assert (tmp_path / "v.csv").read_text().splitlines()[1:] == ["7,0.0,0.007,241.2,1099511627776", "3,0.0,0.003,,3"]
     assert np.load(tmp_path / "v.npy")["b"].tolist() == [2**40, 3]
     table = pyarrow.parquet.read_table(tmp_path / "v.parquet")
-    assert table.column("a").to_pylist() == [1.5, None] and table.column("node").to_pylist() == [7, 3]
+    assert table.column("a").to_pylist() == [float(np.float32(241.2)), None] and table.column("node").to_pylist() == [
+        7,
+        3,
+    ]
     assert struct.unpack("<BIdd", table.column("geometry").to_pylist()[0]) == (1, 1, 0.007, 0.0)
     about = json.loads(table.schema.metadata[b"geo"])
     assert about["primary_column"] == "geometry" and about["columns"]["geometry"]["encoding"] == "WKB"
     collection = json.loads((tmp_path / "v.geojson").read_text())
     assert [one["properties"] for one in collection["features"]] == [
-        {"node": 7, "a": 1.5, "b": 2**40},
+        {"node": 7, "a": 241.2, "b": 2**40},
         {"node": 3, "a": None, "b": 3},
     ]
     assert collection["features"][1]["geometry"] == {"type": "Point", "coordinates": [0.003, 0.0]}

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from vkssp.solver.decay import Decay
 
 SUMMARY = "compute what can be reached from everywhere: opportunities within limits, and the nearest of them"
-EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --limits 300,900 --output reach.geojson"
+EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5,15 --output reach.geojson"
 
+# Signs and names of units of limits.
+_SIGNS = {"duration": "s", "distance": "m"}
+_UNITS = {"duration": "seconds", "distance": "metres", "weight": "weight"}
 # Kinds of decay, and the numbers that each takes.
 _DECAYS = {
     "exponential": ("SCALE",),
@@ -71,8 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "opportunities",
         metavar="OPPORTUNITIES",
         type=file_name,
-        help="what is to be reached: a table (.csv, .parquet) with the columns lat,lon and optionally id, or points or "
-        "polygons as GeoParquet or GeoJSON (.geojson)",
+        help="what is to be reached, such as shops: a table (.csv, .parquet) with the columns lat,lon and optionally "
+        "id, or points and polygons as GeoParquet or GeoJSON (.geojson); polygons count at a point in them",
     )
     parser.add_argument(
         "--columns",
@@ -86,7 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--origins",
         type=file_name,
         metavar="FILE",
-        help="where trips begin: a file like that of opportunities (default: at all nodes)",
+        help="where trips begin, such as addresses: a file like that of opportunities (default: at all nodes); results "
+        "have the ids of this file, or the numbers of its rows from 0 on if it has no id",
     )
     origins.add_argument(
         "--grid", type=float, metavar="METRES", help="origins in the squares of a grid that have streets in them"
@@ -97,12 +101,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RESOLUTION",
         help="origins in the hexagons of H3 that have streets in them; 7 has sides of 1.4 km, 9 of 200 m",
     )
-    parser.add_argument(
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument(
+        "--minutes",
+        type=numbers,
+        metavar="M,M",
+        help="sums of the opportunities within M minutes, such as 15,30,45; columns such as jobs_15min",
+    )
+    limits.add_argument(
         "--limits",
         type=numbers,
         metavar="N,N",
-        help="sums of the opportunities up to N; in seconds, in metres with --metric distance, or in weights if the "
-        "graph has no durations",
+        help="the same in seconds, in metres with --metric distance, or in weights if the graph has no durations; "
+        "columns such as jobs_900s, jobs_800m or jobs_9000",
     )
     parser.add_argument(
         "--decay",
@@ -114,7 +125,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "gaussian:SCALE, linear:LIMIT or power:EXPONENT:LEAST:LIMIT; may be repeated",
     )
     parser.add_argument(
-        "--nearest", type=int, metavar="K", help="the K nearest opportunities of each origin, and how far they are"
+        "--nearest",
+        type=int,
+        metavar="K",
+        help="the K nearest opportunities of each origin: columns nearest_1, nearest_2, ... with their ids, or the "
+        "numbers of their rows from 0 on, and nearest_1_s, ... with the seconds (nearest_1_m: metres) to them",
     )
     add_metric(parser)
     parser.add_argument(
@@ -154,7 +169,9 @@ def run(args: argparse.Namespace) -> Result:
         origins, what, rows, shapes = _origins(args, router, given)
         ready = time.perf_counter()
         unit = unit_of(router.index.graph, args.metric)
-        columns = _sums(args, router, origins, opportunities)
+        if args.minutes is not None and unit.name != "duration":
+            raise QueryError(f"--minutes is for durations, and paths are measured in {_UNITS[unit.name]}; use --limits")
+        columns = _sums(args, router, origins, opportunities, unit)
         columns |= _nearest(args, router, origins, opportunities, unit)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name
@@ -174,12 +191,12 @@ def run(args: argparse.Namespace) -> Result:
         f"query     {milliseconds:.1f} ms with {algorithm}",
     ]
     if args.output is not None:
-        write_values(args.output, rows, columns)
+        write_values(args.output, rows, {name: values for name, (_, values) in columns.items()})
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map is not None:
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
-        drawn = {name: values for name, values in columns.items() if values.dtype.kind != "O"}
+        drawn = {title: values for title, values in columns.values() if values.dtype.kind != "O"}
         write_value_map(args.map, graph, drawn, shapes=shapes, facts=facts, title=_title(args))
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
@@ -190,12 +207,13 @@ def _check(args: argparse.Namespace) -> None:
     """Check the arguments that need no graph."""
     from vkssp.routing.values_file import check_values_ending
 
-    if args.limits is None and not args.decay and args.nearest is None:
-        raise QueryError("nothing is asked for; give --limits, --decay or --nearest")
+    has_sums = args.minutes is not None or args.limits is not None or args.decay
+    if not has_sums and args.nearest is None:
+        raise QueryError("nothing is asked for; give --minutes, --limits, --decay or --nearest")
     if args.output is None and args.map is None:
         raise QueryError("there is nothing to write; give --output or --map")
-    if args.columns and args.limits is None and not args.decay:
-        raise QueryError("--columns are for sums; give --limits or --decay")
+    if args.columns and not has_sums:
+        raise QueryError("--columns are for sums; give --minutes, --limits or --decay")
     if args.output is not None:
         check_values_ending(args.output)
     check_outputs(args, output=None, map="HTML")
@@ -209,7 +227,7 @@ def _places(path: str, ends: Ends) -> Ends:
 
 def _title(args: argparse.Namespace) -> str:
     what = ", ".join(args.columns) or "opportunities"
-    return f"From where {what} are reached" if not args.reverse else f"Where {what} reach"
+    return f"Access from {what}" if args.reverse else f"Access to {what}"
 
 
 def _origins(
@@ -231,39 +249,50 @@ def _origins(
 
 
 def _sums(
-    args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the sums by names, such as jobs_600."""
-    if args.limits is None and not args.decay:
+    args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
+) -> dict[str, tuple[str, npt.NDArray[Any]]]:
+    """Return titles for a map and the sums, by names for a file, such as jobs_600s."""
+    limits, sign, factor = args.limits or [], _SIGNS.get(unit.name, ""), 1.0
+    decays = [(f"{name}{sign}", f", {name} {sign}".rstrip()) for name, _ in args.decay]
+    if args.minutes is not None:
+        limits, sign, factor = args.minutes, "min", 60.0
+    named = [*((f"{limit:g}{sign}", f" within {limit:g} {sign}".rstrip()) for limit in limits), *decays]
+    if not named:
         return {}
     weights = np.stack([opportunities.columns[name] for name in args.columns], axis=1) if args.columns else None
-    given = {"limits": args.limits, "decays": [decay for _, decay in args.decay] or None, "reverse": args.reverse}
+    within = [factor * limit for limit in limits] or None
+    given = {"limits": within, "decays": [decay for _, decay in args.decay] or None, "reverse": args.reverse}
     sums = router.accessibility(origins, opportunities.places or [], weights, **given)
     if weights is None:
         sums = sums[..., None]
-    names = [*(f"{limit:g}" for limit in args.limits or ()), *(name for name, _ in args.decay)]
     return {
-        f"{weight}_{name}": np.ascontiguousarray(sums[:, at, column])
-        for column, weight in enumerate(args.columns or ["count"])
-        for at, name in enumerate(names)
+        f"{weight or 'count'}_{name}": (
+            f"{weight or 'opportunities'}{title}",
+            np.ascontiguousarray(sums[:, at, column]),
+        )
+        for column, weight in enumerate(args.columns or [""])
+        for at, (name, title) in enumerate(named)
     }
 
 
 def _nearest(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the ids of the nearest opportunities by names, such as nearest_1, and how far they are."""
+) -> dict[str, tuple[str, npt.NDArray[Any]]]:
+    """Return titles for a map and the ids of the nearest opportunities and how far they are, by names for a file."""
     if args.nearest is None:
         return {}
     found = router.nearest_opportunities(origins, opportunities.places or [], args.nearest, reverse=args.reverse)
     ids = np.empty(len(opportunities.ids) + 1, object)
     ids[:] = [*opportunities.ids, None]
-    columns: dict[str, npt.NDArray[Any]] = {}
-    sign = {"duration": "s", "distance": "m"}.get(unit.name, "weight")
+    columns: dict[str, tuple[str, npt.NDArray[Any]]] = {}
     for at in range(found.opportunity.shape[1]):
-        which = found.opportunity[:, at]
+        which, name = found.opportunity[:, at], f"nearest_{at + 1}"
         is_none = which == UNREACHABLE
-        columns[f"nearest_{at + 1}"] = ids[np.where(is_none, len(ids) - 1, which)]
+        columns[name] = name, ids[np.where(is_none, len(ids) - 1, which)]
         far = found.values[:, at]
-        columns[f"nearest_{at + 1}_{sign}"] = np.where(is_none, np.nan, far) if unit.name == "weight" else far
+        title = f"{_UNITS[unit.name]} {'from' if args.reverse else 'to'} the nearest" + (
+            f", number {at + 1}" if at else ""
+        )
+        far = np.where(is_none, np.nan, far) if unit.name == "weight" else far
+        columns[f"{name}_{_SIGNS.get(unit.name, 'weight')}"] = title, far
     return columns

@@ -160,7 +160,9 @@ def _plain(values: npt.NDArray[Any], are_texts: bool) -> npt.NDArray[Any]:
 
 def _told(values: npt.NDArray[Any], missing: Any) -> list[Any]:
     """Return values as Python's objects, with something in place of NaN and None."""
-    told: list[Any] = values.tolist()
+    # Further digits of a number of single precision are noise.
+    exact = values.astype(str).astype(np.float64) if values.dtype == np.float32 else values
+    told: list[Any] = exact.tolist()
     if values.dtype.kind == "O":
         return [missing if value is None else value for value in told]
     return told if values.dtype.kind != "f" else [missing if value != value else value for value in told]
@@ -182,9 +184,10 @@ def _features(rows: Rows, columns: Columns) -> Iterator[dict[str, Any]]:
 
     given = {name: _told(values, None) for name, values in columns.items()}
     ids, lat, lon = (values.tolist() for values in rows.columns().values())
+    shapes = None if rows.shapes is None else shapely.transform(rows.shapes, lambda points: points.round(_DIGITS))
     for at, name in enumerate(ids):
         geometry: Any = {"type": "Point", "coordinates": [lon[at], lat[at]]}
-        if rows.shapes is not None:
-            geometry = shapely.geometry.mapping(rows.shapes[at])
+        if shapes is not None:
+            geometry = shapely.geometry.mapping(shapes[at])
         properties = {rows.name: name, **{column: values[at] for column, values in given.items()}}
         yield {"type": "Feature", "properties": properties, "geometry": geometry}
