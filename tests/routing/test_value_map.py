@@ -137,6 +137,8 @@ def test_equal_values_are_in_one_class() -> None:
         ([1000.1, 1000.2, 1e15, -3], ["-3", "1,000.1", "1,000.2", "1.0000e+15"]),
         (range(14_000), ["0 to 1,999", "2,000 to 3,999", "4,000 to 5,999"]),
         ([1e-9, 2e-9], ["1.00e-09", "2.00e-09"]),
+        ([0, 2e-5, 1e-4, 3.0], ["0", "2.00e-05", "1.00e-04", "3.00e+00"]),
+        ([0.0002, 0.001], ["0.0002", "0.001"]),
     ],
 )
 def test_labels_tell_classes_apart(values: Any, labels: list[str]) -> None:
@@ -209,6 +211,29 @@ def test_polygons_and_points_are_where_they_were_given() -> None:
     assert floats(payload["values"]["columns"][0]).tolist() == [1e300, 1e-300]
 
 
+def lines_of_rows(payload: Any) -> list[Any]:
+    """Return the lines of each row."""
+    points = decode_points(payload["values"]["points"])[:, ::-1] / payload["scale"]
+    lines = iter(np.split(points, np.cumsum(decode(payload["values"]["lines"]))[:-1]))
+    return [[next(lines) for _ in range(k)] for k in decode(payload["values"]["parts"]).tolist()]
+
+
+def test_lines_are_where_they_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    bent = shapely.LineString([(7.0, 46.0), (7.01, 46.00001), (7.02, 46.0), (7.02, 46.01)])
+    two = shapely.MultiLineString([[(7.03, 46.0), (7.04, 46.01)], [(7.05, 46.0), (7.06, 46.01)]])
+    text = value_page(grid(4), {"v": [3, nan]}, shapes=[bent, two])
+    payload = Page(text).payload()
+    assert payload["values"]["kind"] == "lines" and legend_of(text) == [[("3", 1), ("no value", 1)]]
+    expected = [[shapely.get_coordinates(bent)], [shapely.get_coordinates(one) for one in two.geoms]]
+    for found, given in zip(lines_of_rows(payload), expected, strict=True):
+        np.testing.assert_allclose(np.concatenate(found), np.concatenate(given), atol=6e-7)
+        assert len(found) == len(given)
+    # Of many points those within a tolerance of the line without them are left out.
+    monkeypatch.setattr("vkssp.routing.value_map.SIMPLIFY_ABOVE", 5)
+    (found,), _ = lines_of_rows(payload_of(grid(4), {"v": [3, nan]}, shapes=[bent, two]))
+    np.testing.assert_allclose(found, shapely.get_coordinates(bent)[[0, 2, 3]], atol=6e-7)
+
+
 def test_a_map_of_values_across_the_180th_meridian_goes_on() -> None:
     lon = (np.linspace(179.7, 180.5, 9) + 180) % 360 - 180
     graph = line_of_nodes(lon)
@@ -217,11 +242,12 @@ def test_a_map_of_values_across_the_180th_meridian_goes_on() -> None:
     across = shapely.Polygon([(179.9, 0), (-179.9, 0), (-179.9, 1), (179.9, 1)])
     west, east = shapely.box(179.7, 0, 179.8, 1), shapely.box(-179.8, 0, -179.7, 1)
     areas = payload_of(graph, {"v": [1, 2, 3]}, shapes=[across, west, east])
-    drawn = [
-        np.concatenate([shapely.get_coordinates(line) for line in lines_of(one)]) for one in (streets, dots, areas)
-    ]
-    drawn += [decode_points(one["values"]["points"]) / one["scale"] for one in (dots, areas)]
-    for points in (*drawn, *(np.array(one["extent"]) for one in (streets, dots, areas))):
+    crossing = shapely.LineString([(179.9, 0), (-179.9, 0)]), shapely.LineString([(-179.8, 0), (-179.7, 1)])
+    lines = payload_of(graph, {"v": [1, 2]}, shapes=crossing)
+    pages = streets, dots, areas, lines
+    drawn = [np.concatenate([shapely.get_coordinates(line) for line in lines_of(one)]) for one in pages]
+    drawn += [decode_points(one["values"]["points"]) / one["scale"] for one in pages[1:]]
+    for points in (*drawn, *(np.array(one["extent"]) for one in pages)):
         assert np.ptp(points[:, 1]) < 1 and (np.abs(np.abs(points[:, 1]) - 180) < 0.6).all()
     assert [round(area.area, 6) for area in rows_of_polygons(areas)] == [0.2, 0.1, 0.1]
     places, numbers = numbers_of(streets)
@@ -244,6 +270,17 @@ def test_large_networks_keep_the_places_of_nodes(monkeypatch: pytest.MonkeyPatch
     payload = Page(text).payload()
     assert decode(payload["counts"]).tolist() == [8] * 8 and at_nodes(graph, payload)[0].tolist() == list(range(64))
     assert sum(count for _, count in legend_of(text)[0]) == 64
+
+
+def test_the_first_view_leaves_out_a_few_places_far_away() -> None:
+    random = np.random.default_rng(5)
+    lon = np.concatenate([[-5.0, 12.0], random.uniform(7, 8, 500)])
+    view = np.array(payload_of(line_of_nodes(lon), {"v": np.arange(502)})["extent"])
+    assert 6.8 < view[0, 1] < 7.05 and 7.95 < view[1, 1] < 8.2
+    # Where no place lies apart, all are in view.
+    for some in (lon[2:], lon[:3]):
+        view = np.array(payload_of(line_of_nodes(some), {"v": np.arange(len(some))})["extent"])
+        np.testing.assert_allclose(view[:, 1], [some.min(), some.max()], atol=1e-6)
 
 
 def test_names_of_columns_stay_text() -> None:
@@ -274,9 +311,13 @@ def test_names_of_columns_stay_text() -> None:
         ({"nodes": [0] * 9, "shapes": [shapely.Point(0, 0)] * 9}, r"nodes and shapes are both given; give the one"),
         ({"shapes": shapely.Point(0, 0)}, r"shapes is a shapely Point; give a list"),
         ({"shapes": [1, 2]}, r"shapes has dtype int64; give shapely points"),
-        ({"shapes": [None]}, r"shapes\[0\] is None; give shapely points only, or polygons only"),
+        ({"shapes": [None]}, r"shapes\[0\] is None; give shapely points only, lines only, or polygons only"),
         ({"shapes": [shapely.Point(0, 0), shapely.box(0, 0, 1, 1)]}, r"shapes\[1\] is a shapely Polygon; give"),
-        ({"shapes": [shapely.LineString([(0, 0), (1, 1)])]}, r"shapes\[0\] is a shapely LineString; give"),
+        ({"shapes": [shapely.LinearRing([(0, 0), (1, 1), (0, 1)])]}, r"shapes\[0\] is a shapely LinearRing; give"),
+        (
+            {"shapes": [shapely.LineString([(0, 0), (1, 1)]), shapely.Point(0, 0)]},
+            r"shapes\[1\] is a shapely Point; give",
+        ),
         ({"shapes": [shapely.Point(0, 0), shapely.Point()]}, r"shapes\[1\] is empty; leave it out, or give a shape"),
         (
             {"shapes": [shapely.Point(0, 46), shapely.Point(46, 91)]},
@@ -320,28 +361,53 @@ const L = { Renderer };
 """
 
 
+def run_scripts(text: str, program: str) -> Any:
+    """Return what a program prints as JSON, after the classes of a page are defined; `payload` is the page's data."""
+    scripts = re.findall(r"(?s)<script[^>]*>(.*?)</script>", text)
+    decoder = next(script for script in scripts if "function decode(" in script)
+    classes = next(script for script in scripts if "const Roads" in script).split("const payload = JSON.parse")[0]
+    before = f"{LEAFLET}{decoder}" + classes.replace('"use strict";', "")
+    whole = f"{before}\nconst payload = {json.dumps(Page(text).payload())};\n{program}"
+    answer = subprocess.run(["node", "-e", whole], capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(answer.stdout)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node, to run the page's own script")
+def test_the_script_finds_the_nearest_line() -> None:
+    lines = [shapely.LineString([(0, 0), (4, 0)]), shapely.LineString([(0, 0), (0, 9), (4, 9)])]
+    text = value_page(line_of_nodes(np.arange(6.0)), {"v": [1, 2]}, shapes=lines)
+    at = run_scripts(
+        text,
+        """
+    const lines = new Lines(payload), column = payload.values.columns[0];
+    lines.show({ ...column, classes: decode(column.classes) });
+    const y = (lat) => toMercator([lat, 0])[1] * 4096;
+    lines._map = { getZoom: () => 4, project: ({ lng, lat }) => ({ x: (lng / 360 + 0.5) * 4096, y: y(lat) }) };
+    const places = [[3, 0.1], [0.1, 3], [4.2, 9.1], [0, 0], [2, 4]];
+    console.log(JSON.stringify(places.map(([lng, lat]) => lines.itemAt({ lng, lat }))));
+    """,
+    )
+    assert at == [0, 1, 1, 1, -1]
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node, to run the page's own script")
 def test_the_script_colours_half_of_each_street() -> None:
     """Colours change half way between nodes of different classes; the value there is that of the nearer node."""
     graph = replace_points(line_of_nodes(np.arange(6.0)))
     text = value_page(graph, {"v": [1, 1, 2, 3, nan, 3]})
-    scripts = re.findall(r"(?s)<script[^>]*>(.*?)</script>", text)
-    decoder = next(script for script in scripts if "function decode(" in script)
-    classes = next(script for script in scripts if "const Roads" in script).split("const payload = JSON.parse")[0]
-    program = f"""
-    {LEAFLET}{decoder}{classes.replace('"use strict";', "")}
-    const payload = {json.dumps(Page(text).payload())};
+    at, changes, begin, far = run_scripts(
+        text,
+        """
     const streets = new Streets(payload), column = payload.values.columns[0];
     const values = decodeFloats(column.values, column.wide);
-    streets.show({{ ...column, classes: decode(column.classes) }});
-    streets._map = {{ getZoom: () => 4, project: ({{ lng, lat }}) => ({{ x: (lng / 360 + 0.5) * 4096, y: lat }}) }};
+    streets.show({ ...column, classes: decode(column.classes) });
+    streets._map = { getZoom: () => 4, project: ({ lng, lat }) => ({ x: (lng / 360 + 0.5) * 4096, y: lat }) };
     const y = streets._world[1] * 4096;
-    const at = [0, 1.4, 1.6, 2.4, 2.6, 3.4, 3.6, 4.4, 4.6, 5].map((lng) => values[streets.itemAt({{ lng, lat: y }})]);
+    const at = [0, 1.4, 1.6, 2.4, 2.6, 3.4, 3.6, 4.4, 4.6, 5].map((lng) => values[streets.itemAt({ lng, lat: y })]);
     const changes = streets._changes.map((one) => [(one.x - 0.5) * 360, one.to]);
-    console.log(JSON.stringify([at, changes, Array.from(streets._begin), streets.itemAt({{ lng: 2, lat: y + 20 }})]));
-    """
-    answer = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True, timeout=60)
-    at, changes, begin, far = json.loads(answer.stdout)
+    console.log(JSON.stringify([at, changes, Array.from(streets._begin), streets.itemAt({ lng: 2, lat: y + 20 })]));
+    """,
+    )
     assert at == [1, 1, 2, 2, 3, 3, None, None, 3, 3] and far == -1
     line = changes if begin[0] == 1 else changes[::-1]
     np.testing.assert_allclose([lon for lon, _ in line], [1.5, 2.5, 3.5, 4.5], atol=1e-6)

@@ -39,8 +39,8 @@ TOLERANCE_M = 2.0
 MAX_POINTS = 1_500_000
 #: Multiples of this number, less their whole parts, are spread evenly over the interval from 0 to 1.
 _GOLDEN = 0.6180339887498949
-#: Multiples of `TOLERANCE_M` for networks whose nodes stay points, until they have at most `MAX_POINTS`.
-_COARSER = (1, 4, 16)
+#: Multiples of `TOLERANCE_M` for lines whose ends stay points, until they have at most `MAX_POINTS`.
+COARSER = (1, 4, 16)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _simplified(network: Network, tolerance: float) -> Network:
 def _merged_at_nodes(network: Network) -> Network:
     """Return the network with its pieces simplified if it is large, and then joined, so that their ends are kept."""
     pieces = network
-    for factor in _COARSER if len(network.points) > SIMPLIFY_ABOVE else ():
+    for factor in COARSER if len(network.points) > SIMPLIFY_ABOVE else ():
         pieces = _simplified(network, factor * TOLERANCE_M)
         # Each piece that is joined to another one saves a point.
         if len(pieces.points) - len(pieces.first) <= MAX_POINTS:

@@ -1,7 +1,7 @@
-"""Maps of values of nodes, points or areas: single HTML pages that open without an internet connection.
+"""Maps of values of nodes, points, lines or areas: single HTML pages that open without an internet connection.
 
 The page gets the values of each column as floats and the class of each value. Streets are coloured by the values at
-the places of their nodes, points are dots, and areas are filled polygons.
+the places of their nodes, points are dots, lines are wide or narrow, and areas are filled polygons.
 """
 
 from __future__ import annotations
@@ -19,8 +19,20 @@ import numpy.typing as npt
 from vkssp.checks import array_of, ids_among, real_numbers, shown
 from vkssp.errors import QueryError
 from vkssp.files import check_ending
-from vkssp.graph.geo import unwrapped, wrapped
-from vkssp.routing.network import PAGE_SCALE, Network, encode, encode_points, network_of, network_payload, node_points
+from vkssp.graph.geo import METRES_PER_DEGREE, unwrapped, wrapped
+from vkssp.routing.network import (
+    COARSER,
+    MAX_POINTS,
+    PAGE_SCALE,
+    SIMPLIFY_ABOVE,
+    TOLERANCE_M,
+    Network,
+    encode,
+    encode_points,
+    network_of,
+    network_payload,
+    node_points,
+)
 from vkssp.routing.page import (
     VALUE_SCRIPTS,
     check_drawable,
@@ -43,11 +55,16 @@ Ints = npt.NDArray[np.int64]
 MOST_CLASSES = 7
 #: Digits of the bounds of classes: the fewest that tell the bounds apart.
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 12
+# Columns with magnitudes below this one have powers of ten in their labels.
+_SMALL = 1e-4
+#: Share of the places on each side that the first view may leave out, and how many times smaller it must be then.
+_TAIL, _SMALLER = 0.025, 1.5
 #: Units of the page in a full turn, and from the equator to a pole.
 _TURN, _QUARTER = 360 * PAGE_SCALE, 90 * PAGE_SCALE
 #: Most and least magnitudes of single precision.
 _LARGEST, _SMALLEST = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
-_POINT, _POLYGON, _MULTIPOLYGON = 0, 3, 6
+_POINT, _LINE, _POLYGON, _MULTILINE, _MULTIPOLYGON = 0, 1, 3, 5, 6
+_KINDS = ((_POINT,), (_LINE, _MULTILINE), (_POLYGON, _MULTIPOLYGON))
 
 
 @dataclass(frozen=True)
@@ -74,21 +91,26 @@ class Classes:
         return [3] if count == 1 else np.rint(np.linspace(0, MOST_CLASSES - 1, count)).astype(int).tolist()
 
     def labels(self) -> list[str]:
-        """Return the bounds of each class as a text."""
+        """Return the bounds of each class as a text, all of them with powers of ten if some are small."""
+        magnitudes = np.abs(np.concatenate([self.low, self.high]))
+        least = float(magnitudes.min(initial=1.0, where=magnitudes > 0))
         for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1):
-            low, high = ([_number(value, digits) for value in bounds.tolist()] for bounds in (self.low, self.high))
+            low, high = (
+                [_number(value, digits, powers=least < _SMALL) for value in bounds.tolist()]
+                for bounds in (self.low, self.high)
+            )
             told = np.array(low) != np.array(high)
             if len(set(low)) == len(low) and (told == (self.low != self.high)).all():
                 break
         return [start if start == end else f"{start} to {end}" for start, end in zip(low, high, strict=True)]
 
 
-def _number(value: float, digits: int) -> str:
+def _number(value: float, digits: int, *, powers: bool) -> str:
     """Return a number with as many significant digits, whole numbers below 10**15 with all of theirs."""
     if value == 0:
         return "0"
     exponent = math.floor(math.log10(abs(value)))
-    if not -5 <= exponent < 15:
+    if powers or exponent >= 15:
         return f"{value:.{digits - 1}e}"
     text = f"{value:,.{max(0, digits - 1 - exponent)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -139,13 +161,13 @@ def _first_of_classes(count: Ints) -> list[int]:
 
 @dataclass(frozen=True)
 class _Drawn:
-    """What a page draws: the data of its items, the item of each row, and the rectangle around the items."""
+    """What a page draws: the data of its items, the item of each row, the rectangle of its first view, and names."""
 
     payload: dict[str, Any]
     item: Ints
     num_items: int
     roads: Network
-    extent: npt.NDArray[np.float64]
+    view: npt.NDArray[np.float64]
     rows: str
 
 
@@ -182,7 +204,7 @@ def value_page(
     payload = {
         **network_payload(drawn.roads),
         "ends": [],
-        "extent": drawn.extent.tolist(),
+        "extent": drawn.view.tolist(),
         "values": {**drawn.payload, "columns": described},
     }
     texts = {
@@ -212,14 +234,14 @@ def write_value_map(
     streets: each half of a street has the colour of its end. Of several nodes at one place, as in graphs with turn
     costs, the mean of those that have a value is shown. Nodes that few of their neighbours are among, such as stops or
     schools, are drawn as dots: if less than half of the streets at `nodes` have both ends among them. Points are dots,
-    too, and polygons are half-transparent areas over the roads.
+    too, lines are the wider the higher their class, and polygons are half-transparent areas over the roads.
 
     Each column has at most seven classes of about equally many rows; equal values are in one class, and a frequent
     value, such as zero, has a class of its own. If there are several columns, the panel of the page lets the reader
     choose one. The page shows the values of the street, dot or area under the pointer, to six digits. NaN and infinity
-    stand for no value, and are grey. Large networks are simplified and reduced as `vkssp.routing.map.write_map` does,
-    but the places of nodes stay; a graph without streets is drawn as straight lines. The map is continuous across the
-    180th meridian.
+    stand for no value, and are grey. If a few places lie far away from the others, the page begins without them. Large
+    networks are simplified and reduced as `vkssp.routing.map.write_map` does, but the places of nodes stay; a graph
+    without streets is drawn as straight lines. The map is continuous across the 180th meridian.
 
     Parameters
     ----------
@@ -232,8 +254,8 @@ def write_value_map(
     nodes : array_like, optional
         Nodes that the rows belong to, shape (k,); by default all nodes of the graph.
     shapes : array_like, optional
-        Shapely points, or polygons and multipolygons, that the rows belong to, shape (k,). Their x is the longitude
-        and their y the latitude, in degrees.
+        Shapely points, or lines and multilines, or polygons and multipolygons, that the rows belong to, shape (k,).
+        Their x is the longitude and their y the latitude, in degrees.
     facts : mapping of str to str, optional
         Further entries of the page's panel, such as the device.
     title : str, optional
@@ -243,7 +265,7 @@ def write_value_map(
     ------
     QueryError
         If the graph has no coordinates, if there is no column or no row, if a column has no numbers or another length,
-        if a node does not exist, if a shape is no point and no polygon, or if both `nodes` and `shapes` are given.
+        if a node does not exist, if shapes are of different kinds, or if both `nodes` and `shapes` are given.
     FormatError
         If the file cannot be written, or its name has another ending.
     """
@@ -274,11 +296,11 @@ def _checked_nodes(graph: Graph, nodes: Any) -> Ints:
 
 
 def _checked_shapes(shapes: Any) -> npt.NDArray[np.object_]:
-    """Return shapes as an array of points, or of polygons and multipolygons."""
+    """Return shapes as an array of points, of lines and multilines, or of polygons and multipolygons."""
     import shapely
 
-    cure = "give shapely points only, or polygons only"
-    found = array_of(shapes, "shapes", "shapely points or polygons", QueryError)
+    cure = "give shapely points only, lines only, or polygons only"
+    found = array_of(shapes, "shapes", "shapely points, lines or polygons", QueryError)
     if found.ndim != 1:
         raise QueryError(f"shapes is {shown(found)}; {cure}, in one dimension")
     if len(found) == 0:
@@ -288,8 +310,7 @@ def _checked_shapes(shapes: Any) -> npt.NDArray[np.object_]:
     is_shape = shapely.is_geometry(found)
     kind = np.full(len(found), -1)
     kind[is_shape] = shapely.get_type_id(found[is_shape])
-    known = [_POINT] if kind[0] == _POINT else [_POLYGON, _MULTIPOLYGON]
-    is_other = ~np.isin(kind, known)
+    is_other = ~np.isin(kind, next((kinds for kinds in _KINDS if kind[0] in kinds), ()))
     if is_other.any():
         at = int(np.argmax(is_other))
         raise QueryError(f"shapes[{at}] is {shown(found[at])}; {cure}")
@@ -342,12 +363,13 @@ def _nodes_drawn(graph: Graph, nodes: Ints) -> _Drawn:
     dots = dots[used]
     lon = _beside(dots[:, 1] / PAGE_SCALE)
     extent = _rectangle(dots[:, 0] / PAGE_SCALE, lon)
+    view = _view(np.stack([dots[:, 0] / PAGE_SCALE, lon], axis=1), extent)
     tail, head = place[graph.tail], place[graph.head]
     touching = ((has[tail] | has[head]) & (tail != head)).sum()
     if 2 * (has[tail] & has[head] & (tail != head)).sum() < max(1, touching):
         shifted = np.stack([dots[:, 0], np.rint(lon * PAGE_SCALE).astype(np.int64)], axis=1)
         payload = {"kind": "dots", "points": encode_points(shifted)}
-        return _Drawn(payload, item, len(used), network_of(graph, extent), extent, "nodes")
+        return _Drawn(payload, item, len(used), network_of(graph, extent), view, "nodes")
     roads = network_of(graph, extent, keep_nodes=True)
     # The points of roads that are places, and which places they are.
     at = np.searchsorted(keys, found := _place_keys(roads.points)).clip(max=len(keys) - 1)
@@ -358,7 +380,7 @@ def _nodes_drawn(graph: Graph, nodes: Ints) -> _Drawn:
     item_of = np.zeros(len(keys), np.int64)
     item_of[np.concatenate([drawn, rest])] = np.arange(len(drawn) + len(rest))
     payload = {"kind": "streets", "marks": encode(np.diff(mark, prepend=0)), "places": encode(number)}
-    return _Drawn(payload, item_of[place[nodes]], len(drawn) + len(rest), roads, extent, "nodes")
+    return _Drawn(payload, item_of[place[nodes]], len(drawn) + len(rest), roads, view, "nodes")
 
 
 def _place_keys(points: Ints) -> Ints:
@@ -382,14 +404,22 @@ def _by_first(place: Ints) -> tuple[Ints, Ints]:
 
 
 def _shapes_drawn(graph: Graph, shapes: npt.NDArray[np.object_]) -> _Drawn:
-    """Return points as dots, or polygons, over all roads of the graph."""
+    """Return points as dots, lines or polygons, over all roads of the graph."""
     import shapely
 
-    if shapely.get_type_id(shapes[0]) == _POINT:
+    kind = shapely.get_type_id(shapes[0])
+    if kind == _POINT:
         lon, lat = shapely.get_coordinates(shapes).T
         lon = _beside(lon)
         payload: dict[str, Any] = {"kind": "dots", "points": encode_degrees(np.stack([lat, lon], axis=1))}
         rows = "points"
+    elif kind in (_LINE, _MULTILINE):
+        lines, row = shapely.get_parts(shapes, return_index=True)
+        lines = _continuous_lines(lines)
+        lon, lat = shapely.get_coordinates(lines).T
+        parts = np.bincount(row, minlength=len(shapes))
+        payload = {"kind": "lines", "parts": encode(parts), **_lines_payload(lines)}
+        rows = "lines"
     else:
         polygons, row = shapely.get_parts(shapes, return_index=True)
         kept = ~shapely.is_empty(polygons)
@@ -399,7 +429,8 @@ def _shapes_drawn(graph: Graph, shapes: npt.NDArray[np.object_]) -> _Drawn:
         payload = {"kind": "polygons", "parts": encode(parts), **polygons_payload(polygons)}
         rows = "areas"
     extent = _rectangle(lat, lon)
-    return _Drawn(payload, np.arange(len(shapes)), len(shapes), network_of(graph, extent), extent, rows)
+    view = _view(np.stack([lat, lon], axis=1), extent)
+    return _Drawn(payload, np.arange(len(shapes)), len(shapes), network_of(graph, extent), view, rows)
 
 
 def _continuous(polygons: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
@@ -421,6 +452,30 @@ def _continuous(polygons: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     return np.asarray(shapely.set_coordinates(polygons.copy(), moved))
 
 
+def _continuous_lines(lines: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return lines that are continuous across the 180th meridian, beside each other."""
+    import shapely
+
+    first = np.concatenate([[0], np.cumsum(shapely.get_num_coordinates(lines))])
+    points = shapely.get_coordinates(lines)
+    lon, start = unwrapped(first, points[:, 0]), first[:-1]
+    middle = (np.minimum.reduceat(lon, start) + np.maximum.reduceat(lon, start)) / 2
+    lon = lon + np.repeat(_beside(middle) - middle, np.diff(first))
+    return np.asarray(shapely.set_coordinates(lines.copy(), np.stack([lon, points[:, 1]], axis=1)))
+
+
+def _lines_payload(lines: npt.NDArray[np.object_]) -> dict[str, str]:
+    """Return shapely lines as encoded numbers: the points of each line, and the points; simplified if they are many."""
+    import shapely
+
+    for factor in COARSER if shapely.get_num_coordinates(lines).sum() > SIMPLIFY_ABOVE else ():
+        lines = shapely.simplify(lines, factor * TOLERANCE_M / METRES_PER_DEGREE, preserve_topology=False)
+        if shapely.get_num_coordinates(lines).sum() <= MAX_POINTS:
+            break
+    points = shapely.get_coordinates(lines)[:, ::-1]
+    return {"lines": encode(shapely.get_num_coordinates(lines)), "points": encode_degrees(points)}
+
+
 def _beside(lon: Floats) -> Floats:
     """Return longitudes shifted by full turns, so that the widest gap between them is outside."""
     around = np.unique(lon % 360.0)
@@ -434,10 +489,28 @@ def _rectangle(lat: Floats, lon: Floats) -> npt.NDArray[np.float64]:
     return np.array([[lat.min(), lon.min()], [lat.max(), lon.max()]])
 
 
+def _view(points: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the rectangle that a page shows at first: the whole one, or that of most points if a few lie far away.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        Latitude and longitude in degrees, shape (k, 2).
+    whole : numpy.ndarray
+        The rectangle around all of them, see `_rectangle`.
+    """
+    low, high = np.quantile(points, [_TAIL, 1 - _TAIL], axis=0)
+    margin = 0.1 * (high - low)
+    most = np.stack([np.maximum(low - margin, whole[0]), np.minimum(high + margin, whole[1])])
+    is_smaller = (_SMALLER * (most[1] - most[0]) < whole[1] - whole[0]).any()
+    return most if is_smaller else whole
+
+
 def _choice_html(names: Sequence[str], title: str | None) -> str:
     """Return the name of the only column unless it is the heading, or the control that chooses one of several."""
     if len(names) == 1:
-        return f'<p class="column">{html.escape(names[0])}</p>' if title is not None else ""
+        is_heading = title is None or title.casefold() == names[0].casefold()
+        return "" if is_heading else f'<p class="column">{html.escape(names[0])}</p>'
     options = [f"<option>{html.escape(name)}</option>" for name in names]
     return "\n".join(['<p class="column"><select id="column" aria-label="Column">', *options, "</select></p>"])
 
@@ -445,6 +518,7 @@ def _choice_html(names: Sequence[str], title: str | None) -> str:
 def _legend_html(number: int, classes: Classes, rows: Ints, what: str) -> str:
     """Return the legend of a column: its classes, and the rows in each, those without a value first in `rows`."""
     swatches = [f"--value{colour}" for colour in classes.colours]
+    head = f'<li class="head">number of {what}</li>'
     items = list(zip(swatches, classes.labels(), rows[1:].tolist(), strict=True))
     if rows[0]:
         items.append(("--value-none", "no value", int(rows[0])))
@@ -454,4 +528,6 @@ def _legend_html(number: int, classes: Classes, rows: Ints, what: str) -> str:
         for swatch, label, count in items
     ]
     hidden = " hidden" if number else ""
-    return "\n".join([f'<ol class="legend"{hidden} aria-label="Classes, and the number of {what}">', *lines, "</ol>"])
+    return "\n".join(
+        [f'<ol class="legend"{hidden} aria-label="Classes, and the number of {what}">', head, *lines, "</ol>"]
+    )

@@ -1,4 +1,4 @@
-// Values on a map page: streets, dots or polygons coloured by class, and the panel that chooses the column.
+// Values on a map page: streets, dots, lines or polygons coloured by class, and the panel that chooses the column.
 "use strict";
 
 /** Numbers from base64 of little-endian floats of 32 or 64 bits. */
@@ -193,12 +193,12 @@ const Dots = Canvas.extend({
         if (count > 20000) path.rect(x - 0.9 * radius, y - 0.9 * radius, 1.8 * radius, 1.8 * radius);
         else path.moveTo(x + radius, y), path.arc(x, y, radius, 0, 2 * Math.PI);
       }
+      // The outlines come first, so that they do not cover dots of the same class.
+      context.strokeStyle = style.getPropertyValue("--land");
+      context.lineWidth = 1.6;
+      if (count <= 20000) context.stroke(path);
       context.fillStyle = style.getPropertyValue(colour);
       context.fill(path);
-      if (count > 20000) return;
-      context.strokeStyle = style.getPropertyValue("--land");
-      context.lineWidth = 0.8;
-      context.stroke(path);
     });
   },
 
@@ -214,6 +214,92 @@ const Dots = Canvas.extend({
       found = i;
     }
     return found;
+  },
+});
+
+/** Lines over the roads, one or several parts for each value; those of higher classes are wider and above. */
+const Lines = Canvas.extend({
+  options: { pane: "areas" },
+
+  initialize(payload) {
+    L.Renderer.prototype.initialize.call(this, {});
+    const { parts, lines, points } = payload.values;
+    this._rowLine = offsets(decode(parts));
+    this._linePoint = offsets(decode(lines));
+    this._world = toMercator(decodePoints(points, payload.scale));
+    const rows = this._rowLine.length - 1;
+    this._boxes = new Float64Array(4 * rows);
+    for (let row = 0; row < rows; row++) {
+      const [start, end] = [this._rowLine[row], this._rowLine[row + 1]].map((line) => 2 * this._linePoint[line]);
+      this._boxes.set(this._box(this._world, start, end), 4 * row);
+    }
+  },
+
+  show(column) {
+    this._column = column;
+    if (this._map) this._update();
+  },
+
+  /** The width of a class in pixels, the first one being that of no value. */
+  _width(k, zoom) {
+    const base = Math.max(0.7, Math.min(3.2, 1.2 * 2 ** ((zoom - 12) * 0.3)));
+    return base * (k ? 0.8 + (1.8 * k) / this._column.colours.length : 0.7);
+  },
+
+  _draw(size, zoom, style) {
+    const boxes = this._boxes, view = this._view(size, 8), context = this._context, world = this._world;
+    const colours = coloursOf(this._column), classes = this._column.classes, seen = colours.map(() => []);
+    for (let row = 0; row < classes.length; row++) {
+      const b = 4 * row;
+      if (boxes[b] > view[2] || boxes[b + 1] > view[3] || boxes[b + 2] < view[0] || boxes[b + 3] < view[1]) continue;
+      seen[classes[row]].push(row);
+    }
+    context.lineCap = context.lineJoin = "round";
+    colours.forEach((colour, k) => {
+      context.strokeStyle = style.getPropertyValue(colour);
+      context.lineWidth = this._width(k, zoom);
+      // The time to draw a path rises faster than its number of lines.
+      for (let start = 0; start < seen[k].length; start += 300) {
+        const path = new Path2D();
+        for (const row of seen[k].slice(start, start + 300)) {
+          for (let line = this._rowLine[row]; line < this._rowLine[row + 1]; line++) {
+            this._trace(path, world, 2 * this._linePoint[line], 2 * this._linePoint[line + 1] - 2);
+          }
+        }
+        context.stroke(path);
+      }
+    });
+  },
+
+  /** The number of the line that is drawn nearest to a position, the uppermost of several; -1 where none is near. */
+  itemAt(latlng) {
+    const scale = 256 * 2 ** this._map.getZoom(), at = this._map.project(latlng), boxes = this._boxes;
+    const x = at.x / scale, y = at.y / scale, reach = 8 / scale, classes = this._column.classes;
+    let best = reach, found = -1;
+    for (let row = 0; row < classes.length; row++) {
+      const b = 4 * row;
+      if (x < boxes[b] - best || y < boxes[b + 1] - best || x > boxes[b + 2] + best || y > boxes[b + 3] + best) continue;
+      const distance = this._distance(row, x, y);
+      if (distance > best || (distance === best && found >= 0 && classes[row] < classes[found])) continue;
+      best = distance;
+      found = row;
+    }
+    return found;
+  },
+
+  /** The distance of a point from the lines of a row. */
+  _distance(row, x, y) {
+    const world = this._world;
+    let least = Infinity;
+    for (let line = this._rowLine[row]; line < this._rowLine[row + 1]; line++) {
+      for (let i = 2 * this._linePoint[line], last = 2 * this._linePoint[line + 1] - 2; i < last; i += 2) {
+        const dx = world[i + 2] - world[i], dy = world[i + 3] - world[i + 1];
+        const along = ((x - world[i]) * dx + (y - world[i + 1]) * dy) / (dx * dx + dy * dy || 1);
+        const share = Math.max(0, Math.min(1, along));
+        least = Math.min(least, Math.hypot(world[i] + share * dx - x, world[i + 1] + share * dy - y));
+      }
+    }
+    return least;
   },
 });
 
@@ -322,7 +408,9 @@ class Values {
     const kind = payload.values.kind;
     document.documentElement.classList.add("values", kind);
     this.roads = kind === "streets" ? new Streets(payload) : new Roads(payload);
-    this.layer = kind === "streets" ? this.roads : kind === "dots" ? new Dots(payload) : new Polygons(payload);
+    const layers = { dots: Dots, lines: Lines, polygons: Polygons };
+    this.layer = kind === "streets" ? this.roads : new layers[kind](payload);
+    this._hasNames = kind === "streets" || kind === "lines";
     this._columns = payload.values.columns.map((column) => ({
       ...column,
       classes: Uint8Array.from(decode(column.classes)),
@@ -351,7 +439,7 @@ class Values {
     const card = document.createElement("div"), chosen = this._columns[this._index];
     const write = (tag, text) => (card.appendChild(document.createElement(tag)).textContent = text);
     card.className = "values";
-    const name = this.layer === this.roads ? this.roads.nameAt(latlng) : "";
+    const name = this._hasNames ? this.roads.nameAt(latlng) : "";
     if (name) write("span", name);
     for (const column of [chosen, ...this._columns.filter((one) => one !== chosen)].slice(0, 12)) {
       const value = column.values[item];
