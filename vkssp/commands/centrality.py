@@ -59,10 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
     parser.add_argument(
+        "--streets",
+        action="store_true",
+        help="betweenness of streets in place of nodes, both directions together; "
+        "with their lines in .geojson and .parquet",
+    )
+    parser.add_argument(
         "--output",
         type=file_name,
         metavar="OUT",
-        help="file to write, with a line for each node (.csv, .npy, .parquet, .geojson)",
+        help="file to write, with a line for each node or street (.csv, .npy, .parquet, .geojson)",
     )
     parser.add_argument(
         "--map", type=file_name, metavar="C.html", help="write a map that opens without an internet connection"
@@ -74,6 +80,7 @@ def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
     from vkssp.graph.metric import measured_by, unit_of
     from vkssp.routing.formatting import format_query
+    from vkssp.routing.street_values import write_street_map, write_street_values
     from vkssp.routing.value_map import write_value_map
     from vkssp.routing.values_file import Rows, check_values_ending, write_values
     from vkssp.solver.centrality import Centrality
@@ -89,6 +96,8 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError(f"--sample does not estimate {' and '.join(sorted(wrong))}; leave the measure or --sample out")
     if args.reverse and "betweenness" in args.measures:
         raise QueryError("--reverse makes no difference to betweenness; leave one of them out")
+    if args.streets and args.measures != ["betweenness"]:
+        raise QueryError("--streets is for betweenness; give --measures betweenness alone")
     graph = load(args)
     if args.output is not None:
         check_values_ending(args.output, graph)
@@ -118,7 +127,8 @@ def run(args: argparse.Namespace) -> Result:
             found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / unit.per_weight
         if "betweenness" in args.measures:
             between = solver.betweenness(limit=limit, sample=args.sample, seed=args.seed)
-            found["betweenness"] = between.nodes * between.scale if args.sample is not None else between.nodes
+            counted = between.arcs if args.streets else between.nodes
+            found["betweenness"] = counted * between.scale if args.sample is not None else counted
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm) = solver.answered_by
         device = answering.info.name
@@ -138,12 +148,16 @@ def run(args: argparse.Namespace) -> Result:
         f"query     {milliseconds:.1f} ms with {algorithm}",
     ]
     if args.output is not None:
-        write_values(args.output, Rows.of_nodes(graph, nodes), columns)
+        if args.streets:
+            write_street_values(args.output, graph, columns)
+        else:
+            write_values(args.output, Rows.of_nodes(graph, nodes), columns)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map is not None:
         facts = {"Device": device, "Algorithm": algorithm, "Query time": format_query(milliseconds)}
-        write_value_map(args.map, graph, columns, facts=facts, title=", ".join(args.measures).capitalize())
+        write = write_street_map if args.streets else write_value_map
+        write(args.map, graph, columns, facts=facts, title=", ".join(args.measures).capitalize())
         result["map"] = args.map
         lines.append(f"wrote     {args.map}")
     return result, lines

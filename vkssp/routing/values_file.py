@@ -1,4 +1,4 @@
-"""Files of values of nodes, places or areas: CSV, NumPy arrays, GeoParquet and GeoJSON."""
+"""Files of values of nodes, places, streets or areas: CSV, NumPy arrays, GeoParquet and GeoJSON."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Rows:
     Attributes
     ----------
     name : str
-        Name of the column of ids: ``"node"`` or ``"id"``.
+        Name of the column of ids: ``"node"``, ``"street"`` or ``"id"``.
     ids : numpy.ndarray
         Ids, integers or texts, shape (k,).
     lat, lon : numpy.ndarray or None
-        Places in degrees, shape (k,) each; None if the graph has no coordinates.
+        Places in degrees, shape (k,) each; None for streets, or if the graph has no coordinates.
     shapes : numpy.ndarray or None
-        Areas as shapely geometries, shape (k,); None for points.
+        Areas or lines as shapely geometries, shape (k,); None for points.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Rows:
         return {self.name: self.ids, "lat": self.lat.round(_DIGITS), "lon": self.lon.round(_DIGITS)}
 
     def geometry(self) -> npt.NDArray[Any] | None:
-        """Return areas or points as shapely geometries, shape (k,); None without coordinates."""
+        """Return areas, lines or points as shapely geometries, shape (k,); None without coordinates."""
         import shapely
 
         if self.lat is None or self.lon is None or self.shapes is not None:
@@ -123,7 +123,7 @@ def write_values(path: str | Path, rows: Rows, columns: Columns) -> None:
     """
     check_values_ending(path)
     suffix = path_of(path).suffix.lower()
-    if suffix in ENDINGS[3:] and rows.lat is None:
+    if suffix in ENDINGS[3:] and rows.lat is None and rows.shapes is None:
         raise FormatError(f"cannot write {path}: the graph has no coordinates; write .csv or .npy")
     for name, values in columns.items():
         if len(values) != len(rows.ids):
@@ -183,11 +183,8 @@ def _features(rows: Rows, columns: Columns) -> Iterator[dict[str, Any]]:
     import shapely
 
     given = {name: _told(values, None) for name, values in columns.items()}
-    ids, lat, lon = (values.tolist() for values in rows.columns().values())
-    shapes = None if rows.shapes is None else shapely.transform(rows.shapes, lambda points: points.round(_DIGITS))
-    for at, name in enumerate(ids):
-        geometry: Any = {"type": "Point", "coordinates": [lon[at], lat[at]]}
-        if shapes is not None:
-            geometry = shapely.geometry.mapping(shapes[at])
+    shapes = shapely.transform(rows.geometry(), lambda points: points.round(_DIGITS))
+    for at, name in enumerate(rows.ids.tolist()):
+        geometry = shapely.geometry.mapping(shapes[at])
         properties = {rows.name: name, **{column: values[at] for column, values in given.items()}}
         yield {"type": "Feature", "properties": properties, "geometry": geometry}
