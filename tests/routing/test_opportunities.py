@@ -13,6 +13,7 @@ import shapely
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, Decay, Graph, QueryError, Router, prepare, read_graph
 from vkssp.gpu.device import Device
+from vkssp.routing.phantoms import find_goals, find_starts
 
 Places = list[tuple[float, float]]
 
@@ -156,3 +157,22 @@ def test_what_is_wrong_is_named() -> None:
         for count in (0, "many", 1.5):
             with pytest.raises(QueryError, match="count"):
                 router.nearest_opportunities([place], [place], count)  # type: ignore[arg-type]
+
+
+def test_nodes_of_places_are_joined_as_the_places_are(router: Router) -> None:
+    places = scattered(router, 60, 8)
+    sources, targets = router.nearest_nodes(places), router.nearest_nodes(places, arriving=True)
+    for nodes, find in ((sources, find_starts), (targets, find_goals)):
+        for node, snap in zip(nodes.tolist(), router.index.trip_ends(places), strict=True):
+            assert snap is not None
+            ends = find(router.index, snap)
+            assert (node, min(end.weight for end in ends)) in {(end.node, end.weight) for end in ends}
+    between = weights_between(router, places, places, False)
+    assert np.isfinite(between).any()
+    found = router.solver.distances(sources)[:, targets]
+    np.testing.assert_array_equal(found != UNREACHABLE, np.isfinite(between))
+    for given, message in (([], "there are no places"), ([(0.0, 0.0)], "place 0 is .* not on this map")):
+        with pytest.raises(QueryError, match=message):
+            router.nearest_nodes(given)
+    with pytest.raises(QueryError, match="arriving is 3"):
+        router.nearest_nodes(places, arriving=3)  # type: ignore[arg-type]

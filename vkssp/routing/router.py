@@ -23,6 +23,7 @@ from vkssp.routing.areas import Areas, read_areas
 from vkssp.routing.cells import Cells, grid, hexagons
 from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_around
 from vkssp.routing.legs import find_leg_paths
+from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
 from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
 from vkssp.routing.route_assembly import joined, leg_of
@@ -211,6 +212,34 @@ class Router(Resource):
             If the place is not on the map or far from any road, or the number is less than 1.
         """
         return nearest_places(self.index, place, number)
+
+    def nearest_nodes(self, places: Sequence[LatLon], *, arriving: bool = False) -> npt.NDArray[np.uint32]:
+        """Return a node for each place, such as the centre of a zone, as a source or target of `Solver.flows`.
+
+        Each place is snapped as for `accessibility`. Its node is the end of the street there that a trip reaches first.
+        In a graph with turns several nodes are at one junction, and a trip may not begin at all of them: so sources and
+        targets at one place may be different nodes.
+
+        Parameters
+        ----------
+        places : sequence of (float, float)
+            Latitude and longitude in degrees.
+        arriving : bool
+            Whether trips end at the places: nodes for targets, not for sources.
+
+        Returns
+        -------
+        numpy.ndarray
+            Node ids, shape (k,), uint32.
+
+        Raises
+        ------
+        QueryError
+            If a place is not on the map, in an area to avoid or far from any road.
+        """
+        with self.solver.holding():
+            index = self.index
+        return nearest_nodes(index, places, arriving)
 
     def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
         """Return the isochrones of a place for some limits, all from one search.
