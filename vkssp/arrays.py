@@ -1,8 +1,9 @@
-"""Arrays that nothing can write to, which can be shared instead of copied; arrays in huge pages of memory."""
+"""Arrays that nothing can write to, arrays in huge pages of memory, and short texts of objects that hold arrays."""
 
 from __future__ import annotations
 
 import mmap
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 
 # Bytes of a huge page, and of the smallest array that gets some.
 _PAGE, _LEAST = 1 << 21, 1 << 19
+# Most items of a list that a short text tells.
+_MOST_TOLD = 3
 
 
 def own(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -63,3 +66,22 @@ def in_huge_pages(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     copy = words[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def brief(result: Any) -> str:
+    """Return a dataclass as one line, with the type and the shape of each array in place of its numbers.
+
+    To be the ``__repr__`` of a class: ``Turns(before=int64[5], after=int64[5], load=float64[5])``.
+    """
+    told = (f"{one.name}={_brief(getattr(result, one.name))}" for one in fields(result) if one.name[0] != "_")
+    return f"{type(result).__name__}({', '.join(told)})"
+
+
+def _brief(value: Any) -> str:
+    if hasattr(value, "dtype") and getattr(value, "shape", None):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name!r}: {_brief(one)}' for name, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"<{len(value)} items>" if len(value) > _MOST_TOLD else f"[{', '.join(map(_brief, value))}]"
+    return repr(value)

@@ -1,4 +1,4 @@
-"""Arrays in huge pages."""
+"""Arrays in huge pages, and short texts of results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import mmap
 import numpy as np
 import pytest
 
+from vkssp import Graph, Solver
 from vkssp.arrays import in_huge_pages, own
 
 
@@ -30,3 +31,14 @@ def test_a_copy_in_huge_pages_is_the_same_array(shape: tuple[int, ...], monkeypa
 
 def _fail(*_: object, **__: object) -> None:
     raise OSError(12, "Cannot allocate memory")
+
+
+def test_results_tell_shapes_in_place_of_numbers() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [4, 9])
+    with Solver(graph, device="cpu") as solver:
+        found = solver.flows([0, 1], [2], [[5], [7]], skims={"metres": [1, 2]}, select=[1], turns=True)
+    turns = "Turns(before=int64[1], after=int64[1], load=int64[1])"
+    chosen = "selected=int64[1, 2], is_selected=[bool[2, 1]]"
+    assert (
+        repr(found) == f"Flows(arcs=int64[2], unreached=0, skims={{'metres': float64[2, 1]}}, {chosen}, turns={turns})"
+    )

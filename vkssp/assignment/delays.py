@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.checks import real_numbers
 from vkssp.errors import QueryError
 
@@ -66,6 +67,8 @@ class BPR:
     >>> BPR([10.0, 6.0], [1000, 500]).time([1000.0, 0.0]).tolist()
     [11.5, 6.0]
     """
+
+    __repr__ = brief
 
     free_time: npt.ArrayLike
     capacity: npt.ArrayLike
@@ -129,6 +132,8 @@ class Conical:
     >>> Conical([10.0], [1000]).time([1000.0]).tolist()
     [20.0]
     """
+
+    __repr__ = brief
 
     free_time: npt.ArrayLike
     capacity: npt.ArrayLike

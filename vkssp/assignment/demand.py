@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import array_of, dtype_of, listed, number_of, real_numbers, shown
@@ -32,6 +33,8 @@ class UserClass:
     name : str
         Name of the class in files and errors.
     """
+
+    __repr__ = brief
 
     demand: Any
     fixed: Any = None

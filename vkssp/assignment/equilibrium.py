@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from vkssp.arrays import brief
 from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass, checked_classes
 from vkssp.assignment.loading import Loading
@@ -119,6 +120,8 @@ class Equilibrium:
     device : str
         Name of the device that found the last paths.
     """
+
+    __repr__ = brief
 
     flow: Floats
     class_flows: dict[str, Floats]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vkssp.arrays import brief
 from vkssp.assignment import tntp
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.equilibrium import Equilibrium
@@ -38,6 +39,8 @@ class SavedFlows:
     digest : str
         Digest of the arcs and the demand that the flows are of.
     """
+
+    __repr__ = brief
 
     flow: Floats
     class_flows: dict[str, Floats]

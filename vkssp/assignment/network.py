@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.assignment.delays import Delay, Floats
 from vkssp.checks import array_of, ids_among, real_numbers, shown, whole_number
 from vkssp.errors import QueryError
@@ -55,6 +56,8 @@ class TrafficNetwork:
     >>> TrafficNetwork(2, [0, 0], [1, 1], delay, zones=[0, 1]).num_arcs
     2
     """
+
+    __repr__ = brief
 
     num_nodes: int
     tail: Any

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.checks import number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph.geo import METRES_PER_DEGREE, haversine
@@ -40,6 +41,8 @@ class Cells:
         The cells as shapely polygons, longitude and latitude in degrees, shape (k,). Longitudes of cells at the 180th
         meridian may exceed 180 degrees.
     """
+
+    __repr__ = brief
 
     ids: list[str]
     places: list[LatLon]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.arrays import own
+from vkssp.arrays import brief, own
 from vkssp.checks import flag, items_of, number_of, whole_number
 from vkssp.cpu.nearest import nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
@@ -50,6 +50,8 @@ class NearestOpportunities:
         The values of the paths: seconds or metres, float32, NaN where there are no more opportunities, or weights if
         the graph's weights are no durations, uint32, 2**32 - 1 where there are no more; shape (origins, count).
     """
+
+    __repr__ = brief
 
     opportunity: Uint32s
     values: npt.NDArray[Any]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.memory import require
@@ -57,6 +58,8 @@ class Centrality:
     num_nodes : int
         Number of nodes of the graph.
     """
+
+    __repr__ = brief
 
     sources: Uint32s
     reached: Int64s
@@ -134,6 +137,8 @@ class SampledCentrality:
     harmonic : numpy.ndarray
         Sum of the reciprocals of the distances to the other nodes.
     """
+
+    __repr__ = brief
 
     sample: Uint32s
     reached: Floats

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.checks import flag, ids_among, is_many, listed, real_numbers, shown
 from vkssp.cores import num_cores
 from vkssp.errors import QueryError
@@ -43,6 +44,8 @@ class Betweenness:
     num_sources : int
         Number of nodes at which paths begin.
     """
+
+    __repr__ = brief
 
     arcs: Int64s
     nodes: Int64s
@@ -90,6 +93,8 @@ class Turns:
         Load of each turn, shape (k,), of the type of `Flows.arcs`.
     """
 
+    __repr__ = brief
+
     before: Int64s
     after: Int64s
     load: npt.NDArray[Any]
@@ -116,6 +121,8 @@ class Flows:
     turns : Turns or None
         Loads of turns.
     """
+
+    __repr__ = brief
 
     arcs: npt.NDArray[Any]
     unreached: Any

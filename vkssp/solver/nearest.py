@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.arrays import brief
 from vkssp.checks import whole_number, whole_numbers
 from vkssp.cpu.nearest import nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
@@ -32,6 +33,8 @@ class NearestSources:
         Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
         where the distance is 2**32 - 1; shape and type as above.
     """
+
+    __repr__ = brief
 
     distance: Uint32s
     source: Uint32s
