@@ -39,6 +39,7 @@ def test_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             assert np.array_equal(table[name], getattr(central, name)), name
         assert np.array_equal(table["straightness"], solver.straightness(limit=150))
         assert np.array_equal(table["betweenness"], solver.betweenness(limit=150).nodes)
+        whole = solver.centrality()
         sample = solver.centrality(sample=20, seed=3)
         between = solver.betweenness(sample=20, seed=3)
     options = ["--measures", "closeness,betweenness", "--sample", "20", "--seed", "3"]
@@ -49,6 +50,11 @@ def test_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drawn = tmp_path / "c.html"
     assert main(asked(saved, "--measures", "closeness,betweenness", "--map", str(drawn))) == 0
     assert "Closeness, betweenness" in drawn.read_text()
+    assert f"diameter  {whole.diameter.distance:,.1f} from node {whole.diameter.source} to" in capsys.readouterr().out
+    assert main(asked(saved, "--measures", "reached,farness", "--output", str(tmp_path / "r.npy"), "--json")) == 0
+    told, counts = json.loads(capsys.readouterr().out), np.load(tmp_path / "r.npy")
+    assert told["radius"] == {"distance": whole.radius.distance, "nodes": list(whole.radius[1:])}
+    assert np.array_equal(counts["reached"], whole.reached) and np.array_equal(counts["farness"], whole.total)
     assert main(asked(saved)) == 2 and "give --output or --map" in capsys.readouterr().err
     assert np.array_equal(table["closeness"], sample.closeness)
     assert np.array_equal(table["betweenness"], between.nodes * between.scale)
@@ -65,6 +71,8 @@ def test_metres(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     middle = rows[40]
     assert float(middle["eccentricity"]) == pytest.approx(222.4, abs=0.3)
     assert float(middle["straightness"]) == pytest.approx((4 + 4 + 4 / np.sqrt(2)) / 12, abs=0.01)
+    assert main(asked(saved, "--minutes", "5", "--output", str(output))) == 2
+    assert "--minutes is for durations" in capsys.readouterr().err
     assert float(middle["lat"]) == pytest.approx(0.004) and float(middle["lon"]) == pytest.approx(0.004)
 
 
@@ -103,7 +111,7 @@ def test_values_in_all_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--measures", "degree"], "'degree' is not one of closeness"),
+        (["--measures", "degree"], "'degree' is not one of closeness, harmonic, eccentricity, reached, farness"),
         (["--measures", "eccentricity", "--sample", "5"], "does not estimate eccentricity"),
         (["--measures", "betweenness", "--reverse"], "no difference to betweenness"),
         (["--limit", "0"], "limit"),

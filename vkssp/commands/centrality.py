@@ -19,7 +19,8 @@ SUMMARY = "compute how central the nodes of a graph are"
 EXAMPLE = "vkssp centrality andorra.graph --measures closeness,betweenness --limit 300 --output centrality.csv"
 
 #: Measures by the solver's `centrality`, and others.
-_BY_DISTANCE, _OTHERS = ("closeness", "harmonic", "eccentricity"), ("straightness", "betweenness")
+_BY_DISTANCE = ("closeness", "harmonic", "eccentricity", "reached", "farness")
+_OTHERS = ("straightness", "betweenness")
 _MEASURES = (*_BY_DISTANCE, *_OTHERS)
 
 
@@ -40,14 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_measures,
         default=["closeness"],
         metavar="NAME,...",
-        help=f"{', '.join(_MEASURES)} (default: closeness)",
+        help=f"{', '.join(_MEASURES)} (default: closeness). reached: number of nodes; farness: sum of their distances. "
+        "Eccentricity and farness are in seconds, metres or weights, closeness and harmonic in their reciprocals",
     )
-    parser.add_argument(
+    radius = parser.add_mutually_exclusive_group()
+    radius.add_argument("--minutes", type=float, metavar="M", help="radius: only nodes within M minutes count")
+    radius.add_argument(
         "--limit",
         type=float,
         metavar="N",
-        help="radius: only nodes up to N count; in seconds, in metres with --metric distance, or in weights if the "
-        "graph has no durations",
+        help="the same in seconds, in metres with --metric distance, or in weights if the graph has no durations",
     )
     add_metric(parser)
     parser.add_argument("--reverse", action="store_true", help="paths to the nodes count, not those from them")
@@ -83,7 +86,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.street_values import write_street_map, write_street_values
     from vkssp.routing.value_map import write_value_map
     from vkssp.routing.values_file import Rows, check_values_ending, write_values
-    from vkssp.solver.centrality import Centrality
+    from vkssp.solver.centrality import Centrality, Extent
     from vkssp.solver.solver import Solver
 
     if args.output is None and args.map is None:
@@ -104,12 +107,15 @@ def run(args: argparse.Namespace) -> Result:
     if args.map is not None and graph.lat is None:
         raise QueryError("the graph has no coordinates and cannot be drawn; leave --map out")
     unit = unit_of(graph, args.metric)
-    limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
+    if args.minutes is not None and unit.name != "duration":
+        raise QueryError("--minutes is for durations; use --limit")
+    given = args.limit if args.minutes is None else 60.0 * args.minutes
+    limit = None if given is None else unit.limits([given], "limit")[0]
     searched = (
         graph if args.metric == "duration" else replace(measured_by(graph, args.metric), hierarchy=graph.hierarchy)
     )
     found: dict[str, npt.NDArray[Any]] = {}
-    lines = []
+    extents: dict[str, Extent] = {}
     with Solver(searched, args.algorithm, args.device, **parameters) as solver:
         began = time.perf_counter()
         if set(_BY_DISTANCE) & set(args.measures):
@@ -117,12 +123,12 @@ def run(args: argparse.Namespace) -> Result:
             central = solver.centrality(sample=args.sample, seed=args.seed, **asked)
             found["closeness"] = central.closeness / unit.per_weight
             found["harmonic"] = central.harmonic / unit.per_weight
+            found["reached"] = central.reached
+            found["farness"] = central.total * unit.per_weight
             if isinstance(central, Centrality):
                 found["eccentricity"] = central.eccentricity * unit.per_weight
-                if len(central.sources):
-                    most = central.diameter
-                    told = f"{most.distance * unit.per_weight:,.1f} from node {most.source} to {most.target}"
-                    lines.append(f"farthest  {told}")
+                if len(central.sources) and limit is None:
+                    extents = {"diameter": central.diameter, "radius": central.radius}
         if "straightness" in args.measures:
             found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / unit.per_weight
         if "betweenness" in args.measures:
@@ -141,12 +147,15 @@ def run(args: argparse.Namespace) -> Result:
         "algorithm": algorithm,
         "query_ms": milliseconds,
     }
-    lines = [
-        f"{', '.join(args.measures)} of {graph.num_nodes:,} nodes",
-        *lines,
-        f"device    {device}",
-        f"query     {milliseconds:.1f} ms with {algorithm}",
-    ]
+    sign = {"duration": " s", "distance": " m"}.get(unit.name, "")
+    lines = [f"{', '.join(args.measures)} of {graph.num_nodes:,} nodes"]
+    if graph.streets is not None and graph.streets.junction is not None:
+        places = len(np.unique(graph.streets.junction))
+        lines.append(f"places    {places:,}: where turns count, a junction is several nodes, see import --turns")
+    for name, (distance, *ends) in extents.items():
+        result[name] = {"distance": distance * unit.per_weight, "nodes": ends}
+        lines.append(f"{name:<9} {distance * unit.per_weight:,.1f}{sign} from node {ends[0]} to {ends[1]}")
+    lines += [f"device    {device}", f"query     {milliseconds:.1f} ms with {algorithm}"]
     if args.output is not None:
         if args.streets:
             write_street_values(args.output, graph, columns)
