@@ -73,7 +73,9 @@ def brief(result: Any) -> str:
 
     To be the ``__repr__`` of a class: ``Turns(before=int64[5], after=int64[5], load=float64[5])``.
     """
-    told = (f"{one.name}={_brief(getattr(result, one.name))}" for one in fields(result) if one.name[0] != "_")
+    told = (
+        f"{one.name}={_brief(getattr(result, one.name))}" for one in fields(result) if one.repr and one.name[0] != "_"
+    )
     return f"{type(result).__name__}({', '.join(told)})"
 
 

@@ -264,7 +264,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     run = str(tmp_path / "run.npz")
     classes = [str(net), str(trips), str(tmp_path / "g" / "demand.csv"), "--pce", "1,2", *options]
     assert main(["equilibrium", *classes, "--output", run]) == 0
-    assert main(["equilibrium", *classes, "--start", run, "--method", "msa"]) == 0
+    assert main(["equilibrium", *classes, "--start", run, "--method", "fw"]) == 0
     assert "after 1 iterations" in capsys.readouterr().out
     for arguments, text in (
         ([str(net)], "no trips"),
@@ -272,7 +272,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ([str(net), str(trips), "--closed-zones"], "FIRST THRU NODE"),
         ([str(net), str(trips), "--output", str(trips)], "trips"),
         ([str(net), str(trips), "--output", "x.txt"], "must end in"),
-        ([str(trips), str(trips)], "NUMBER OF NODES"),
+        ([str(trips), str(trips)], "NUMBER OF NODES> before <END OF METADATA>; give a network"),
     ):
         assert main(["equilibrium", *arguments, *options]) == 2
         assert text in capsys.readouterr().err

@@ -119,6 +119,8 @@ class Equilibrium:
         What happened.
     device : str
         Name of the device that found the last paths.
+    classes : list of CheckedClass
+        The user classes, with checked arrays.
     """
 
     __repr__ = brief
@@ -133,12 +135,12 @@ class Equilibrium:
     converged: bool
     iterations: list[Iteration]
     device: str
-    _classes: list[CheckedClass] = field(repr=False)
+    classes: list[CheckedClass] = field(repr=False)
 
     @cached_property
     def digest(self) -> str:
         """Digest of the arcs and the demand that the flows are of."""
-        return digest_of(self.network, self._classes)
+        return digest_of(self.network, self.classes)
 
 
 def equilibrium(

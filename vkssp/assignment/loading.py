@@ -31,8 +31,8 @@ from vkssp.solver.solver import Solver
 _MARGIN = 64.0
 # Part of the wanted gap by which rounding may change the cost of a trip, and gap that costs of 32 bits tell from none.
 _SHARE, _LEAST_GAP = 0.25, 4e-7
-# Arcs of more weight get this one: sums of a path's weight and an arc's stay within 32 bits.
-_MOST_WEIGHT = 1 << 30
+#: Arcs of more weight get this one: sums of a path's weight and an arc's stay within 32 bits.
+MOST_WEIGHT = 1 << 30
 # Loads after which the time of the last ones tells.
 _WARM = 2
 #: Seconds of loads on the CPU with which a GPU may pay, although opening it takes as long as dozens of such loads.
@@ -73,7 +73,7 @@ class Loading(Resource):
         most = int(totals.max(initial=0)), int(count[is_used].max(initial=0))
         self._aggregate = ArcLoads(UNREACHABLE - 1, False, *most)
         self._groups = Groups.of_nodes(entries.sources[is_used]).wanting(demand)
-        self._graph = _prepared(graph, algorithm)
+        self._graph = with_hierarchy(graph, algorithm)
         self._tolerance = _SHARE * max(gap, _LEAST_GAP)
         # Loads of the last time, and the cost of the dearest trip if 32 bits were too few then.
         self._last: Floats | None = None
@@ -140,11 +140,11 @@ class Loading(Resource):
         reach, too_short = _MARGIN * trip or 1.0, 0.0
         while True:
             scaled = np.rint(cost * (UNREACHABLE / reach))
-            self._solver.set_weights(np.clip(scaled, 1, _MOST_WEIGHT).astype(np.uint32))
+            self._solver.set_weights(np.clip(scaled, 1, MOST_WEIGHT).astype(np.uint32))
             try:
                 rows, sums = arc_loads(self._solver, self._groups, self._aggregate)
                 # A path without arcs that were made lighter is a shortest one.
-                fits = not sums[scaled > _MOST_WEIGHT].any()
+                fits = not sums[scaled > MOST_WEIGHT].any()
             except DistanceOverflowError:
                 fits = False
             if not fits:
@@ -196,7 +196,7 @@ class Loading(Resource):
                 solver.close()
 
 
-def _prepared(graph: Graph, algorithm: str) -> Graph:
+def with_hierarchy(graph: Graph, algorithm: str) -> Graph:
     """Return a graph with a hierarchy, or as it is, if the algorithm needs none and there is none that is of use.
 
     Hierarchies pay even for graphs of some dozens of nodes: a sweep over them serves several zones at once.

@@ -248,7 +248,8 @@ def _metadata(path: Path, lines: Iterator[tuple[int, str]], names: tuple[str, ..
         if name == "END OF METADATA":
             for wanted in names:
                 if wanted not in found:
-                    raise FormatError(f"{path} has no <{wanted}> before <END OF METADATA>")
+                    kind = "network" if len(names) > 1 else "file of trips"
+                    raise FormatError(f"{path} has no <{wanted}> before <END OF METADATA>; give a {kind}")
             return [found[wanted] for wanted in names]
         if mark and name in names:
             try:

@@ -34,22 +34,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="trips: a TNTP file or, for GMNS, a CSV file with columns o_zone_id,d_zone_id,volume (default: demand.csv "
         "of the folder); each of several files is a user class with the name of the file",
     )
-    parser.add_argument("--pce", type=numbers, metavar="N,...", help="passenger car equivalents of each user class")
     parser.add_argument(
-        "--gap", type=float, default=1e-4, metavar="G", help="relative gap at which to end (default: 1e-4)"
+        "--pce",
+        type=numbers,
+        metavar="N,...",
+        help="passenger car equivalents of a vehicle of each user class, in the order of TRIPS (default: 1)",
     )
-    parser.add_argument("--iterations", type=int, default=1000, metavar="N", help="most iterations (default: 1000)")
+    parser.add_argument(
+        "--gap",
+        type=float,
+        default=1e-4,
+        metavar="G",
+        help="relative gap at which to end: the share of the total cost "
+        "that travellers would save on shortest paths (default: 1e-4)",
+    )
+    parser.add_argument(
+        "--iterations", type=int, default=1000, metavar="N", help="largest number of iterations (default: 1000)"
+    )
     parser.add_argument(
         "--method",
-        choices=("biconjugate", "conjugate", "frank-wolfe", "msa"),
+        choices=("biconjugate", "conjugate", "frank-wolfe", "msa", "bfw", "cfw", "fw"),
         default="biconjugate",
-        help="method (default: biconjugate Frank-Wolfe)",
+        metavar="METHOD",
+        help="biconjugate (bfw), conjugate (cfw) or frank-wolfe (fw), all of them Frank-Wolfe methods, or msa, the "
+        "method of successive averages (default: biconjugate)",
     )
     parser.add_argument(
-        "--toll-weight", type=float, default=0.0, metavar="T", help="time given for a unit of toll (default: 0)"
+        "--toll-weight",
+        type=float,
+        default=0.0,
+        metavar="T",
+        help="cost of a unit of toll, in the unit of time (default: 0)",
     )
     parser.add_argument(
-        "--length-weight", type=float, default=0.0, metavar="T", help="time given for a unit of length (default: 0)"
+        "--length-weight",
+        type=float,
+        default=0.0,
+        metavar="T",
+        help="cost of a unit of length, in the unit of time (default: 0)",
     )
     parser.add_argument(
         "--closed-zones", action="store_true", help="no path leads through nodes of zones; TNTP files tell this"
@@ -64,8 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_name,
         metavar="FLOWS",
-        help="write tail, head, flow and cost of each arc, and the flow of each of several user classes (.csv), the "
-        "same without classes (.tntp), or what --start needs to go on (.npz)",
+        help="write tail, head, flow (in passenger car equivalents) and cost of each arc, in the order of NET, and "
+        "the flow of each of several user classes, in vehicles (.csv); the same without classes (.tntp); or what "
+        "--start needs to go on (.npz)",
     )
     search = parser.add_argument_group("search")
     search.add_argument("--device", help="index or part of the name, or cpu; see 'vkssp devices'")
@@ -123,7 +146,7 @@ def run(args: argparse.Namespace) -> Result:
         + ("" if found.converged else f"; {args.gap:g} was not reached, allow more --iterations"),
         f"objective {found.objective:.9g}",
         f"device    {found.device}",
-        f"cost      {result['total_cost']:.9g} of all travellers together",
+        f"cost      {result['total_cost']:.9g}, the sum of flow times cost",
     ]
     if args.output:
         write_flows(args.output, found)
