@@ -325,12 +325,17 @@ class _State:
 
 
 class _Directions:
-    """Directions of a method, which depend on those before."""
+    """Search directions of a method.
+
+    A step leads from the flows towards others, its *aim*. Frank-Wolfe aims at the flows on shortest paths. Conjugate
+    methods combine these with the aims of the last one or two steps, so that directions are conjugate with respect to
+    the second derivative of the objective (Mitradjieva and Lindberg, see `equilibrium`).
+    """
 
     def __init__(self, method: str) -> None:
         self._method = method
-        self._aims: list[Floats] = []  # the flows towards which the last steps led, the last one first
-        self._step = 0.0
+        self._aims: list[Floats] = []  # aims of the last steps, the last one first; none after a full step
+        self._step = 0.0  # length of the last step
 
     def advance(self, state: _State, shortest: Floats, number: int) -> float:
         """Move the flows, and return the length of the step."""
@@ -349,9 +354,14 @@ class _Directions:
         return step
 
     def _aim(self, state: _State, shortest: Floats) -> Floats:
-        """Return the flows towards which the next step leads."""
+        """Return the flows towards which the next step leads, given those on shortest paths.
+
+        `nu` and `mu` are the paper's: the shares of the last aim and of the one before, relative to the share of the
+        flows on shortest paths.
+        """
         if not self._aims:
             return shortest
+        # The direction of Frank-Wolfe, and what is left of the last direction.
         here, last = shortest - state.flows, self._aims[0] - state.flows
         along = state.product(last, here)
         bend = state.product(last, last)
@@ -362,6 +372,7 @@ class _Directions:
             share = min(share, _MOST_CONJUGATE)
             return share * self._aims[0] + (1 - share) * shortest
         before = self._aims[1]
+        # A multiple of the direction before the last one.
         second = self._step * self._aims[0] + (1 - self._step) * before - state.flows
         bend_before = state.product(second, before - self._aims[0])
         if bend_before == 0:

@@ -1,4 +1,7 @@
-"""Aggregates of rows of distances, computed by the CPU."""
+"""Aggregates of rows of distances, computed by the CPU.
+
+A row is given whole, or *near*: only the nodes that a search within a limit has reached, and their distances.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def aggregated(aggregates: Aggregates, sources: Uint32s, distances: Uint32s) -> 
 def aggregated_near(
     aggregates: Aggregates, sources: Uint32s, first: Int64s, columns: Uint32s, distances: Uint32s
 ) -> Int64s:
-    """Do what `aggregated` does, for rows of which the columns that are reached are known.
+    """Do what `aggregated` does, for near rows.
 
     Parameters
     ----------
@@ -61,9 +64,9 @@ def aggregated_near(
     sources : numpy.ndarray
         Source of each row, by the caller's ids, shape (rows,), uint32.
     first : numpy.ndarray
-        Place of each row's first column, shape (rows + 1,), int64.
+        Offset of each row's first node in `columns`, shape (rows + 1,), int64.
     columns, distances : numpy.ndarray
-        The columns that are reached, row by row, and their distances, uint32.
+        The nodes that are reached, row by row, and their distances, uint32.
     """
     module, found = kernels("vkssp.cpu.kernels.aggregates"), []
     for one in aggregates:
@@ -99,7 +102,7 @@ def node_sums_near(
     left_out: npt.NDArray[np.uint8],
     found: Int64s,
 ) -> None:
-    """Add to what `node_sums` returns, for rows as for `aggregated_near`, except some that are left out."""
+    """Add the sums of near rows, see `aggregated_near`, to `found`; rows that `left_out` marks do not count."""
     kernel = kernels("vkssp.cpu.kernels.aggregates").sum_by_node_near
     kernel(first, columns, distances, read_only(left_out), np.uint32(aggregate.limit), aggregate.bits, found)
 

@@ -1,4 +1,8 @@
-"""Numbers of nodes and arcs for the loads of trees whose distances come from sweeps, computed by the CPU."""
+"""Numbering of nodes and arcs for loads that are made right after a sweep over a hierarchy, on the CPU.
+
+The sweep leaves distances in the order of the hierarchy, and arcs are numbered by head; the kernels
+(`vkssp.cpu.kernels.tree_sweeps`) need to go from one numbering to the other.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,9 @@ from vkssp.jit import kernels
 
 
 class TreeNumbering:
-    """Numbers for the loads of a graph without cycles of weight zero; see `vkssp.cpu.kernels.tree_sweeps.Numbering`.
+    """Numbering of a graph without cycles of weight zero; see `vkssp.cpu.kernels.tree_sweeps.Numbering`.
 
-    They depend on no weights.
+    It does not depend on weights, and stays when they change.
 
     Parameters
     ----------
@@ -24,9 +28,9 @@ class TreeNumbering:
     Attributes
     ----------
     numbering : Numbering
-        What kernels take.
+        The arrays that kernels take.
     arc : numpy.ndarray
-        Id of each arc by head, shape (num_arcs,), int64.
+        The caller's id of each arc in the order by head, shape (num_arcs,), int64.
     """
 
     def __init__(self, graph: CpuGraph) -> None:

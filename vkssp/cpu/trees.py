@@ -1,4 +1,8 @@
-"""Loads of the arcs of shortest-path trees, computed by the CPU."""
+"""Loads of the arcs of shortest-path trees, computed by the CPU.
+
+The kernels (`vkssp.cpu.kernels.trees`) number arcs by head: the arcs into node 0, then those into node 1, and so on.
+Here these numbers are made, and results are put into the order of the caller's ids.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ Int64s = npt.NDArray[np.int64]
 
 
 def wanted_of(groups: Groups, number: Uint32s | None = None) -> Any:
-    """Return the demand of groups as kernels take it; `number` has other numbers of the caller's nodes."""
+    """Return the demand of groups as kernels take it, with nodes by the caller's ids, or by `number` of these."""
     wanted, demand = kernels("vkssp.cpu.kernels.trees").Wanted, groups.demand
     if demand is None:
         return wanted(*all_read_only(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int64)))
@@ -32,7 +36,9 @@ def wanted_of(groups: Groups, number: Uint32s | None = None) -> Any:
 
 
 class Trees:
-    """Maker of the loads of rows of distances. Trees have the caller's numbering, in which neighbours are often close.
+    """Maker of the loads of arcs from rows of distances.
+
+    It works in the caller's numbering, in which neighbours are often close.
 
     Parameters
     ----------
@@ -56,6 +62,7 @@ class Trees:
         self._spare: list[Int64s] = []
 
     def _cycles_of(self, renumbered: RenumberedGraph) -> Any:
+        """Return the cycles of weight zero as kernels take them; without such cycles all arrays are empty."""
         if not renumbered.contracted:
             empty = np.empty(0, np.int64)
             return self._module.Cycles(*all_read_only(np.empty(0, np.uint32), empty, empty, empty))
@@ -109,7 +116,7 @@ class Trees:
         return out, np.concatenate([by_arc.reshape(-1), turned])
 
     def _watched(self, aggregate: ArcLoads, groups: Groups) -> tuple[Any, Any, Int64s, Int64s]:
-        """Return what kernels take to look along paths, room for it, and sums that they add to."""
+        """Return what kernels note along paths, room for it, and the loads of sets and of turns that they add to."""
         watch, graph, module = aggregate.watch, self._graph, self._module
         none, entered = np.empty(0, np.int64), np.empty(len(self._cycles.group), np.int64)
         if watch is None or groups.demand is None:

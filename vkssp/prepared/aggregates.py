@@ -1,5 +1,10 @@
 """Aggregates: sums that are made of each row of distances, in place of the row.
 
+A row has the distances from one source, or from one group of seeds, to all nodes. An aggregate says what is summed up:
+`width` is the number of sums of a row, and nodes beyond `limit` do not count. The aggregates `ArcLoads` and `NodeSums`
+also have sums over all rows, which belong to blocks of rows. `vkssp.cpu.aggregates` makes aggregates on the CPU, and
+`vkssp.batch.aggregation` on a device.
+
 All sums are of integers, so that their order does not matter: every algorithm, device and number of threads gives the
 same bits.
 """
@@ -140,7 +145,7 @@ class Straightness:
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """What is looked at along the paths of a demand.
+    """What is noted along the path of each entry of a demand: sums of values, sets of arcs that it meets, and turns.
 
     Attributes
     ----------
@@ -149,15 +154,15 @@ class Watch:
     marks : numpy.ndarray
         Sets that each arc belongs to, as bits, shape (num_arcs,), uint64.
     num_sets : int
-        Number of sets, at most 64. The loads of the demand whose paths have an arc of a set are added to the sums.
+        Number of sets, at most 64. For each set the block's sums get the loads of the demand whose paths meet it.
     has_turns : bool
-        Whether the loads of turns are added to the sums: for each arc, in the order of ids, an entry for each arc into
-        its tail, in the order of ids.
+        Whether the block's sums also get the loads of turns: for each arc, in the order of ids, an entry for each arc
+        into its tail, in the order of ids.
     sums : numpy.ndarray
-        Gets the sum of each value along the path of each entry of the demand, in the path's order; entries that are not
-        reached are left as they are; shape (entries, k), float64.
+        Result: the sum of each value along the path of each entry of the demand, added up in the path's order; entries
+        that are not reached stay as they are; shape (entries, k), float64.
     met : numpy.ndarray
-        Gets the sets of which the path of each entry has an arc, as bits, shape (entries,), uint64.
+        Result: the sets of which the path of each entry has an arc, as bits, shape (entries,), uint64.
     """
 
     values: npt.NDArray[np.float64]
@@ -174,23 +179,26 @@ SENT, MISSED = range(2)
 
 @dataclass(frozen=True)
 class ArcLoads:
-    """Demand that goes out from the source, and demand of nodes that are not reached; loads of arcs belong to blocks.
+    """Loads of arcs by a demand that takes shortest paths: sums over all rows, which belong to blocks.
 
-    The demand is that of the row's group of seeds, which is a single node, or, without one, a unit at each node within
-    the limit, except this node. All of it takes the paths that walkers find. It can only be asked for alone.
+    A row has two columns: the demand that leaves its source (`SENT`), and the demand at nodes that are not reached
+    (`MISSED`). Each group of seeds is a single node, the source. The demand is that of the group. If `is_uniform`,
+    groups have none, and the demand is one unit at each node within the limit except the source, which gives
+    betweenness. Of several shortest paths it takes the one that `Solver.path` returns. No other aggregate can be made in
+    the same pass.
 
     Attributes
     ----------
     limit : int
         Distance beyond which no node is reached.
     is_uniform : bool
-        Whether groups of seeds have no demand.
+        Whether the demand is one unit at each node.
     most : int
-        Largest sum of the demand of a group.
+        Largest sum of the demand of a group, from which devices tell how many bits loads need.
     most_entries : int
-        Largest number of entries of the demand of a group.
+        Largest number of entries of the demand of a group, for which devices make room.
     watch : Watch or None
-        What is looked at along paths; not without a demand.
+        What is noted along paths; None if the demand is uniform.
     """
 
     limit: int = UNREACHABLE - 1
@@ -209,8 +217,8 @@ class ArcLoads:
 class NodeSums:
     """Sums by node over all rows: how many reach it, the sum of their distances, and the sum of reciprocals.
 
-    They belong to blocks, with shape (3, num_nodes); rows have no columns. Reciprocals are as in `Totals`. They can
-    only be asked for alone.
+    They belong to blocks, with shape (3, num_nodes); rows have no columns. Reciprocals are as in `Totals`. No other
+    aggregate can be made in the same pass.
 
     Attributes
     ----------

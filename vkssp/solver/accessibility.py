@@ -24,14 +24,15 @@ from vkssp.solver.decay import BITS, Decay
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.tables import RowSource, rows
 
-# Sources that take as long as a row from a node with a value, on the CPU and on a device, whose rows are downloaded.
+# Searches from sources, whose rows are summed up where they are made, that take as long as a search from a node with a
+# value, whose whole row is needed: on the CPU, and on a device, from which such a row is downloaded.
 _SOURCES_A_VALUE, _SOURCES_A_ROW = 2, 100
 # Bits of the sums of the magnitudes of values, and of values that are multiplied by weights.
 _SUM_BITS = 62
 
 
 class Accessible(RowSource, Protocol):
-    """Solver or pool, which can be had for another graph, too."""
+    """Solver or pool that can make another one, with the same devices, for another graph."""
 
     @property
     def device(self) -> Device | CpuDevice:
@@ -197,7 +198,9 @@ def checked_values(values: npt.ArrayLike, name: str, count: int, things: str) ->
 
 
 def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, Int64s]:
-    """Return values as multiples of 2**-exponent, shape (columns, num_nodes), and the exponent of each column.
+    """Return values in fixed point, as multiples of 2**-exponent, and the exponent of each column.
+
+    The values have shape (columns, num_nodes), since kernels sum up a column at a time.
 
     The sum of the magnitudes of a column is at most 2**`bits`. Whole numbers stay as they are, if their sums allow it.
     """
