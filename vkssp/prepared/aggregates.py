@@ -184,8 +184,8 @@ class ArcLoads:
     A row has two columns: the demand that leaves its source (`SENT`), and the demand at nodes that are not reached
     (`MISSED`). Each group of seeds is a single node, the source. The demand is that of the group. If `is_uniform`,
     groups have none, and the demand is one unit at each node within the limit except the source, which gives
-    betweenness. Of several shortest paths it takes the one that `Solver.path` returns. No other aggregate can be made in
-    the same pass.
+    betweenness. Of several shortest paths it takes the one that `Solver.path` returns. No other aggregate can be made
+    in the same pass.
 
     Attributes
     ----------

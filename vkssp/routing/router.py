@@ -397,8 +397,8 @@ class Router(Resource):
             Limits in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
             durations; each sum is of the opportunities at most as far as that.
         decays : Decay or sequence of Decay, optional
-            Weights by distance, in the units of limits; each sum is of all opportunities, times the weights of their
-            distances.
+            Decays with distance, in the unit of limits; each sum is of the weights of all opportunities, times the
+            decay for their distances.
         reverse : bool
             Whether trips from the opportunities count, not those to them: who can reach an origin.
 

@@ -50,7 +50,7 @@ class Centrality:
     reached : numpy.ndarray
         Number of nodes that are reached, the node itself included, int64.
     total : numpy.ndarray
-        Sum of the distances to them, int64.
+        Sum of the distances to them (farness), int64.
     eccentricity : numpy.ndarray
         Largest of these distances, uint32.
     farthest : numpy.ndarray
@@ -74,7 +74,8 @@ class Centrality:
         """Reciprocal of the mean distance to the nodes reached, times their share of all nodes, float64.
 
         The factor lets graphs that are not connected be compared (S. Wasserman, K. Faust, Social network analysis,
-        1994). It is 0 for a node that reaches no other.
+        1994). Closeness is 0 for a node that reaches no other. Within a radius the share is that of the nodes within
+        it, so that closeness depends on the size of the graph; ``(reached - 1) / total`` does not.
         """
         return _closeness(self.reached, self.total, self.num_nodes)
 

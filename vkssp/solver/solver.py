@@ -627,9 +627,9 @@ class Solver(Resource):
         values : array_like
             Finite numbers, one for each node, shape (num_nodes,), or several, shape (num_nodes, c).
         limits : int or array_like, optional
-            Distances; each sum is of the values at nodes at most as far as that.
+            Distances, in the weights of the graph; each sum is of the values at nodes at most as far as that.
         decays : Decay or sequence of Decay, optional
-            Weights by distance; each sum is of all values, times the weights of their distances.
+            Decays with distance; each sum is of all values, times the decays' weights for their distances.
         sources : array_like, optional
             Node ids, shape (s,); by default all nodes.
         reverse : bool
@@ -846,7 +846,7 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, shapes (s,) and (t,).
+            Node ids, shapes (s,) and (t,); `Router.nearest_nodes` finds those of places.
         demand : array_like or sparse matrix
             What goes from each source to each target, finite numbers from 0 on: an array or a scipy matrix of shape
             (s, t); or, for pairs of a source and a target, shape (s,), with as many targets. Demand from a node to
