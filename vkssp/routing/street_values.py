@@ -118,17 +118,18 @@ def write_street_values(path: str | Path, graph: Graph, values: Mapping[str, npt
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from vkssp import Graph, Solver
     >>> from vkssp.routing.street_values import write_street_values
     >>> graph = Graph.from_edges([0, 1], [1, 2], [4, 3], undirected=True, lat=[0, 0, 1], lon=[0, 1, 1])
     >>> with Solver(graph) as solver:
     ...     found = solver.flows([0, 2], [2, 0], [5, 7])
-    >>> write_street_values("loads.csv", graph, {"load": found.arcs})
-    >>> print(open("loads.csv").read())
-    street,load
-    0,12
-    1,12
-    <BLANKLINE>
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "loads.csv"
+    ...     write_street_values(path, graph, {"load": found.arcs})
+    ...     path.read_text().splitlines()
+    ['street,load', '0,12', '1,12']
     """
     check_values_ending(path, checked_graph(graph, QueryError))
     streets, sums = _summed(graph, values)
