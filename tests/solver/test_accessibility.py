@@ -186,6 +186,19 @@ def test_nodes_on_cycles_of_weight_zero_count_each(device: Device) -> None:
         here, there = solver.centrality(), reference.centrality()
         for name in ("reached", "total", "eccentricity", "farthest", "harmonic"):
             assert np.array_equal(getattr(here, name), getattr(there, name)), name
+        # Near searches reach all nodes of a cycle at once.
+        distances = distances_of(plain)
+        counts = distances <= 2
+        assert np.array_equal(reference.accessibility(values, 2), counts @ values)
+        for one in (solver, reference):
+            near, sample = one.centrality(limit=2), one.centrality(limit=2, sample=36, reverse=True)
+            assert np.array_equal(near.reached, counts.sum(axis=1)) and np.array_equal(
+                sample.reached, counts.sum(axis=0)
+            )
+            assert np.array_equal(near.total, np.where(counts, distances, 0).sum(axis=1))
+            farthest = np.where(counts, distances, 0) == near.eccentricity[:, None]
+            assert np.array_equal(near.farthest, (farthest & counts).argmax(axis=1))
+        assert np.array_equal(solver.straightness(limit=2), reference.straightness(limit=2), equal_nan=True)
 
 
 @given(graph=random_graphs(), data=st.data())

@@ -21,7 +21,7 @@ from vkssp.cpu.phast import NumberedLabels, ranks_of
 from vkssp.cpu.tree_sweeps import tree_numbering
 from vkssp.cpu.trees import Trees, wanted_of
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.graph.csr import ranges
+from vkssp.graph.csr import ranges, within
 from vkssp.jit import kernels
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
@@ -360,6 +360,12 @@ class SearchRows(Rows):
         self._num_wanted = int(is_wanted.sum())
         self._rows_of_sums = _MOST_ROWS
         self._wanted, self._is_wanted, self._column = all_read_only(nodes, is_wanted.view(np.uint8), column)
+        # The other columns of each column's node: nodes on a cycle of weight zero are one node of the graph.
+        same = column[nodes]
+        others = np.flatnonzero(same != np.arange(len(nodes)))
+        self._others = others[np.argsort(same[others], kind="stable")].astype(np.uint32)
+        self._num_others = np.bincount(same[others], minlength=len(nodes))
+        self._first_other = np.cumsum(self._num_others) - self._num_others
 
     def rows_of_task(self, total: int, aggregates: Aggregates | None) -> int:
         """Return the number of searches of a task."""
@@ -396,8 +402,6 @@ class SearchRows(Rows):
         """Make the aggregates of the rows of some groups of seeds, in a time that depends on the nodes reached only."""
         if isinstance(aggregates[0], ArcLoads):
             return self._loads(groups, first, end, aggregates[0])
-        if self._num_wanted < len(self._wanted):  # nodes on a cycle of weight zero are one node of the graph
-            return super().sums(groups, aggregates, first, end)
         space, seeds, began = self._space(), self._seeds(groups, first, end), time.perf_counter()
         first_near, overflow, parts, row = np.zeros(end - first + 1, np.int64), np.empty(end - first, np.uint8), [], 0
         columns, distances = space.near(self._num_wanted)
@@ -408,7 +412,7 @@ class SearchRows(Rows):
                 *(self._graph.first_out, self._graph.arcs, *space.arrays, *seeds, self._column),
                 *(row, row > 0, first_near, columns, distances, overflow),
             )
-            near = first_near[: next_row - row + 1], columns, distances
+            near = self._with_others(first_near[: next_row - row + 1], columns, distances)
             if of_nodes is not None and sums is not None:
                 left_out = overflow[row:next_row] * np.uint8(self._limit == UNREACHABLE)
                 node_sums_near(of_nodes, *near, left_out, sums)
@@ -421,6 +425,20 @@ class SearchRows(Rows):
         self._set_pace(end - first, time.perf_counter() - began)
         found = np.concatenate(parts)
         return FinishedRows(overflow.astype(np.bool_), lambda: found, sums)
+
+    def _with_others(
+        self, first: npt.NDArray[np.int64], columns: Uint32s, distances: Uint32s
+    ) -> tuple[npt.NDArray[np.int64], Uint32s, Uint32s]:
+        """Return near rows, see `aggregated_near`, with all columns of each node that is reached."""
+        if not len(self._others):
+            return first, columns, distances
+        columns, distances = columns[: int(first[-1])], distances[: int(first[-1])]
+        more = self._num_others[columns]
+        if not more.any():
+            return first, columns, distances
+        found, offset = np.repeat(columns, more + 1), np.concatenate([[0], np.cumsum(more + 1)])
+        found[within(more + 1) > 0] = self._others[ranges(self._first_other[columns], more)]
+        return offset[first], found, np.repeat(distances, more + 1)
 
     def _loads(self, groups: Groups, first: int, end: int, aggregate: ArcLoads) -> FinishedRows:
         """Make the loads of the rows of some groups of seeds."""
