@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 from vkssp import read_graph
-from vkssp.routing.many_phantoms import Ends, many_direct, many_goals, many_starts
+from vkssp.routing.many_phantoms import Connections, many_direct, many_goals, many_starts
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
@@ -20,7 +20,7 @@ def least(ends: list[PhantomNode]) -> dict[int, int]:
     return {end.node: min(other.weight for other in ends if other.node == end.node) for end in ends}
 
 
-def rows(ends: Ends) -> list[dict[int, int]]:
+def rows(ends: Connections) -> list[dict[int, int]]:
     pairs = list(zip(ends.node.tolist(), ends.weight.tolist(), strict=True))
     return [dict(pairs[a:b]) for a, b in zip(ends.first[:-1].tolist(), ends.first[1:].tolist(), strict=True)]
 

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class Connections:
     """Connections of points to nodes, point by point.
 
     Attributes
@@ -75,7 +75,7 @@ def _turn(index: StreetIndex, arc: Indices) -> Indices:
     )
 
 
-def many_starts(index: StreetIndex, snaps: Sequence[Snap]) -> Ends:
+def many_starts(index: StreetIndex, snaps: Sequence[Snap]) -> Connections:
     """Return the connections that `find_starts` finds for each point."""
     points = _Points(index, snaps)
     point, arc, at = points.arcs(index, np.flatnonzero(points.is_simple))
@@ -87,7 +87,7 @@ def many_starts(index: StreetIndex, snaps: Sequence[Snap]) -> Ends:
     return _ends(index, snaps, points.is_simple, (point, node, weight), find_starts)
 
 
-def many_goals(index: StreetIndex, snaps: Sequence[Snap]) -> Ends:
+def many_goals(index: StreetIndex, snaps: Sequence[Snap]) -> Connections:
     """Return the connections that `find_goals` finds for each point."""
     points = _Points(index, snaps)
     point, arc, at = points.arcs(index, np.flatnonzero(points.is_simple))
@@ -105,7 +105,7 @@ def _ends(
     is_simple: Bools,
     found: tuple[Indices, Indices, Indices],
     find: Callable[[StreetIndex, Snap], list[PhantomNode]],
-) -> Ends:
+) -> Connections:
     """Return the connections of simple points, and of the others as `find` returns them; for each node the least."""
     others = [
         (row, end.node, end.weight) for row in np.flatnonzero(~is_simple).tolist() for end in find(index, snaps[row])
@@ -118,7 +118,7 @@ def _ends(
     is_least[1:] = (point[1:] != point[:-1]) | (node[1:] != node[:-1])
     count = np.bincount(point[is_least], minlength=len(snaps))
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
-    return Ends(first, node[is_least].astype(np.uint32), weight[is_least].astype(np.uint32))
+    return Connections(first, node[is_least].astype(np.uint32), weight[is_least].astype(np.uint32))
 
 
 def many_direct(index: StreetIndex, starts: Sequence[Snap], goals: Sequence[Snap]) -> Indices:

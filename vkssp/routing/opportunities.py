@@ -25,7 +25,7 @@ from vkssp.graph.metric import Unit
 from vkssp.hierarchy.attached import with_attached
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.lines import Snap
-from vkssp.routing.many_phantoms import Ends, many_direct, many_goals, many_starts
+from vkssp.routing.many_phantoms import Connections, many_direct, many_goals, many_starts
 from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.accessibility import backward, checked_decays, checked_values, shaped, sums_of_groups
@@ -66,13 +66,13 @@ class _Trips:
         Number of origins, which are all nodes of the graph if no places are given.
     places : list of Snap
         Points of the origins; empty if they are all nodes.
-    origins : Ends or None
+    origins : Connections or None
         Connections of the origins to nodes; None if they are all nodes.
     points : list of Snap
         Different points of opportunities.
     point_of : numpy.ndarray
         Point of each opportunity, shape (opportunities,), int64.
-    ends : Ends
+    ends : Connections
         Connections of the points to nodes.
     direct : numpy.ndarray
         Paths between places that pass no node: origin, point and weight, in the order of origins, shape (k, 3), int64.
@@ -94,7 +94,7 @@ class _Trips:
         self.points = [snaps[row] for row in first_of_point.tolist()]
         self.ends = find_to(index, self.points)
         self.direct: Indices = np.zeros((0, 3), np.int64)
-        self.origins: Ends | None = None
+        self.origins: Connections | None = None
         self.num_origins, self.places = index.graph.num_nodes, list[Snap]()
         if from_where is not None:
             self.places = out(index, from_where, [f"origin {row}" for row in range(len(from_where))])
