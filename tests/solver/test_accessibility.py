@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csgraph
 
 from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from vkssp import (
@@ -310,6 +311,57 @@ def test_sums_are_exact_and_overflow_is_an_error() -> None:
     with Solver(Graph.from_edges([], [], []), "dijkstra", "cpu") as solver:
         assert solver.accessibility([], [1]).shape == (0, 1)
         assert solver.centrality().closeness.shape == (0,)
+
+
+def _of_heavy_graphs(device: Device) -> Iterator[tuple[Graph, Solver]]:
+    """Yield graphs with paths of too much weight, some of them in no shortest path, and solvers of each."""
+    cycle, two = [0, 1, 2, 3], 2**31 - 1
+    for graph in (
+        Graph.from_edges([0, 1, 0], [1, 2, 2], [two, two + 2, 7], num_nodes=4),
+        Graph.from_edges(cycle, [1, 2, 3, 0], [two, 5, two, 5]),
+        Graph.from_edges(cycle, [1, 2, 3, 0], [two, two, two, 5]),
+    ):
+        prepared = prepare(graph)
+        for solver in (
+            Solver(graph, "dijkstra", "cpu"),
+            Solver(prepared, "phast", "cpu"),
+            Solver(graph, "near_far", device),
+            Solver(prepared, "phast", device),
+        ):
+            with solver:
+                yield graph, solver
+
+
+def test_heavy_arcs_off_the_shortest_paths_do_not_matter(device: Device) -> None:
+    for graph, solver in _of_heavy_graphs(device):
+        exact = csgraph.dijkstra(graph.to_scipy().astype(np.float64))
+        if (exact[np.isfinite(exact)] > UNREACHABLE - 1).any():
+            with pytest.raises(DistanceOverflowError):
+                solver.centrality(sample=graph.num_nodes)
+            continue
+        found = solver.centrality(sample=graph.num_nodes)
+        assert np.array_equal(found.reached, np.isfinite(exact).sum(axis=1))
+        assert np.array_equal(found.total, np.where(np.isfinite(exact), exact, 0).sum(axis=1))
+        assert solver.betweenness().num_pairs == np.isfinite(exact).sum() - graph.num_nodes
+
+
+def test_distances_beyond_the_largest_limit_are_no_error(device: Device) -> None:
+    limit = UNREACHABLE - 1
+    for graph, solver in _of_heavy_graphs(device):
+        distances = csgraph.dijkstra(graph.to_scipy().astype(np.float64))
+        is_near = distances <= limit
+        ones = np.ones(graph.num_nodes, np.int64)
+        assert np.array_equal(solver.accessibility(ones, limit), is_near.sum(axis=1))
+        assert np.array_equal(solver.centrality(limit=limit).reached, is_near.sum(axis=1))
+        sampled = solver.centrality(sample=graph.num_nodes, limit=limit)
+        assert np.array_equal(sampled.reached, is_near.sum(axis=1))
+        assert solver.betweenness(limit=limit).num_pairs == is_near.sum() - graph.num_nodes
+        everywhere = Decay.table([0, 2.0**40], [1.0, 1.0])
+        if (distances[~is_near] < np.inf).any():
+            with pytest.raises(DistanceOverflowError):
+                solver.accessibility(ones, decays=everywhere)
+        else:
+            assert np.array_equal(solver.accessibility(ones, decays=everywhere)[:, 0], is_near.sum(axis=1))
 
 
 @pytest.mark.parametrize(

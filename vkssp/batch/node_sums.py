@@ -10,7 +10,6 @@ from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE
 from vkssp.prepared.aggregates import Int64s, NodeSums
 from vkssp.resource import Resource
 
@@ -32,6 +31,8 @@ class NodeSumsBatch(BatchSums):
         Whether sums of each search did not fit into 32 bits.
     row_of : numpy.ndarray
         Row in a tile of each of the caller's nodes, int64.
+    is_limited : bool
+        Whether searches of which sums did not fit count, too, since there is a limit.
     num_rows, tile : int
         Rows of a tile, and its searches.
     owner : Resource
@@ -45,12 +46,14 @@ class NodeSumsBatch(BatchSums):
         tiles: Buffer,
         overflow: Buffer,
         row_of: npt.NDArray[np.int64],
+        is_limited: bool,
         num_rows: int,
         tile: int,
         owner: Resource,
     ) -> None:
         super().__init__(device, aggregate.NUM_SUMS * num_rows, owner)
-        self._aggregate, self._row_of, self._num_rows, self._tile = aggregate, row_of, num_rows, tile
+        self._aggregate, self._row_of, self._is_limited = aggregate, row_of, is_limited
+        self._num_rows, self._tile = num_rows, tile
         kernel = Kernel(
             device,
             "aggregate_nodes",
@@ -63,8 +66,7 @@ class NodeSumsBatch(BatchSums):
         self._adds = [kernel.on(tiles, overflow, sums) for sums in self._sums]
 
     def _record(self, recording: Recording, parity: int, sums: int, num_tiles: int, searches: int) -> None:
-        limit, is_limited = self._aggregate.limit, self._aggregate.limit < UNREACHABLE - 1
-        pushed = self._num_rows, num_tiles, limit, int(is_limited), self._aggregate.bits
+        pushed = self._num_rows, num_tiles, self._aggregate.limit, int(self._is_limited), self._aggregate.bits
         self._run(recording, self._adds[sums], self._num_rows * self._tile // 4, *pushed)
 
     def _sorted(self, found: Int64s) -> Int64s:

@@ -76,9 +76,11 @@ def made_by_sweeps(graph: DeviceGraph, aggregates: Aggregates | None) -> Aggrega
     """Return the aggregates if a batch makes them on the device, or None if it makes rows."""
     if aggregates is None or isinstance(aggregates[0], Straightness):
         return None
-    if not isinstance(aggregates[0], ArcLoads):
+    if not isinstance(aggregates[0], ArcLoads | NodeSums):
         return aggregates
-    can = aggregates[0].watch is None and can_load(graph) and not hierarchy_of(graph).saturated
+    if hierarchy_of(graph).saturated:  # each row is made again, but what is summed up with others cannot be left out
+        return None
+    can = isinstance(aggregates[0], NodeSums) or (aggregates[0].watch is None and can_load(graph))
     return aggregates if can else None
 
 
@@ -231,12 +233,13 @@ class SweepBatch(Resource):
             owner=self,
         )
         self._transposes = [transpose.on(self._tiles, wants, finished) for finished in self._finished]
+        is_limited = self._limit != UNREACHABLE
         if self.aggregates is not None and isinstance(self.aggregates[0], ArcLoads):
-            parts = self._tiles, self._overflow, self.num_swept, tile, self._num_tiles, self.searches
+            parts = self._tiles, self._overflow, is_limited, self.num_swept, tile, self._num_tiles, self.searches
             self._sums = TreeLoads(self._graph, self.aggregates[0], *parts, self._seeds, self._finished, self)
         elif self.aggregates is not None and isinstance(self.aggregates[0], NodeSums):
             rows, given = wanted.astype(np.int64), (device, self.aggregates[0], self._tiles, self._overflow)
-            self._sums = NodeSumsBatch(*given, rows, self.num_swept, tile, self)
+            self._sums = NodeSumsBatch(*given, rows, is_limited, self.num_swept, tile, self)
         elif self.aggregates is not None:
             rows, sizes = wanted.astype(np.int64), (self.num_swept, tile, self._num_tiles)
             self._aggregation = Aggregation(device, self.aggregates, self._tiles, rows, *sizes, self._finished, self)

@@ -16,7 +16,6 @@ from vkssp.engine.device_graph import DeviceGraph
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE
 from vkssp.prepared.aggregates import ArcLoads, Int64s
 from vkssp.prepared.seed_groups import Groups
 from vkssp.resource import Resource
@@ -66,6 +65,8 @@ class TreeLoads(BatchSums):
         The tiles of distances.
     overflow : Buffer
         Whether sums of each search did not fit into 32 bits.
+    is_limited : bool
+        Whether such searches count, too, since there is a limit.
     num_rows, tile, num_tiles, searches : int
         Rows of a tile, its searches, the number of tiles, and of searches.
     seeds, finished : list of Buffer
@@ -82,6 +83,7 @@ class TreeLoads(BatchSums):
         aggregate: ArcLoads,
         tiles: Buffer,
         overflow: Buffer,
+        is_limited: bool,
         num_rows: int,
         tile: int,
         num_tiles: int,
@@ -92,7 +94,7 @@ class TreeLoads(BatchSums):
     ) -> None:
         first_in, arcs_in, self._arc = graph.incoming()
         super().__init__(graph.device, len(self._arc), owner)
-        self._aggregate, self._num_arcs = aggregate, graph.renumbered.graph.num_arcs
+        self._aggregate, self._is_limited, self._num_arcs = aggregate, is_limited, graph.renumbered.graph.num_arcs
         self._num_rows, self._tile, self._searches = num_rows, tile, searches
         self._rank = graph.renumbered.node
         words = num_rows * tile * num_tiles
@@ -154,13 +156,13 @@ class TreeLoads(BatchSums):
             highs[: end - begin] = amount[1::2]
 
     def _record(self, recording: Recording, parity: int, sums: int, num_tiles: int, searches: int) -> None:
-        num_rows, limit, is_limited = self._num_rows, self._aggregate.limit, self._aggregate.limit < UNREACHABLE - 1
+        num_rows, limit = self._num_rows, self._aggregate.limit
         recording.fill(self._state, 0, 4 * num_rows * self._tile * num_tiles)
         recording.fill(self._finished[parity], 0)
         recording.barrier("all", "compute")
         self._run(recording, self._roots[parity], searches, num_rows)
         words = num_rows * num_tiles * self._tile
-        self._run(recording, self._parents, words // 4, num_rows, num_tiles, limit, int(is_limited))
+        self._run(recording, self._parents, words // 4, num_rows, num_tiles, limit, int(self._is_limited))
         if self._demands:
             readers = min(self._room, _MOST_READERS)
             self._run(recording, self._demands[parity], readers, num_rows, limit, self._searches, self._room)

@@ -242,9 +242,3 @@ class NodeSums:
 Aggregate = CumulativeSums | DecayedSums | Totals | Straightness | ArcLoads | NodeSums
 #: Aggregates whose results lie side by side.
 Aggregates = tuple[Aggregate, ...]
-
-
-def limit_of(aggregates: Aggregates) -> int:
-    """Return the distance beyond which a node counts in no aggregate, or `UNREACHABLE` if there is none."""
-    most = max(one.limit for one in aggregates)
-    return UNREACHABLE if most >= UNREACHABLE - 1 else most

@@ -17,7 +17,7 @@ from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.memory import require
-from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s, limit_of
+from vkssp.prepared.aggregates import Aggregates, CumulativeSums, DecayedSums, Int64s
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import nodes_of
 from vkssp.solver.decay import BITS, Decay
@@ -104,7 +104,8 @@ def sums_of_groups(
         fixed, exponent = _fixed(table, _SUM_BITS - BITS)
         aggregates.append(DecayedSums(fixed, *decay.weights()))
         exponents.append(exponent + BITS)
-    sums = _sums(source, groups, table, tuple(aggregates))
+    most = max([*limits, *(UNREACHABLE if one.limit >= UNREACHABLE else int(one.limit) for one in decays)])
+    sums = _sums(source, groups, table, tuple(aggregates), most)
     sums = sums.reshape(len(groups), len(exponents), columns)
     found: npt.NDArray[Any] = sums
     if decays or table.dtype.kind == "f":
@@ -116,13 +117,13 @@ def sums_of_groups(
     return found
 
 
-def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregates: Any) -> Int64s:
+def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregates: Any, limit: int) -> Int64s:
     """Return the aggregates of groups, by searches from them or, if these are fewer, from the nodes with values."""
     valued = np.flatnonzero(table.any(axis=1)).astype(np.uint32)
     some = _SOURCES_A_VALUE if isinstance(source.device, CpuDevice) else _SOURCES_A_ROW
     if some * len(valued) >= len(groups):
-        return aggregated_rows(source, groups, aggregates)
-    nodes, limit = np.unique(groups.node), limit_of(aggregates)
+        return aggregated_rows(source, groups, aggregates, limit)
+    nodes = np.unique(groups.node)
     with source.for_graph(backward(source.graph)) as solver:
         blocks = rows(solver, solver.graph, Groups.of_nodes(valued), nodes, limit=limit)
         return collected(blocks, valued, nodes, groups, aggregates)
@@ -139,28 +140,41 @@ def backward(graph: Graph) -> Graph:
     return replace(graph.reversed()[0], hierarchy=graph.hierarchy)
 
 
-def aggregated_rows(source: RowSource, groups: Groups, aggregates: Aggregates) -> Int64s:
+def aggregated_rows(source: RowSource, groups: Groups, aggregates: Aggregates, limit: int) -> Int64s:
     """Return the aggregates of the distances from groups of seeds, shape (groups, sum of widths), int64.
+
+    Parameters
+    ----------
+    source : RowSource
+        Source of distances.
+    groups : Groups
+        The groups.
+    aggregates : tuple of Aggregate
+        The aggregates.
+    limit : int
+        Distance beyond which no node counts in any of them; `UNREACHABLE` if there is none.
 
     Raises
     ------
     DistanceOverflowError
-        If a shortest distance within the limits of the aggregates does not fit into 32 bits.
+        If a shortest distance does not fit into 32 bits, and there is no limit.
     """
     found = np.empty((len(groups), sum(one.width for one in aggregates)), np.int64)
     at = 0
-    for block in blocks_of_sums(source, groups, aggregates):
+    for block in blocks_of_sums(source, groups, aggregates, limit):
         found[at : at + len(block)] = block.distances
         at += len(block)
     return found
 
 
-def blocks_of_sums(source: RowSource, groups: Groups, aggregates: Aggregates) -> Generator[RowBlock, None, None]:
-    """Yield the aggregates of the distances from groups of seeds to all nodes; see `RowSource.row_blocks`."""
+def blocks_of_sums(
+    source: RowSource, groups: Groups, aggregates: Aggregates, limit: int
+) -> Generator[RowBlock, None, None]:
+    """Yield the aggregates of the distances from groups of seeds to all nodes; see `aggregated_rows`."""
     graph = source.graph
     if not graph.num_nodes:
         return
-    nodes, limit = np.arange(graph.num_nodes, dtype=np.uint32), limit_of(aggregates)
+    nodes = np.arange(graph.num_nodes, dtype=np.uint32)
     with closing(source.row_blocks(graph, groups, nodes, whole=True, limit=limit, aggregates=aggregates)) as blocks:
         yield from blocks
 

@@ -181,8 +181,8 @@ def centrality(source: RowSource, sources: npt.ArrayLike | None, limit: int | No
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(96 * len(nodes), f"the centrality of {len(nodes):,} nodes", "ask for fewer")
     bits = 62 - max(1, graph.num_nodes).bit_length()
-    aggregate = Totals(bits) if limit is None else Totals(bits, most)
-    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
+    aggregate = Totals(bits, min(most, UNREACHABLE - 1))
+    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,), most).T
     return Centrality(
         sources=nodes,
         reached=found[REACHED],
@@ -202,7 +202,7 @@ def sampled_centrality(source: RowSource, sample: int, seed: int, limit: int | N
     bits = 62 - max(1, len(nodes)).bit_length()
     aggregate = NodeSums(bits, min(most, UNREACHABLE - 1))
     sums = np.zeros((aggregate.NUM_SUMS, count), np.int64)
-    for block in blocks_of_sums(source, Groups.of_nodes(nodes), (aggregate,)):
+    for block in blocks_of_sums(source, Groups.of_nodes(nodes), (aggregate,), most):
         if block.sums is not None:
             sums += block.sums
     # Each node of the sample is at distance 0 from itself, and its sample is that of the other nodes.

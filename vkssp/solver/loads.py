@@ -132,14 +132,19 @@ class Flows:
     turns: Turns | None = None
 
 
-def arc_loads(source: RowSource, groups: Groups, aggregate: ArcLoads) -> tuple[Int64s, Int64s]:
-    """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and all sums, loads of arcs first."""
+def arc_loads(
+    source: RowSource, groups: Groups, aggregate: ArcLoads, limit: int = UNREACHABLE
+) -> tuple[Int64s, Int64s]:
+    """Return what `ArcLoads` has of each group of seeds, shape (groups, 2), and all sums, loads of arcs first.
+
+    Distances beyond `limit` do not count; without one, a distance that does not fit into 32 bits is an error.
+    """
     if aggregate.watch is not None:
         # Those of each core, and of all together.
         size = 8 * (num_cores() + 2) * _num_sums(source.graph, aggregate.watch)
         require(size, "loads of arcs and turns", "leave turns out, since nodes with many arcs have many of them")
     rows, sums, at = np.zeros((len(groups), aggregate.width), np.int64), np.zeros(0, np.int64), 0
-    for block in blocks_of_sums(source, groups, (aggregate,)):
+    for block in blocks_of_sums(source, groups, (aggregate,), limit):
         rows[at : at + len(block)] = block.distances
         at += len(block)
         if block.sums is not None:
@@ -171,7 +176,7 @@ def betweenness(
         nodes = drawn(nodes, sample, seed)
     nodes = np.sort(nodes)  # trees of near sources, which often have similar ids, are alike
     require(16 * len(nodes), f"the betweenness from {len(nodes):,} nodes", "ask for fewer")
-    rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads(min(most, UNREACHABLE - 1)))
+    rows, loads = arc_loads(source, Groups.of_nodes(nodes), ArcLoads(min(most, UNREACHABLE - 1)), most)
     # What leaves a node either begins there or comes through it.
     through = np.zeros(graph.num_nodes, np.int64)
     np.add.at(through, graph.tail, loads)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.memory import require
 from vkssp.prepared.aggregates import COUNTED, STRAIGHT, Straightness
@@ -29,8 +29,8 @@ def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | 
     require(32 * len(nodes), f"the straightness of {len(nodes):,} nodes", "ask for fewer")
     exponent = 62 - max(1, graph.num_nodes).bit_length() - int(np.frexp(_most(graph, points))[1])
     scale = float(np.ldexp(1.0, exponent))
-    aggregate = Straightness(points, scale) if limit is None else Straightness(points, scale, most)
-    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
+    aggregate = Straightness(points, scale, min(most, UNREACHABLE - 1))
+    found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,), most).T
     none = np.full(len(nodes), np.nan)
     mean: Floats = np.divide(found[STRAIGHT] / scale, found[COUNTED], out=none, where=found[COUNTED] > 0)
     return mean
