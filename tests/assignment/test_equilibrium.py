@@ -239,6 +239,30 @@ def test_costs_that_32_bits_do_not_tell_apart(method: str, seed: int) -> None:
     assert checked_gap(network, [UserClass(demand)], found) == pytest.approx(found.gap, rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("cost", [1e293, 1e307])
+def test_costs_that_cannot_be_summed_up_are_an_error(cost: float) -> None:
+    """They are no equilibrium whose gap is 0 since its total cost is infinite, and no search for a unit without end."""
+    cheap = [1.0, 1.0]
+    for free, fixed, vehicles in ((cheap, [cost, 0.0], 3e8), ([cost, cost], None, 1.0), (cheap, [cost, cost], 1.0)):
+        network = TrafficNetwork(2, [0, 0], [1, 1], BPR(free, [1e9, 1e9]), zones=[0, 1], fixed=fixed)
+        if cost * vehicles < 1e300:
+            assert equilibrium(network, [[0, vehicles], [0, 0]], device="cpu").converged
+            continue
+        with pytest.raises(QueryError, match="arc 0 has a cost of 1e.*too much"):
+            equilibrium(network, [[0, vehicles], [0, 0]], device="cpu")
+
+
+@pytest.mark.parametrize("times", [[1.0], [1.0, -1.0], 5.0])
+def test_a_delay_that_returns_no_times_is_told(times: Any) -> None:
+    class Odd(BPR):
+        def time(self, flow: Any) -> Any:
+            return times
+
+    network = TrafficNetwork(2, [0, 0], [1, 1], Odd([1.0, 1.0], [1, 1]), zones=[0, 1])
+    with pytest.raises(QueryError, match="delay does not return a time"):
+        equilibrium(network, [[0, 1], [0, 0]], device="cpu")
+
+
 def test_what_does_not_suit_is_told() -> None:
     network, demand = drawn_network(1)
     cases: list[tuple[dict[str, Any], Any, str]] = [

@@ -40,6 +40,8 @@ METHODS = {
 _STEP_ACCURACY, _MOST_TRIES = 1e-12, 60
 # Part of the demand by which flows of another run may miss it at a node.
 _BALANCE = 1e-6
+# Costs of all arcs together, for the whole demand, of which sums and products still fit into 64 bits.
+_MOST_COSTS = 1e300
 # Largest weight of the last direction's target in the next conjugate one.
 _MOST_CONJUGATE = 0.99
 
@@ -191,7 +193,8 @@ def equilibrium(
     Raises
     ------
     QueryError
-        If an argument is invalid, or no path leads between zones that have a demand.
+        If an argument is invalid, no path leads between zones that have a demand, or costs are too large to be summed
+        up.
 
     Examples
     --------
@@ -212,17 +215,13 @@ def equilibrium(
         raise QueryError(f"report is {shown(report)}; give a function that takes an Iteration, such as print")
     classes = checked_classes(network, demand)
     first = _first_flow(network, start)
-    # Times may be infinite, which `loaded` tells.
+    # Times may be infinite, which `_cost` tells.
     with ExitStack() as stack, np.errstate(over="ignore", invalid="ignore"):
         loadings = [stack.enter_context(Loading(network, one, algorithm, device, target)) for one in classes]
         state = _State(network, classes)
 
         def loaded(times: Floats) -> Floats:
-            if not np.isfinite(times).all():
-                arc = int(np.argmin(np.isfinite(times)))
-                raise QueryError(f"arc {arc} has an infinite time; lower demand or start")
-            each = [loading.flows(times + one.fixed) for loading, one in zip(loadings, classes, strict=True)]
-            return np.stack(each)
+            return np.stack([one.flows(_cost(network, times, one)) for one in loadings])
 
         if _has_classes(start) and start.digest == digest_of(network, classes):
             state.flows = np.stack([_class_flow(start, one, network) for one in classes])
@@ -380,6 +379,21 @@ class _Directions:
         mu = max(0.0, -state.product(second, here) / bend_before)
         nu = max(0.0, -along / bend + mu * self._step / (1 - self._step))
         return (shortest + nu * self._aims[0] + mu * before) / (1 + mu + nu)
+
+
+def _cost(network: TrafficNetwork, times: Floats, loading: Loading) -> Floats:
+    """Return what each arc costs a user class at some times, which a delay of the caller's may have returned."""
+    if np.shape(times) != (network.num_arcs,) or (np.asarray(times) < 0).any():
+        raise QueryError("delay does not return a time from 0 on for each arc; give BPR or Conical, or mend its method")
+    cost: Floats = times + loading.user.fixed
+    demand = loading.total * loading.user.pce
+    if not cost.sum() * max(1.0, demand) < _MOST_COSTS:
+        arc = int(np.argmax(np.where(np.isnan(cost), np.inf, cost)))
+        told = f"a cost of {cost[arc]:g}, too much for a demand of {demand:g}"
+        if not np.isfinite(cost[arc]):
+            told = "an infinite time"
+        raise QueryError(f"arc {arc} has {told}; lower demand or start, or give costs in a larger unit")
+    return cost
 
 
 def _has_classes(start: object) -> TypeGuard[Start]:

@@ -59,7 +59,9 @@ class Loading(Resource):
 
     def __init__(self, network: TrafficNetwork, user: CheckedClass, algorithm: str, device: Any, gap: float) -> None:
         super().__init__()
-        self._search, self._network, self._user = network.search_graph(user.open_arcs), network, user
+        self._search, self._network = network.search_graph(user.open_arcs), network
+        #: The user class.
+        self.user = user
         graph, search = self._search.graph, self._search
         entries = entries_of(user.demand, search.origins, search.destinations, graph.num_nodes, whole=False)
         fixed, self._exponent = entries.fixed()
@@ -187,7 +189,7 @@ class Loading(Resource):
         end = int(np.flatnonzero(search.destinations == demand.node[here][int(np.argmax(missed))])[0])
         return QueryError(
             f"no path leads from zone {names[origin]} to zone {names[end]}, between which the user class "
-            f"{self._user.name!r} has a demand; open arcs for it, or leave the demand out"
+            f"{self.user.name!r} has a demand; open arcs for it, or leave the demand out"
         )
 
     def _release(self) -> None:
