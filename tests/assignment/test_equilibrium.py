@@ -248,7 +248,7 @@ def test_costs_that_cannot_be_summed_up_are_an_error(cost: float) -> None:
         if cost * vehicles < 1e300:
             assert equilibrium(network, [[0, vehicles], [0, 0]], device="cpu").converged
             continue
-        with pytest.raises(QueryError, match="arc 0 has a cost of 1e.*too much"):
+        with pytest.raises(QueryError, match=r"arc 0 has a cost of 1e.*too much"):
             equilibrium(network, [[0, vehicles], [0, 0]], device="cpu")
 
 
