@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import zipfile
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -53,6 +55,36 @@ def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:
     if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ValueError("holds bytes that are neither true nor false")
     return array
+
+
+def read_npz(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Read an archive of arrays of numbers, as `numpy.savez` writes it.
+
+    Raises
+    ------
+    ValueError
+        If it is no such archive, is compressed, so that a small file could hold large arrays, or is damaged.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            is_stored = all(one.compress_type == zipfile.ZIP_STORED for one in members)
+            if not is_stored or any(one.compress_size != one.file_size for one in members):
+                raise ValueError("is compressed; write it by numpy.savez")
+            if sum(one.file_size for one in members) > path.stat().st_size:
+                raise ValueError("is smaller than what it holds")
+            found = {}
+            for one in members:
+                with archive.open(one) as stream:
+                    found[one.filename.removesuffix(".npy")] = read_npy(stream, one.file_size)
+            return found
+    except (OSError, MemoryError, ValueError):
+        raise
+    # zipfile raises many kinds of errors for damaged bytes.
+    except Exception as error:
+        raise ValueError(f"is damaged ({error})") from error
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

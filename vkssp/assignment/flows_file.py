@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError
 from vkssp.files import atomic_write
+from vkssp.npy_file import read_npz
 
 _ENDINGS = (".csv", ".tntp", ".npz")
 # Names of the arrays of a run: the digest, the flow, and each class's flow with its name behind this.
@@ -72,7 +72,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
     """
     check_flows_ending(path)
     if path_of(path).suffix.lower() == ".npz":
-        arrays: dict[str, Any] = {_DIGEST: np.array(found.digest), _FLOW: found.flow}
+        arrays: dict[str, Any] = {_DIGEST: np.frombuffer(bytes.fromhex(found.digest), np.uint8), _FLOW: found.flow}
         arrays |= {_CLASS + name: flow for name, flow in found.class_flows.items()}
         with atomic_write(path) as stream:
             np.savez(stream, **arrays)
@@ -151,16 +151,16 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats
 def _run(path: Path, num_arcs: int) -> SavedFlows:
     """Return the flows of a run."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            raise ValueError("it is a single array")
-        with loaded as file:
-            arrays = {name: file[name] for name in file.files}
-        flow, digest = arrays.pop(_FLOW), str(arrays.pop(_DIGEST))
+        arrays = read_npz(path)
+        flow, digest = arrays.pop(_FLOW), arrays.pop(_DIGEST).tobytes().hex()
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
-    except (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile) as error:
-        raise FormatError(f"cannot read flows from {path}: {error}") from error
+    except OSError as error:
+        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise FormatError(f"{path} has no flows that can be read: it {error}") from error
+    except KeyError as error:
+        raise FormatError(f"{path} has no array {error}; take a file that an assignment has written") from None
     if not all(one.shape == (num_arcs,) and one.dtype == np.float64 for one in (flow, *arrays.values())):
         raise FormatError(f"{path} has flows of another network, not of {num_arcs} arcs")
     if not all((np.isfinite(one) & (one >= 0)).all() for one in (flow, *arrays.values())):
