@@ -84,7 +84,7 @@ def read_npz(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise
     # zipfile raises many kinds of errors for damaged bytes.
     except Exception as error:
-        raise ValueError(f"is damaged ({error})") from error
+        raise ValueError(f"is damaged ({error!s:.80})") from error
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

@@ -182,7 +182,7 @@ def test_what_files_may_have_and_may_not(tmp_path: Path) -> None:
     flow, bad = found.flow, np.full(5, np.nan)
     cases = ({"flow": flow, "class_all": bad}, {"flow": bad, "class_all": flow}, {"flow": flow})
     for arrays, error in zip(cases, (FormatError, FormatError, QueryError), strict=True):
-        np.savez(tmp_path / "b.npz", digest=np.array(found.digest), **arrays)
+        np.savez(tmp_path / "b.npz", digest=np.frombuffer(bytes.fromhex(found.digest), np.uint8), **arrays)
         with pytest.raises(error, match=r"not finite|no flow of the user class 'all'"):
             equilibrium(plain, tntp.read_trips(trips), start=read_flows(tmp_path / "b.npz", plain), device="cpu")
     broken = SavedFlows(flow, {"all": bad}, found.digest)
@@ -262,7 +262,7 @@ def test_damaged_and_packed_runs(tmp_path: Path) -> None:
         try:
             again = read_flows(path, network)
         except FormatError as error:
-            assert "\n" not in str(error)
+            assert "\n" not in str(error) and len(str(error)) < 400
         else:
             assert np.array_equal(again.flow, found.flow)
     np.savez_compressed(path, **{name: np.zeros((1000, *one.shape), one.dtype) for name, one in arrays.items()})

@@ -345,6 +345,22 @@ def test_heavy_arcs_off_the_shortest_paths_do_not_matter(device: Device) -> None
         assert solver.betweenness().num_pairs == np.isfinite(exact).sum() - graph.num_nodes
 
 
+def test_nodes_without_values_may_be_too_far(device: Device) -> None:
+    everywhere = Decay.table([0, 2.0**40], [1.0, 1.0])
+    for graph, solver in _of_heavy_graphs(device):
+        exact = csgraph.dijkstra(graph.to_scipy().astype(np.float64))
+        for node in range(graph.num_nodes):
+            values = np.zeros(graph.num_nodes, np.int64)
+            values[node] = 3
+            distances = exact[:, node]
+            if (distances[np.isfinite(distances)] >= UNREACHABLE).any():
+                with pytest.raises(DistanceOverflowError):
+                    solver.accessibility(values, decays=everywhere)
+            else:
+                found = solver.accessibility(values, decays=everywhere)
+                assert np.array_equal(found[:, 0], 3 * np.isfinite(distances))
+
+
 def test_distances_beyond_the_largest_limit_are_no_error(device: Device) -> None:
     limit = UNREACHABLE - 1
     for graph, solver in _of_heavy_graphs(device):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vkssp.checks import array_of, dtype_of, is_many, listed, shown, whole_numbers
 from vkssp.cpu.collection import collected
 from vkssp.cpu.device import CpuDevice
-from vkssp.errors import QueryError
+from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.memory import require
@@ -122,7 +122,12 @@ def _sums(source: Accessible, groups: Groups, table: npt.NDArray[Any], aggregate
     valued = np.flatnonzero(table.any(axis=1)).astype(np.uint32)
     some = _SOURCES_A_VALUE if isinstance(source.device, CpuDevice) else _SOURCES_A_ROW
     if some * len(valued) >= len(groups):
-        return aggregated_rows(source, groups, aggregates, limit)
+        try:
+            return aggregated_rows(source, groups, aggregates, limit)
+        except DistanceOverflowError:
+            if len(valued) == len(table):
+                raise
+        # Some node is too far, but perhaps none that has a value.
     nodes = np.unique(groups.node)
     with source.for_graph(backward(source.graph)) as solver:
         blocks = rows(solver, solver.graph, Groups.of_nodes(valued), nodes, limit=limit)
