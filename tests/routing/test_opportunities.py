@@ -13,6 +13,7 @@ import shapely
 from tests.support.streetmaps import UNIT, street_map
 from vkssp import UNREACHABLE, Decay, Graph, QueryError, Router, prepare, read_graph
 from vkssp.gpu.device import Device
+from vkssp.graph.metric import Unit
 from vkssp.routing.phantoms import find_goals, find_starts
 
 Places = list[tuple[float, float]]
@@ -67,11 +68,12 @@ def test_sums_are_those_of_a_table(router: Router, reverse: bool) -> None:
     rng = np.random.default_rng(3)
     jobs = rng.integers(0, 100, (len(opportunities), 2))
     weight = weights_between(router, origins, opportunities, reverse)
-    limits = [600.0, 30.0, 240.0]
+    limits = [600.0, 30.0, 240.0, 99.95]
     found = router.accessibility(origins, opportunities, jobs, limits=limits, reverse=reverse)
     assert found.dtype == np.int64
     for at, limit in enumerate(limits):
-        assert np.array_equal(found[:, at], (weight <= 10 * limit) @ jobs)  # a weight is a tenth of a second
+        # A weight is a tenth of a second; what is a twentieth beyond the limit does not count.
+        assert np.array_equal(found[:, at], (weight <= 10 * limit) @ jobs)
     counts = router.accessibility(origins, opportunities, limits=240, reverse=reverse)
     assert np.array_equal(counts, (weight <= 2400).sum(axis=1))
     shape = Decay.exponential(300.0)
@@ -133,6 +135,23 @@ def test_streets_and_areas(device: Device, is_prepared: bool) -> None:
         assert router.accessibility([first, beyond], [last, beyond], limits=1e6).tolist() == [1, 1]
         near = router.nearest_opportunities([first, beyond], [last, beyond], 2)
         assert near.opportunity.tolist() == [[0, UNREACHABLE], [1, UNREACHABLE]]
+
+
+def test_limits_between_weights() -> None:
+    """Nothing beyond a limit counts, and what is at it does, also if floating-point numbers miss it a little."""
+    roads = Graph.from_edges([0, 0, 0], [1, 2, 3], [2, 3, 4], undirected=True, lat=[0, 1, 2, 3], lon=[0, 1, 2, 3])
+    with Router(roads, device="cpu") as router:
+        places = [(float(degrees), float(degrees)) for degrees in range(4)]
+        sums = router.accessibility(places[:1], places, limits=[0.5, 1.9, 2, 2.5, 3.99, 4])
+        assert sums.tolist() == [[1, 1, 2, 2, 3, 4]]
+        assert router.nearest_opportunities(places[:1], places, 4, limit=3.5).opportunity.tolist() == [
+            [0, 1, 2, UNREACHABLE]
+        ]
+    for per_weight in (0.1, 0.001, 0.01, 1.0, 0.3):
+        unit = Unit("duration", per_weight)
+        for weight in (1, 3, 7, 41, 4001, 4009, 10**6 + 1, 4 * 10**9 + 1):
+            assert unit.within(weight * per_weight) == unit.within(float(f"{weight * per_weight:.12g}")) == weight
+            assert unit.within((weight + 0.9) * per_weight) == weight
 
 
 def test_what_is_wrong_is_named() -> None:

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> Result:
     if args.minutes is not None and unit.name != "duration":
         raise QueryError("--minutes is for durations; use --limit")
     given = args.limit if args.minutes is None else 60.0 * args.minutes
-    limit = None if given is None else unit.limits([given], "limit")[0]
+    limit = None if given is None else unit.within(given)
     searched = (
         graph if args.metric == "duration" else replace(measured_by(graph, args.metric), hierarchy=graph.hierarchy)
     )

@@ -21,6 +21,8 @@ from vkssp.graph.graph import Graph
 METRICS = ("duration", "distance")
 #: Metres for one unit of weight if routes minimize distance; 2**32 units are ten times the Earth's circumference.
 METRES_PER_WEIGHT = 0.1
+# Decimal fractions of a second over those of a weight may be too small by a few units in the last place.
+_ROUNDING = 1 + 1e-12
 
 
 def duration(graph: Graph, weight: int) -> float | None:
@@ -64,10 +66,26 @@ class Unit:
         except (ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
-            what = "metres" if self.name == "distance" else "seconds or weights"
-            told = limits if name == "limits" else limits[0]
-            raise QueryError(f"{name} is {shown(told)}; give {what}, more than 0, that fit into 32 bits")
+            raise self._no_limit(limits if name == "limits" else limits[0], name)
         return weights
+
+    def within(self, limit: float, name: str = "limit") -> int:
+        """Convert a limit in seconds, metres or weights to the largest weight up to it; errors call it `name`.
+
+        Raises
+        ------
+        QueryError
+            If the limit is not more than 0 or does not fit into 32 bits.
+        """
+        number = number_of(limit)
+        weight = math.nan if number is None else number / self.per_weight * _ROUNDING
+        if number is None or not (number > 0 and weight < UNREACHABLE):
+            raise self._no_limit(limit, name)
+        return math.floor(weight)
+
+    def _no_limit(self, told: Any, name: str) -> QueryError:
+        what = "metres" if self.name == "distance" else "seconds or weights"
+        return QueryError(f"{name} is {shown(told)}; give {what}, more than 0, that fit into 32 bits")
 
 
 def unit_of(graph: Graph, metric: str) -> Unit:

@@ -133,7 +133,7 @@ def sums_of_opportunities(
     """
     is_one = number_of(limits) is not None
     each = [] if limits is None else [limits] if is_one else items_of(limits)
-    within = unit.limits(limits) if each is None else [unit.limits([one])[0] for one in each]  # one by one: in order
+    within = [unit.within(one, "limits") for one in ([limits] if each is None else each)]
     shapes = [decay.scaled(unit.per_weight) for decay in checked_decays(decays)]
     if not within and not shapes:
         raise QueryError("there are neither limits nor decays; give limits=[...], such as seconds, or decays")
@@ -208,7 +208,7 @@ def nearest_of_opportunities(
     The search goes from the opportunities, against the direction of the trips. Each node keeps as many as are asked
     for. So an origin needs only those of the nodes that it reaches first, and those on its own street.
     """
-    most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+    most = UNREACHABLE if limit is None else unit.within(limit)
     wanted = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many opportunities are wanted for each origin")
     trips = _Trips(index, origins, opportunities, flag(reverse, "reverse"))
     kept = min(wanted, len(trips.point_of))
