@@ -9,20 +9,18 @@ import pytest
 import shapely
 
 from vkssp import read_graph
-from vkssp.routing.many_phantoms import Connections, many_direct, many_goals, many_starts
+from vkssp.routing.many_phantoms import many_direct, many_goals, many_starts
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
 
 
-def least(ends: list[PhantomNode]) -> dict[int, int]:
-    return {end.node: min(other.weight for other in ends if other.node == end.node) for end in ends}
-
-
-def rows(ends: Connections) -> list[dict[int, int]]:
-    pairs = list(zip(ends.node.tolist(), ends.weight.tolist(), strict=True))
-    return [dict(pairs[a:b]) for a, b in zip(ends.first[:-1].tolist(), ends.first[1:].tolist(), strict=True)]
+def least(ends: list[PhantomNode]) -> list[PhantomNode]:
+    """Return the first of the best phantom nodes at each node."""
+    return [
+        end for end in ends if end == min((one for one in ends if one.node == end.node), key=lambda one: one.weight)
+    ]
 
 
 @pytest.mark.parametrize("avoids", [False, True])
@@ -39,9 +37,15 @@ def test_many_are_as_one_by_one(andorra_path: Path, turns: str, avoids: bool) ->
     places[200:] = places[200] + rng.uniform(-2e-4, 2e-4, (100, 2))
     snaps = [snap for snap in index.trip_ends(places) if snap is not None]
     assert len(snaps) == 300 and sum(snap.is_end for snap in snaps) > 50
-    assert rows(many_starts(index, snaps)) == [least(find_starts(index, snap)) for snap in snaps]
-    assert rows(many_goals(index, snaps)) == [least(find_goals(index, snap)) for snap in snaps]
-    starts, goals = snaps[:250], snaps[50:]
+    for many, find in ((many_starts, find_starts), (many_goals, find_goals)):
+        found = many(index, [*snaps, None])
+        assert [found[row] for row in range(301)] == [*(least(find(index, snap)) for snap in snaps), []]
+    starts, goals = [*snaps[:250], None], [None, *snaps[50:]]
     same = SameStreet(index, goals)
-    expected = [[row, goal, weight] for row, snap in enumerate(starts) for goal, weight, *_ in same.ways_from(snap)]
-    assert many_direct(index, starts, goals).tolist() == sorted(expected) and len(expected) > 1000
+    expected = [
+        (row, goal, weight, first.arc, last.at - first.at)
+        for row, snap in enumerate(starts)
+        for goal, weight, first, last in (() if snap is None else same.ways_from(snap))
+    ]
+    found = zip(*(column.tolist() for column in many_direct(index, starts, goals)), strict=True)
+    assert list(found) == sorted(expected) and len(expected) > 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from vkssp import UNREACHABLE, DistanceOverflowError, Graph, NoRouteError, Query
 from vkssp.gpu.device import Device
 from vkssp.graph.metric import arc_lengths
 from vkssp.solver import row_maker
-from vkssp.solver.phantom_node import PhantomNode
+from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.table_maker import Goals, Maker, nodes_for, table_of_nodes
 
 
@@ -83,8 +84,10 @@ def test_targets_that_nothing_leads_to(device: Device) -> None:
     graph = grid(3)
     with Solver(graph, "near_far", device) as solver:
         maker = Maker(solver, ("distance", "weight"))
-        goals = Goals(graph, [[], []], maker.figures)
-        (found,) = maker.found([[PhantomNode(0, 0)], []], nodes_for(graph, [goals]), 8)
+        nowhere, node_0 = PhantomNodes.at_nodes(np.zeros(0, np.uint32)), PhantomNodes.at_nodes(np.zeros(1, np.uint32))
+        goals = Goals(graph, replace(nowhere, first=np.zeros(3, np.int64)), maker.figures)
+        starts = replace(node_0, first=np.array([0, 1, 1]))
+        (found,) = maker.found(starts, nodes_for(graph, [goals]), 8)
         block = maker.block(*goals.best(found))
     assert np.array_equal(block["weight"], np.full((2, 2), UNREACHABLE)) and np.isnan(block["distance"]).all()
 

@@ -25,11 +25,12 @@ from vkssp.graph.metric import Unit
 from vkssp.hierarchy.attached import with_attached
 from vkssp.prepared.seed_groups import Groups
 from vkssp.routing.lines import Snap
-from vkssp.routing.many_phantoms import Connections, many_direct, many_goals, many_starts
+from vkssp.routing.many_phantoms import many_direct, many_goals, many_starts
 from vkssp.routing.places import LatLon, ending_points, listed_places, starting_points
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.accessibility import backward, checked_decays, checked_values, shaped, sums_of_groups
 from vkssp.solver.decay import Decay
+from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.solver import Solver
@@ -66,13 +67,13 @@ class _Trips:
         Number of origins, which are all nodes of the graph if no places are given.
     places : list of Snap
         Points of the origins; empty if they are all nodes.
-    origins : Connections or None
+    origins : PhantomNodes or None
         Connections of the origins to nodes; None if they are all nodes.
     points : list of Snap
         Different points of opportunities.
     point_of : numpy.ndarray
         Point of each opportunity, shape (opportunities,), int64.
-    ends : Connections
+    ends : PhantomNodes
         Connections of the points to nodes.
     direct : numpy.ndarray
         Paths between places that pass no node: origin, point and weight, in the order of origins, shape (k, 3), int64.
@@ -94,17 +95,18 @@ class _Trips:
         self.points = [snaps[row] for row in first_of_point.tolist()]
         self.ends = find_to(index, self.points)
         self.direct: Indices = np.zeros((0, 3), np.int64)
-        self.origins: Connections | None = None
+        self.origins: PhantomNodes | None = None
         self.num_origins, self.places = index.graph.num_nodes, list[Snap]()
         if from_where is not None:
             self.places = out(index, from_where, [f"origin {row}" for row in range(len(from_where))])
             self.num_origins = len(self.places)
             self.origins = find_out(index, self.places)
             if reverse:
-                direct = many_direct(index, self.points, self.places)[:, [1, 0, 2]]
-                self.direct = direct[np.argsort(direct[:, 0], kind="stable")]
+                point, origin, weight, *_ = many_direct(index, self.points, self.places)
+                direct = np.stack([origin, point, weight], axis=1)
+                self.direct = direct[np.argsort(origin, kind="stable")]
             else:
-                self.direct = many_direct(index, self.places, self.points)
+                self.direct = np.stack(many_direct(index, self.places, self.points)[:3], axis=1)
 
 
 def sums_of_opportunities(

@@ -147,7 +147,14 @@ class StreetIndex(StreetLines):
         return of_polyline, sizes
 
     @cached_property
-    def _useful(self) -> tuple[Bools, Bools]:
+    def islands(self) -> Bools:
+        """Mask of the polylines on islands; see `ISLAND_NODES`."""
+        part, sizes = self.parts
+        is_island: Bools = ((sizes < ISLAND_NODES) & (20 * sizes < sizes.max()))[part]
+        return is_island
+
+    @cached_property
+    def useful(self) -> tuple[Bools, Bools]:
         """Masks of the polylines from which the core can be reached, and of those that the core reaches."""
         return self._tied_to_core(self.searched)
 
@@ -158,7 +165,7 @@ class StreetIndex(StreetLines):
         Areas to avoid do not count: a place that they shut in stays where it is. If the core is no larger than an
         island may be, no polyline is marked.
         """
-        leaves, reached = self._useful if self.avoided is None else self._tied_to_core(self.graph)
+        leaves, reached = self.useful if self.avoided is None else self._tied_to_core(self.graph)
         part, _ = self.parts
         both = leaves & reached
         large = np.count_nonzero(both) >= ISLAND_NODES
@@ -200,7 +207,7 @@ class StreetIndex(StreetLines):
 
     def prepare(self) -> None:
         """Make what the first query needs, the compiled code too, so that indices with other weights share it."""
-        _ = self.tree, self.passed_metres, self.lengths, self.parts, self._useful, self._one_sided, self.junctions
+        _ = self.tree, self.passed_metres, self.lengths, self.islands, self.useful, self._one_sided, self.junctions
         if self.knows_turns:
             _ = self.nodes_at_ends
         self.nearest(self.south, self.west)
@@ -211,17 +218,15 @@ class StreetIndex(StreetLines):
 
     def on_island(self, snap: Snap) -> bool:
         """Return whether a point lies on an island; see `ISLAND_NODES`."""
-        sizes = self.parts[1]
-        size = sizes[self.part(snap)]
-        return bool(size < ISLAND_NODES and 20 * size < sizes.max())
+        return bool(self.islands[snap.polyline])
 
     def leaves(self, snap: Snap) -> bool:
         """Return whether the network's core can be reached from a point."""
-        return bool(self._useful[0][snap.polyline])
+        return bool(self.useful[0][snap.polyline])
 
     def is_reached(self, snap: Snap) -> bool:
         """Return whether a point can be reached from the network's core."""
-        return bool(self._useful[1][snap.polyline])
+        return bool(self.useful[1][snap.polyline])
 
     def trip_ends(self, places: npt.ArrayLike) -> list[Snap | None]:
         """Return the points at which trips from or to places begin or end, each chosen without regard to other places.
@@ -365,9 +370,9 @@ class StreetIndex(StreetLines):
         if key not in self._masks:
             mask = self._usable.copy()
             if leaving:
-                mask &= self._useful[0]
+                mask &= self.useful[0]
             if reached:
-                mask &= self._useful[1]
+                mask &= self.useful[1]
             self._masks[key] = own(mask)
         return self._masks[key]
 

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.many_phantoms import Direct, many_direct, many_goals, many_starts
 from vkssp.routing.places import LatLon, listed_places, snapped
-from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
-from vkssp.solver.path_sums import Figure, Floats
-from vkssp.solver.phantom_node import PhantomNode
+from vkssp.solver.path_sums import Floats
 from vkssp.solver.table import Table
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
@@ -42,40 +40,18 @@ class _Snapped:
     def __init__(
         self, index: StreetIndex, places: npt.NDArray[np.float64], nearest: list[Snap], *, leaving: bool
     ) -> None:
-        self.nearest = nearest
-        useful = index.leaves if leaving else index.is_reached
-        away = [row for row, snap in enumerate(self.nearest) if not useful(snap)]
-        self.other: list[Snap | None] = list(self.nearest)
-        found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving)
-        for row, snap in zip(away, found, strict=True):
-            self.other[row] = snap
-        self.differs = np.array([a != b for a, b in zip(self.nearest, self.other, strict=True)], np.bool_)
-        self.island = np.array([index.on_island(snap) for snap in self.nearest], np.bool_)
-        self.part = np.array([index.part(snap) for snap in self.nearest], np.int64)
+        lines = np.array([snap.polyline for snap in nearest], np.int64)
+        away = np.flatnonzero(~index.useful[int(not leaving)][lines]).tolist()
+        self.nearest, self.island, self.part = nearest, index.islands[lines], index.parts[0][lines]
+        self.other: list[Snap | None] = list(nearest)
+        self.differs = np.zeros(len(nearest), np.bool_)
         # The connected part of the nearest point, or of the other point if the nearest one lies on an island.
-        chosen = [other if on else near for near, other, on in zip(self.nearest, self.other, self.island, strict=True)]
-        self.other_part = np.array([-1 if snap is None else index.part(snap) for snap in chosen], np.int64)
-
-
-class _Targets:
-    """Snapped targets with their phantom nodes."""
-
-    def __init__(
-        self,
-        index: StreetIndex,
-        snaps: Sequence[Snap | None],
-        ends: Sequence[Sequence[PhantomNode]],
-        figures: Sequence[Figure],
-    ) -> None:
-        self._figures, self._same_street = figures, SameStreet(index, snaps)
-        self.goals = Goals(index.graph, ends, figures)
-
-    def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
-        """Lower a row of weights to those of paths that pass no node, and set their sums, shape (figures, targets)."""
-        for column, direct, here, there in self._same_street.ways_from(start):
-            if direct <= int(weight[column]):
-                weight[column] = direct
-                sums[:, column] = [figure.begun(here.arc, there.at - here.at) for figure in self._figures]
+        self.other_part = self.part.copy()
+        found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving) if away else []
+        for row, snap in zip(away, found, strict=True):
+            self.other[row], self.differs[row] = snap, snap != nearest[row]
+            if self.island[row]:
+                self.other_part[row] = -1 if snap is None else index.part(snap)
 
 
 class _Places:
@@ -83,22 +59,17 @@ class _Places:
 
     def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        ends = [find_goals(index, snap) for snap in targets.nearest]
-        self._targets = [_Targets(index, targets.nearest, ends, maker.figures)]
+        self._goals = [Goals(index.graph, many_goals(index, targets.nearest), maker.figures)]
         if targets.differs.any():
-            ends = ends.copy()
-            for column in np.flatnonzero(targets.differs).tolist():
-                other = targets.other[column]
-                ends[column] = [] if other is None else find_goals(index, other)
-            self._targets.append(_Targets(index, targets.other, ends, maker.figures))
-        goals = [each.goals for each in self._targets]
-        self._nodes, self._most = nodes_for(maker.graph, goals), max(1, CONNECTIONS // max(map(len, goals)))
-        self._starts = [find_starts(index, snap) for snap in sources.nearest]
+            self._goals.append(Goals(index.graph, many_goals(index, targets.other), maker.figures))
+        self._nodes = nodes_for(maker.graph, self._goals)
+        self._most = max(1, CONNECTIONS // max(map(len, self._goals)))
+        self._direct: dict[tuple[bool, bool], Direct] = {}
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows in blocks."""
-        row = 0
-        for found in self._maker.found(self._starts, self._nodes, self._most):
+        row, starts = 0, many_starts(self._index, self._sources.nearest)
+        for found in self._maker.found(starts, self._nodes, self._most):
             rows = np.arange(row, row + len(found.distances))
             row += len(rows)
             weight, sums = self._best(rows, found, of_source=False, of_target=False)
@@ -110,13 +81,21 @@ class _Places:
 
         `of_source` and `of_target` say whether the other point is taken, not the nearest one.
         """
-        targets = self._targets[int(of_target)]
-        weight, sums = targets.goals.best(found)
-        snaps: Sequence[Snap | None] = self._sources.other if of_source else self._sources.nearest
-        for at, row in enumerate(rows.tolist()):
-            snap = snaps[row]
-            if snap is not None:
-                targets.put_direct(snap, weight[at], sums[:, at])
+        weight, sums = self._goals[int(of_target)].best(found)
+        here, there = self._sources, self._columns
+        if (of_source, of_target) not in self._direct:
+            ends = here.other if of_source else here.nearest, there.other if of_target else there.nearest
+            self._direct[of_source, of_target] = many_direct(self._index, *ends)
+        start, goal, direct, arc, part = self._direct[of_source, of_target]
+        place = np.full(len(here.nearest), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        row, lesser = place[start], direct.astype(np.uint64)
+        is_best = row >= 0
+        is_best[is_best] = lesser[is_best] <= weight[row[is_best], goal[is_best]]
+        at = row[is_best], goal[is_best]
+        weight[at] = lesser[is_best]
+        for figure, values in zip(self._maker.figures, sums, strict=True):
+            values[at] = figure.begun(arc[is_best], part[is_best])
         return weight, sums
 
     def _try_others(
@@ -124,6 +103,8 @@ class _Places:
     ) -> None:
         """Fill the pairs without a path between their nearest points from other points; see `vkssp.Router.route`."""
         here, there = self._sources, self._columns
+        if not (here.differs[rows].any() or there.differs.any()) or not (weight >= NEVER).any():
+            return
         same = here.part[rows][:, None] == there.part[None, :]
         island_here, island_there = here.island[rows][:, None], there.island[None, :]
         meet = ~same & (here.other_part[rows][:, None] == there.other_part[None, :])
@@ -153,8 +134,7 @@ class _Places:
 
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Return the rows of searches from the other points of some sources."""
-        snaps = [self._sources.other[row] for row in rows.tolist()]
-        starts = [[] if snap is None else find_starts(self._index, snap) for snap in snaps]
+        starts = many_starts(self._index, [self._sources.other[row] for row in rows.tolist()])
         pieces = list(self._maker.found(starts, self._nodes, self._most))
         distances = np.concatenate([piece.distances for piece in pieces])
         return Rows(distances, np.concatenate([piece.sums for piece in pieces], axis=1))

@@ -34,19 +34,24 @@ class Figure:
     turn: Floats | None = None
     decimals: int | None = None
 
-    def begun(self, arc: int, part: float) -> float:
-        """Return the value of the part of an arc that a path begins on; 0 if there is no arc."""
-        if arc < 0:
-            return 0.0
-        value = part * (float(self.whole[arc]) - self._turn(arc))
-        return value if self.decimals is None else round(value, self.decimals)
+    def begun(self, arcs: npt.NDArray[np.int64], parts: Floats) -> Floats:
+        """Return the values of the parts of arcs that paths begin on; 0 where there is no arc, but -1."""
+        turn = self._turn(arcs)
+        values: Floats = parts * (self._of(self.whole, arcs) - turn)
+        return values if self.decimals is None else np.round(values, self.decimals)
 
-    def ended(self, arc: int, part: float) -> float:
-        """Return the value of the part of an arc that a path ends on, including the turn into it; 0 without an arc."""
-        return 0.0 if arc < 0 else self.begun(arc, part) + self._turn(arc)
+    def ended(self, arcs: npt.NDArray[np.int64], parts: Floats) -> Floats:
+        """Return the values of the parts of arcs that paths end on, including the turns into them; 0 without an arc."""
+        return self.begun(arcs, parts) + self._turn(arcs)
 
-    def _turn(self, arc: int) -> float:
-        return 0.0 if self.turn is None else float(self.turn[arc])
+    def _turn(self, arcs: npt.NDArray[np.int64]) -> Floats:
+        return np.zeros(len(arcs)) if self.turn is None else self._of(self.turn, arcs)
+
+    @staticmethod
+    def _of(values: Floats, arcs: npt.NDArray[np.int64]) -> Floats:
+        found = np.zeros(len(arcs))
+        found[arcs >= 0] = values[arcs[arcs >= 0]]
+        return found
 
 
 def metres_of(graph: Graph) -> Figure:
@@ -115,13 +120,15 @@ class Tree:
         numpy.ndarray
             Shape (number of figures, num_nodes), float64.
         """
-        first = np.zeros((len(self._figures), len(distances)))
-        begun: dict[int, int] = {}
+        best: dict[int, PhantomNode] = {}
         for start in sorted(starts, key=lambda start: start.weight):
-            group = int(self._group[start.node])
-            if group not in begun and int(distances[start.node]) == start.weight:
-                begun[group] = start.node
-                first[:, start.node] = [figure.begun(start.arc, 1.0 - start.at) for figure in self._figures]
+            if int(distances[start.node]) == start.weight:
+                best.setdefault(int(self._group[start.node]), start)
+        begun = {group: start.node for group, start in best.items()}
+        arcs = np.array([start.arc for start in best.values()], np.int64)
+        parts = np.array([1.0 - start.at for start in best.values()])
+        first = np.zeros((len(self._figures), len(distances)))
+        first[:, list(begun.values())] = [figure.begun(arcs, parts) for figure in self._figures]
         arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)
         parent = np.arange(len(distances), dtype=np.int64)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vkssp.graph import Uint32s
 
 
 class PhantomNode(NamedTuple):
@@ -24,3 +30,45 @@ class PhantomNode(NamedTuple):
     weight: int
     arc: int = -1
     at: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PhantomNodes:
+    """Phantom nodes of many points as arrays, point by point.
+
+    Attributes
+    ----------
+    first : numpy.ndarray
+        Offset of each point's first phantom node, shape (points + 1,), int64.
+    node, weight : numpy.ndarray
+        Node and weight of each of them, uint32.
+    arc : numpy.ndarray
+        The arc that contains point and node, -1 if the point is the node, int64.
+    at : numpy.ndarray
+        Share of the arc's length that lies before the point, float64.
+    """
+
+    first: npt.NDArray[np.int64]
+    node: Uint32s
+    weight: Uint32s
+    arc: npt.NDArray[np.int64]
+    at: npt.NDArray[np.float64]
+
+    @classmethod
+    def at_nodes(cls, nodes: Uint32s) -> PhantomNodes:
+        """Return one point at each of some nodes."""
+        count = len(nodes)
+        return cls(
+            np.arange(count + 1), nodes, np.zeros(count, np.uint32), np.full(count, -1, np.int64), np.zeros(count)
+        )
+
+    @property
+    def owner(self) -> npt.NDArray[np.int64]:
+        """The point of each phantom node."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    def __getitem__(self, point: int) -> list[PhantomNode]:
+        """Return the phantom nodes of a point."""
+        here = slice(int(self.first[point]), int(self.first[point + 1]))
+        columns = (column[here].tolist() for column in (self.node, self.weight, self.arc, self.at))
+        return [PhantomNode(*each) for each in zip(*columns, strict=True)]

@@ -81,6 +81,28 @@ def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None,
             yield block.distances
 
 
+def joined(blocks: Generator[RowBlock, None, None], rows: int, count: int) -> Generator[RowBlock, None, None]:
+    """Join blocks of rows for `count` nodes to larger ones, of at least so many rows but for the last."""
+    with closing(blocks):
+        some: list[RowBlock] = []
+        for block in blocks:
+            some.append(block)
+            if sum(map(len, some)) >= rows:
+                yield _joined(some, count)
+                some = []
+        if some:
+            yield _joined(some, count)
+
+
+def _joined(blocks: list[RowBlock], count: int) -> RowBlock:
+    if len(blocks) == 1:
+        return blocks[0]
+    overflowed = None
+    if any(block.overflowed is not None for block in blocks):
+        overflowed = np.concatenate([block.overflowed_or_not(count) for block in blocks])
+    return RowBlock(np.concatenate([block.distances for block in blocks]), overflowed)
+
+
 class RowMaker:
     """Maker of rows of distances from groups of seeds to fixed nodes, for any number of calls.
 

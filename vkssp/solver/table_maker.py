@@ -19,8 +19,8 @@ from vkssp.graph.metric import duration, unit_of
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
 from vkssp.solver.path_sums import Figure, Floats, Tree, metres_of, weights_of
-from vkssp.solver.phantom_node import PhantomNode
-from vkssp.solver.row_maker import OVERFLOW
+from vkssp.solver.phantom_node import PhantomNodes
+from vkssp.solver.row_maker import OVERFLOW, joined
 from vkssp.solver.table import Table, checked_metrics
 from vkssp.solver.table_file import Block
 from vkssp.solver.tables import RowSource, rows
@@ -29,6 +29,8 @@ from vkssp.solver.tables import RowSource, rows
 NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
 #: Connections to targets that are evaluated together.
 CONNECTIONS = 1 << 21
+# Entries of blocks that are evaluated together, since the steps of the evaluation take their time for few as well.
+_FEW = 1 << 16
 
 #: Weights by rows, and sums by figures and rows.
 Found = tuple[npt.NDArray[np.uint64], Floats]
@@ -52,14 +54,14 @@ class Rows(NamedTuple):
 class Goals:
     """Connections to targets: the last nodes before each target, with the weight from each node to the target."""
 
-    def __init__(self, graph: Graph, ends: Sequence[Sequence[PhantomNode]], figures: Sequence[Figure]) -> None:
+    def __init__(self, graph: Graph, ends: PhantomNodes, figures: Sequence[Figure]) -> None:
         # Each target gets one more connection, from no node, so that no target is without.
-        flat = [end for group in ends for end in (*group, None)]
-        self.nodes = np.array([graph.num_nodes if end is None else end.node for end in flat], np.int64)
-        self.first = np.cumsum([0, *(len(group) + 1 for group in ends)])[:-1]
-        self.weight = np.array([0 if end is None else end.weight for end in flat], np.uint64)
-        left = [[0.0 if end is None else figure.ended(end.arc, end.at) for end in flat] for figure in figures]
-        self.sums = np.array(left, np.float64).reshape(len(figures), len(flat))
+        behind = ends.first[1:]
+        self.nodes = np.insert(ends.node.astype(np.int64), behind, graph.num_nodes)
+        self.first = ends.first[:-1] + np.arange(len(behind))
+        self.weight = np.insert(ends.weight.astype(np.uint64), behind, 0)
+        left = [np.insert(figure.ended(ends.arc, ends.at), behind, 0.0) for figure in figures]
+        self.sums = np.array(left, np.float64).reshape(len(figures), len(self.nodes))
         self._column = self.nodes
 
     def __len__(self) -> int:
@@ -126,19 +128,19 @@ class Maker:
         self.figures = [summed[name](self._whole) for name in self._summed]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
-    def found(
-        self, starts: Sequence[Sequence[PhantomNode]], nodes: Uint32s, most: int, limit: int = UNREACHABLE
-    ) -> Iterator[Rows]:
+    def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int = UNREACHABLE) -> Iterator[Rows]:
         """Return the rows of some starts within a limit, at most `most` rows at a time."""
-        seeds = [[(end.node, end.weight) for end in group] for group in starts]
+        seeds = Groups(starts.first, starts.node, starts.weight)
         whole, row = self._tree is not None, 0
-        for block in self.solver.row_blocks(self.graph, seeds, nodes, whole=whole, limit=limit):
+        blocks = self.solver.row_blocks(self.graph, seeds, nodes, whole=whole, limit=limit)
+        least = min(most, _FEW // max(1, self.graph.num_nodes if whole else len(nodes)))
+        for block in joined(blocks, least, len(nodes)):
             for first in range(0, len(block), most):
                 here = slice(first, first + most)
                 found = block.distances[here]
                 sums = np.zeros((0, len(found), len(nodes)))
                 if self._tree is not None:
-                    along = map(self._tree.along, found, starts[row : row + len(found)])
+                    along = map(self._tree.along, found, (starts[row + number] for number in range(len(found))))
                     sums = np.stack([sums_of_row[:, nodes] for sums_of_row in along], axis=1)
                     found = found[:, nodes]
                 row += len(found)
@@ -211,8 +213,7 @@ def table_of_nodes(
     shape = (len(rows), len(columns))
     if not maker.figures:
         return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most))
-    starts = [[PhantomNode(node, 0)] for node in rows.tolist()]
-    goals = Goals(maker.graph, [[PhantomNode(node, 0)] for node in columns.tolist()], maker.figures)
+    starts, goals = PhantomNodes.at_nodes(rows), Goals(maker.graph, PhantomNodes.at_nodes(columns), maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 
     def blocks() -> Iterator[Block]:
