@@ -18,9 +18,10 @@ from vkssp.solver.phantom_node import PhantomNode
 
 def least(ends: list[PhantomNode]) -> list[PhantomNode]:
     """Return the first of the best phantom nodes at each node."""
-    return [
-        end for end in ends if end == min((one for one in ends if one.node == end.node), key=lambda one: one.weight)
-    ]
+    best: dict[int, PhantomNode] = {}
+    for end in sorted(ends, key=lambda end: end.weight):
+        best.setdefault(end.node, end)
+    return [end for end in ends if end == best[end.node]]
 
 
 @pytest.mark.parametrize("avoids", [False, True])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +116,15 @@ class Layout:
         groups = np.arange(self.num_supernodes, dtype=np.int32)
         first, base = self.first_ancestor[:-1].astype(np.int64), self.first_node[:-1].astype(np.int64)
         return (*all_read_only(groups, first), self.tree.ancestor, read_only(base))
+
+    @cached_property
+    def stops(self) -> Indices:
+        """End of each supernode in rows of distances; see `vkssp.cpu.kernels.root_paths.RootPaths`."""
+        first_node: Indices = self.first_node.astype(np.int64)
+        stops = -(-(first_node[1:] - first_node[:-1]) // PADDING) * PADDING
+        for first, end in pairwise(self.first_of_level[1:].tolist()):
+            stops[first:end] += stops[self.parent[first:end]]
+        return read_only(stops)
 
     @cached_property
     def front_lengths(self) -> Indices:

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
-from vkssp.graph import Uint32s
-from vkssp.graph.csr import ranges
-from vkssp.routing.lines import Bools, Snap
+from vkssp.graph.csr import ranges, within
+from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import find_goals, find_starts
 from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
@@ -19,6 +18,7 @@ from vkssp.solver.phantom_node import PhantomNode, PhantomNodes
 
 Indices = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+_Columns = Sequence[npt.NDArray[Any]]
 
 
 class Direct(NamedTuple):
@@ -36,27 +36,57 @@ class Direct(NamedTuple):
 
 
 class _Points:
-    """Points as arrays, and which of them are on a street, so that only its arcs matter; polyline -1 is for none."""
+    """Points as arrays; those at junctions, if the graph knows of turns, and those on streets. None is no point."""
 
     def __init__(self, index: StreetIndex, snaps: Sequence[Snap | None]) -> None:
+        self._index = index
         self.polyline = np.array([-1 if snap is None else snap.polyline for snap in snaps], np.int64)
-        self.fraction = np.array([-1.0 if snap is None else snap.fraction for snap in snaps])
-        first, _ = index.arcs_by_polyline
-        self.is_simple: Bools = (self.polyline >= 0) & (index.avoided is None)
-        self.is_simple &= first[self.polyline + 1] - first[self.polyline] <= MAX_TERMINALS
-        if index.knows_turns:
-            self.is_simple &= (self.fraction != 0.0) & (self.fraction != 1.0)
+        self._fraction = np.array([0.5 if snap is None else snap.fraction for snap in snaps])
+        at_junction = (self._fraction == 0.0) | (self._fraction == 1.0)
+        if not index.knows_turns:
+            at_junction[:] = False
+        self.at_junctions = np.flatnonzero(at_junction)
+        self._on_streets = np.flatnonzero(~at_junction & (self.polyline >= 0))
 
-    def arcs(self, index: StreetIndex, points: Indices) -> tuple[Indices, Indices]:
-        """Return the arcs of the streets of some points: the place of the point among them, and the arc."""
-        first, arcs = index.arcs_by_polyline
-        lines = self.polyline[points]
+    def before(self, points: Indices, arcs: Indices) -> Floats:
+        """Return the part of each arc before a point on its street."""
+        fraction = self._fraction[points]
+        return np.where(self._index.backward[arcs], 1.0 - fraction, fraction)
+
+    def street_arcs(self) -> tuple[Indices, Indices, Floats]:
+        """Return the arcs of the points on streets: the point, the arc, and the part before the point."""
+        first, arcs = self._index.arcs_by_polyline
+        lines = self.polyline[self._on_streets]
         count = first[lines + 1] - first[lines]
-        return np.repeat(np.arange(len(points)), count), arcs[ranges(first[lines], count)]
+        point, arc = np.repeat(self._on_streets, count), arcs[ranges(first[lines], count)]
+        return point, arc, self.before(point, arc)
 
-    def before(self, index: StreetIndex, points: Indices, arcs: Indices) -> Floats:
-        """Return the parts of arcs before points on them."""
-        return np.where(index.backward[arcs], 1.0 - self.fraction[points], self.fraction[points])
+    @property
+    def junctions(self) -> Indices:
+        """The junction of each point at one."""
+        assert self._index.junctions is not None
+        points = self.at_junctions
+        is_last = (self._fraction[points] == 1.0).astype(np.int64)
+        found: Indices = self._index.junctions.place[self._index.nodes_at_ends[self.polyline[points], is_last]]
+        return found
+
+    def nodes(self) -> tuple[Indices, Indices]:
+        """Return the nodes of the points at junctions: the point, and the node."""
+        if not len(self.at_junctions):
+            return self.at_junctions, self.at_junctions
+        assert self._index.junctions is not None
+        _, order, first = self._index.junctions
+        places = self.junctions
+        count = first[places + 1] - first[places]
+        return np.repeat(self.at_junctions, count), order[ranges(first[places], count)]
+
+    def first_arcs(self) -> tuple[Indices, Indices, Floats]:
+        """Return the arcs on which trips from the points may begin, as `street_arcs` does."""
+        (point, node), first_out = self.nodes(), self._index.graph.first_out.astype(np.int64)
+        count = first_out[node + 1] - first_out[node]
+        out = np.repeat(point, count), ranges(first_out[node], count), np.zeros(int(count.sum()))
+        point, arc, at = (np.concatenate(pair) for pair in zip(self.street_arcs(), out, strict=True))
+        return point, arc, at
 
 
 def _part(index: StreetIndex, arc: Indices, part: Floats) -> Indices:
@@ -74,92 +104,93 @@ def _turn(index: StreetIndex, arc: Indices) -> Indices:
 
 def many_starts(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_starts` finds for each point, the best at each node; none for None."""
-    graph = index.graph
-    return _many(index, snaps, graph.head, graph.tail, lambda arc, at: _part(index, arc, 1.0 - at), 0.0, find_starts)
+    if index.avoided is not None:
+        return _one_by_one(index, snaps, find_starts)
+    points = _Points(index, snaps)
+    point, arc, at = points.first_arcs()
+    here = np.flatnonzero(at == 0.0) if not index.knows_turns else np.zeros(0, np.int64)
+    ends = point, index.graph.head[arc], _part(index, arc, 1.0 - at), arc, at
+    return _best(index, len(snaps), ends, (point[here], index.graph.tail[arc[here]]))
 
 
 def many_goals(index: StreetIndex, snaps: Sequence[Snap | None]) -> PhantomNodes:
     """Return the phantom nodes that `find_goals` finds for each point, the best at each node; none for None."""
-    graph = index.graph
-
-    def weight(arc: Indices, at: Floats) -> Indices:
-        return _turn(index, arc) + _part(index, arc, at)
-
-    return _many(index, snaps, graph.tail, graph.head, weight, 1.0, find_goals)
-
-
-def _many(
-    index: StreetIndex,
-    snaps: Sequence[Snap | None],
-    near: Uint32s,
-    far: Uint32s,
-    weight_of: Callable[[Indices, Floats], Indices],
-    end: float,
-    find: Callable[[StreetIndex, Snap], list[PhantomNode]],
-) -> PhantomNodes:
-    """Return the phantom nodes of simple points, and those of the others as `find` returns them.
-
-    A point on an arc is connected with the node of the arc in `near`, and at the part `end` of the arc it is the node
-    in `far`, where that counts.
-    """
+    if index.avoided is not None:
+        return _one_by_one(index, snaps, find_goals)
     points = _Points(index, snaps)
-    simple = np.flatnonzero(points.is_simple)
-    row, arc = points.arcs(index, simple)
-    point = simple[row]
-    at = points.before(index, point, arc)
-    columns: list[npt.NDArray[Any]] = [point, near[arc].astype(np.int64), weight_of(arc, at), arc, at]
-    if not index.knows_turns:
-        is_node = np.flatnonzero(at == end)
-        nothing = np.zeros(len(is_node), np.int64)
-        nodes = point[is_node], far[arc[is_node]].astype(np.int64), nothing, nothing - 1, nothing.astype(np.float64)
-        columns = [np.concatenate(pair) for pair in zip(columns, nodes, strict=True)]
-    others = np.flatnonzero(~points.is_simple).tolist()
-    found = [(row, *one) for row in others if (snap := snaps[row]) is not None for one in find(index, snap)]
-    if found:
-        more = (np.array(column) for column in zip(*found, strict=True))
-        columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
+    point, arc, at = points.street_arcs()
+    ends = point, index.graph.tail[arc], _turn(index, arc) + _part(index, arc, at), arc, at
+    if index.knows_turns:
+        return _best(index, len(snaps), ends, points.nodes())
+    here = np.flatnonzero(at == 1.0)
+    return _best(index, len(snaps), ends, (point[here], index.graph.head[arc[here]]))
+
+
+def _one_by_one(
+    index: StreetIndex, snaps: Sequence[Snap | None], find: Callable[[StreetIndex, Snap], list[PhantomNode]]
+) -> PhantomNodes:
+    found = [(row, *one) for row, snap in enumerate(snaps) if snap is not None for one in find(index, snap)]
+    return _best(index, len(snaps), _columns(found), (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+
+
+def _columns(rows: list[tuple[int, int, int, int, float]]) -> _Columns:
+    *integers, floats = zip(*rows, strict=True) if rows else [()] * 5
+    return [*(np.array(column, np.int64) for column in integers), np.array(floats, np.float64)]
+
+
+def _best(index: StreetIndex, count: int, ends: _Columns, nodes: tuple[Indices, npt.NDArray[Any]]) -> PhantomNodes:
+    """Return the best phantom node of each point at each node, in the order of `find_starts` and `find_goals`.
+
+    `ends` are the points and the attributes of their phantom nodes, `nodes` are points and the nodes that they are at.
+    """
+    nothing = np.zeros(len(nodes[0]), np.int64)
+    columns = [np.concatenate(pair) for pair in zip(ends, (*nodes, nothing, nothing - 1, nothing), strict=True)]
     point, node, weight, arc, at = columns
     order = np.lexsort((weight, node, point))
-    is_least = np.ones(len(order), np.bool_)
-    is_least[1:] = (np.diff(point[order]) != 0) | (np.diff(node[order]) != 0)
-    best = order[is_least]
-    if index.knows_turns:  # the nearest first, and of equally near ones the one that is found first
-        first = np.minimum.reduceat(order, np.flatnonzero(is_least)) if len(order) else order
-        best = best[np.lexsort((first, weight[best], point[best]))]
+    is_best = np.ones(len(order), np.bool_)
+    is_best[1:] = (point[order][1:] != point[order][:-1]) | (node[order][1:] != node[order][:-1])
+    best = order[is_best]
+    if index.knows_turns and len(best):  # the nearest first, of equally near ones the one whose node is found first
+        found = np.minimum.reduceat(order, np.flatnonzero(is_best))
+        best = best[np.lexsort((found, weight[best], point[best]))]
+        best = best[within(np.bincount(point[best])) < MAX_TERMINALS]
     else:
         best = best[np.lexsort((best, point[best]))]
-    count = np.cumsum(np.bincount(point[best], minlength=len(snaps)))
-    first = np.concatenate([np.zeros(1, np.int64), count])
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(point[best], minlength=count))])
     return PhantomNodes(first, node[best].astype(np.uint32), weight[best].astype(np.uint32), arc[best], at[best])
 
 
 def many_direct(index: StreetIndex, starts: Sequence[Snap | None], goals: Sequence[Snap | None]) -> Direct:
     """Return the best path from each point to each other that passes no node, as `find_direct` finds it, if any."""
-    here, there = _Points(index, starts), _Points(index, goals)
-    # Pairs of points on the same street, and the arcs of it that lead from one to the other.
-    order = np.argsort(there.polyline, kind="stable")
-    simple = np.flatnonzero(here.is_simple)
-    low, high = (np.searchsorted(there.polyline[order], here.polyline[simple], side) for side in ("left", "right"))
-    start, goal = np.repeat(simple, high - low), order[ranges(low, high - low)]
-    row, arc = here.arcs(index, start)
-    start, goal = start[row], goal[row]
-    begin, end = here.before(index, start, arc), there.before(index, goal, arc)
-    leads = np.flatnonzero(begin <= end)
-    arc, part = arc[leads], (end - begin)[leads]
-    columns: list[npt.NDArray[Any]] = [start[leads], goal[leads], _part(index, arc, part), arc, part]
-    if not here.is_simple.all():
+    if index.avoided is not None:
         same_street = SameStreet(index, goals)
-        others = [
-            (row, number, weight, first.arc, last.at - first.at)
-            for row in np.flatnonzero(~here.is_simple).tolist()
-            if (snap := starts[row]) is not None
-            for number, weight, first, last in same_street.ways_from(snap)
-        ]
-        if others:
-            more = (np.array(column) for column in zip(*others, strict=True))
-            columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
-    order = np.lexsort(columns[2::-1])
+        ways = ((row, way) for row, snap in enumerate(starts) if snap for way in same_street.ways_from(snap))
+        return Direct(*_columns([(row, goal, weight, a.arc, b.at - a.at) for row, (goal, weight, a, b) in ways]))
+    here, there = _Points(index, starts), _Points(index, goals)
+    start, arc, begin = here.first_arcs()
+    lines = index.polyline_of[arc]
+    on_own_street = lines == here.polyline[start]
+    begin[on_own_street] = here.before(start[on_own_street], arc[on_own_street])
+    row, goal = _equal(lines.astype(np.int64), there.polyline)
+    start, arc = start[row], arc[row]
+    part = there.before(goal, arc) - begin[row]
+    leads = np.flatnonzero(part >= 0.0)
+    start, goal, arc, part = start[leads], goal[leads], arc[leads], part[leads]
+    columns: _Columns = start, goal, _part(index, arc, part), arc, part
+    if len(here.at_junctions) and len(there.at_junctions):
+        row, column = _equal(here.junctions, there.junctions)
+        nothing = np.zeros(len(row), np.int64)
+        same = here.at_junctions[row], there.at_junctions[column], nothing, nothing - 1, nothing
+        columns = [np.concatenate(pair) for pair in zip(same, columns, strict=True)]
+    order = np.lexsort((columns[2], columns[1], columns[0]))
     start, goal = columns[0][order], columns[1][order]
-    is_least = np.ones(len(order), np.bool_)
-    is_least[1:] = (np.diff(start) != 0) | (np.diff(goal) != 0)
-    return Direct(*(column[order[is_least]] for column in columns))
+    is_best = np.ones(len(order), np.bool_)
+    is_best[1:] = (start[1:] != start[:-1]) | (goal[1:] != goal[:-1])
+    return Direct(*(column[order[is_best]] for column in columns))
+
+
+def _equal(ones: Indices, others: Indices) -> tuple[Indices, Indices]:
+    """Return the pairs of places in two arrays that have the same number."""
+    order = np.argsort(others, kind="stable")
+    low, high = (np.searchsorted(others[order], ones, side) for side in ("left", "right"))
+    return np.repeat(np.arange(len(ones)), high - low), order[ranges(low, high - low)]

@@ -24,12 +24,9 @@ from vkssp.routing.step_tables import StepTables
 
 #: A place farther than this from every road, in metres, is not on the map.
 MAX_SNAP_M = 20_000.0
-_FIRST_RADIUS_M = 200.0
+_FIRST_RADIUS_M = 50.0
 # Rows of the first buffer for the pieces of streets near a place; if there are more, they are looked up again.
 _ROOM = 1024
-#: A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
-#: take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
-_END_M = 0.1
 #: Parts of the network with fewer nodes than this, and less than a twentieth of the largest part, are islands: gravel
 #: pits, clipped ends, car parks cut off by bad data. Real islands have more.
 ISLAND_NODES = 1000
@@ -38,7 +35,7 @@ ISLAND_NODES = 1000
 _CORES = 8
 #: If a street can only be left, or only be reached, one within this many metres of the place that can be both replaces
 #: it.
-_BOTH_WAYS_M = _FIRST_RADIUS_M
+_BOTH_WAYS_M = 200.0
 
 
 def _pairs(places: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -91,6 +88,7 @@ class StreetIndex(StreetLines):
             )
         self.avoided = None if areas is None else Avoided(self, areas)
         self._masks: dict[tuple[bool, bool], Bools] = {}
+        self._is_polar = max(self.north, -self.south) > POLAR_LATITUDE
         self.step_tables = StepTables(self)
 
     @property
@@ -381,14 +379,13 @@ class StreetIndex(StreetLines):
         if self.avoided is not None:
             each = (self._nearest_streets(lat, lon, 1, allowed, limit) for lat, lon in places.tolist())
             return [found[0] if found else None for found in each]
-        found, tree = np.empty((len(places), 4)), self.tree
+        found, snaps, tree = np.empty((len(places), 4)), np.empty((len(places), 4)), self.tree
         _kernels().find_nearest(
-            *(places, limit, _FIRST_RADIUS_M, tree.boxes, tree.nodes, self.points, allowed, np.empty((1, 4)), found)
+            *(places, limit, _FIRST_RADIUS_M, tree.boxes, tree.nodes, self.points, allowed),
+            *(self.first, self.passed_metres, np.empty((1, 4)), found, snaps),
         )
-        return [
-            None if metres == math.inf else self._snap(lat, lon, int(street), int(piece), along)
-            for (lat, lon), (metres, street, piece, along) in zip(places.tolist(), found.tolist(), strict=True)
-        ]
+        rows = zip(places.tolist(), found.tolist(), snaps.tolist(), strict=True)
+        return [None if row[0] == math.inf else self._snap(lat, lon, row, snap) for (lat, lon), row, snap in rows]
 
     def _nearest_streets(self, lat: float, lon: float, number: int, allowed: Bools, limit: float) -> list[Snap]:
         """Return what `nearest_streets` returns, given the mask of the polylines that may be found."""
@@ -416,29 +413,21 @@ class StreetIndex(StreetLines):
             points = between(self.points[at], self.points[at + 1], along[order])
             order = order[~self.avoided.covers(*points.T)]
         order = order[np.argsort(metres[order], kind="stable")][:number]
-        return [self._snap(lat, lon, int(s), int(p), part) for _, s, p, part in found[order].tolist()]
+        found = found[order]
+        snaps = np.empty_like(found)
+        _kernels().put_snaps(found, self.points, self.first, self.passed_metres, snaps)
+        return [self._snap(lat, lon, row, snap) for row, snap in zip(found.tolist(), snaps.tolist(), strict=True)]
 
-    def _snap(self, lat: float, lon: float, polyline: int, piece: int, along: float) -> Snap:
-        """Return the snap of a place to the point at fraction `along` of a piece of a polyline."""
-        first, end, points = int(self.first[polyline]), int(self.first[polyline + 1]) - 1, self.points
-        here = first + piece
-        (lat0, lon0), (lat1, lon1) = points[here : here + 2].tolist()
-        at_lat, at_lon = lat0 + along * (lat1 - lat0), lon0 + along * (lon1 - lon0)
-        if max(abs(lat0), abs(lat1)) > POLAR_LATITUDE:
-            ends = points[here : here + 2]
-            ((at_lat, at_lon),) = between(ends[:1], ends[1:], np.array([along])).tolist()
-        before, after = self.passed_metres[here : here + 2].tolist()
-        metres, whole = before + along * (after - before), float(self.passed_metres[end])
-        fraction = min(metres / whole, 1.0) if whole > 0.0 else 0.0
-        if metres < _END_M:
-            fraction, piece = 0.0, 0
-            at_lat, at_lon = points[first].tolist()
-        elif whole - metres < _END_M:
-            fraction, piece = 1.0, end - first - 1
-            at_lat, at_lon = points[end].tolist()
-        if abs(at_lon) > 180.0:
-            at_lon = (at_lon + 180.0) % 360.0 - 180.0
-        return Snap(polyline, fraction, piece, at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
+    def _snap(self, lat: float, lon: float, row: list[float], snap: list[float]) -> Snap:
+        """Return the snap of a place, given what kernels have found; see `vkssp.routing.kernels.snap`."""
+        fraction, piece, at_lat, at_lon = snap
+        line = int(row[1])
+        if self._is_polar and 0.0 < fraction < 1.0:
+            at = int(self.first[line] + row[2])
+            ends = self.points[at : at + 1], self.points[at + 1 : at + 2]
+            ((at_lat, at_lon),) = between(*ends, np.array(row[3:])).tolist()
+            at_lon = (at_lon + 180.0) % 360.0 - 180.0 if abs(at_lon) > 180.0 else at_lon
+        return Snap(line, fraction, int(piece), at_lat, at_lon, metres_between(lat, lon, at_lat, at_lon))
 
 
 @cache

@@ -33,8 +33,9 @@ def _snapped(index: StreetIndex, places: Sequence[LatLon], name: str) -> tuple[n
 class _Snapped:
     """Places and the points that they may be snapped to.
 
-    `nearest` are the points that are tried first, `other` the nearest points on streets from which the network's core
-    can be reached (`leaving`), or which can be reached from it.
+    `nearest` are the points that are tried first. If the nearest point on a street from which the network's core can be
+    reached (`leaving`), or which can be reached from it, is not the same (`differs`), it is in `other`; else that is
+    None, as it is without such a street.
     """
 
     def __init__(
@@ -43,13 +44,14 @@ class _Snapped:
         lines = np.array([snap.polyline for snap in nearest], np.int64)
         away = np.flatnonzero(~index.useful[int(not leaving)][lines]).tolist()
         self.nearest, self.island, self.part = nearest, index.islands[lines], index.parts[0][lines]
-        self.other: list[Snap | None] = list(nearest)
+        self.other: list[Snap | None] = [None] * len(nearest)
         self.differs = np.zeros(len(nearest), np.bool_)
         # The connected part of the nearest point, or of the other point if the nearest one lies on an island.
         self.other_part = self.part.copy()
         found = index.nearest_of_each(places[away], leaving=leaving, reached=not leaving) if away else []
         for row, snap in zip(away, found, strict=True):
-            self.other[row], self.differs[row] = snap, snap != nearest[row]
+            self.differs[row] = snap != nearest[row]
+            self.other[row] = snap if self.differs[row] else None
             if self.island[row]:
                 self.other_part[row] = -1 if snap is None else index.part(snap)
 

@@ -259,13 +259,14 @@ class RowMaker:
         graph, searches = session.copy, session.rows_at_once(self._total, len(wanted), self._aggregates)
         if searches < 2 or not isinstance(graph, DeviceGraph | CpuGraph):
             return None
-        kind = session.kind_of_rows(seeds, self._limit, self._aggregates) if isinstance(graph, CpuGraph) else None
-        aggregates = self._aggregates
+        aggregates, kind = self._aggregates, None
+        if isinstance(graph, CpuGraph):
+            kind = session.kind_of_rows(seeds, self._limit, aggregates, len(wanted), self._total)
         if session.name == Phast.NAME and isinstance(graph, DeviceGraph):
             aggregates = made_by_sweeps(graph, aggregates)
         kept = session.take_kept()
         if kept is not None:
-            is_kind = not kept.closed and (kind is None or isinstance(kept, kind))
+            is_kind = not kept.closed and (kind is None or self._aggregates is None or isinstance(kept, kind))
             if is_kind and kept.suits(wanted, searches, self._limit, aggregates):
                 return kept
             kept.close()

@@ -22,6 +22,7 @@ from vkssp.batch.sweep_batch import SweepBatch, sweeps_at_once
 from vkssp.checks import flag
 from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import Dijkstra, GivenUpError
+from vkssp.cpu.meeting_rows import MeetingRows, meetings_suit
 from vkssp.cpu.phast import PhastCpu
 from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
@@ -307,7 +308,9 @@ class Session(Resource):
         whole = flag(whole, "whole")
         with self.holding():
             groups = checked_groups(self.renumbered, seeds)
-            block = None if whole or self.graph is not graph else self._by_pairs(groups, nodes, limit)
+            kept = None if self._kept is None else self._kept[0]
+            is_kept = isinstance(kept, Rows) and kept.suits(self.renumbered.node[nodes], len(groups), limit)
+            block = None if whole or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, limit)
         if block is not None:
             return (one for one in (block,))
         maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit, aggregates=aggregates)
@@ -397,9 +400,16 @@ class Session(Resource):
             assert isinstance(graph, CpuGraph)
             return settled_nodes(graph, seeds.moved(self.renumbered.node), limit, most)
 
-    def kind_of_rows(self, seeds: Groups, limit: int, aggregates: Aggregates | None) -> type[Rows]:
-        """Return the class of the maker of rows, or of their aggregates, if `rows_at_once` says that there is one."""
+    def kind_of_rows(
+        self, seeds: Groups, limit: int, aggregates: Aggregates | None, wanted: int, total: int
+    ) -> type[Rows]:
+        """Return the class of the maker of rows, or of their aggregates, if `rows_at_once` says that there is one.
+
+        It is for `total` rows of `wanted` nodes.
+        """
         graph = self.copy
+        if aggregates is None and self.name == PhastCpu.NAME and isinstance(graph, CpuGraph):
+            return MeetingRows if meetings_suit(graph, wanted, total) else SweepRows
         if aggregates is None or not isinstance(graph, CpuGraph) or not searches_suit(graph, seeds, limit):
             return CPU_ROWS[self.name]
         return SearchRows

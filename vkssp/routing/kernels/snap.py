@@ -1,4 +1,4 @@
-"""Kernels that find the pieces of streets near places."""
+"""Kernels that find the pieces of streets near places, and the points on them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ Floats = npt.NDArray[np.float64]
 _CAP = POLAR_LATITUDE - 1.0
 # Boxes and pieces are left out if they are farther than the nearest piece by more than errors of rounding.
 _SLACK = 1.0 + 1e-9
+# A point on a street within this many metres of the street's end is taken to be at the end: on the junction, free to
+# take any of its streets. OpenStreetMap's coordinates are a centimetre apart.
+_END_M = 0.1
 
 
 @jit
@@ -113,6 +116,40 @@ def find_pieces(
 
 
 @jit
+def put_snaps(rows: Floats, points: Floats, first: Any, passed: Floats, snaps: Floats) -> None:
+    """Write a row for the point of each row that `find_pieces` found, unless its distance is infinite.
+
+    It has the part of the street before the point, the piece, and the point's latitude and longitude, the latter as if
+    the piece were straight in degrees. `first` and `passed` are the street's first points and the metres up to points.
+    """
+    for row in range(len(rows)):
+        if rows[row, 0] == math.inf:
+            continue
+        line, along = np.int64(rows[row, 1]), rows[row, 3]
+        begin, end, here = np.int64(first[line]), np.int64(first[line + 1]) - 1, np.int64(rows[row, 2])
+        at = begin + here
+        lat = points[at, 0] + along * (points[at + 1, 0] - points[at, 0])
+        lon = points[at, 1] + along * (points[at + 1, 1] - points[at, 1])
+        metres, whole, fraction = passed[at] + along * (passed[at + 1] - passed[at]), passed[end], 0.0
+        if whole > 0.0:
+            fraction = metres / whole
+        if fraction > 1.0:
+            fraction = 1.0
+        if metres < _END_M:
+            fraction, here = 0.0, np.int64(0)
+            lat, lon = points[begin, 0], points[begin, 1]
+        elif whole - metres < _END_M:
+            fraction, here = 1.0, end - begin - 1
+            lat, lon = points[end, 0], points[end, 1]
+        if abs(lon) > 180.0:
+            lon = (lon + 180.0) % 360.0 - 180.0
+        snaps[row, 0] = fraction
+        snaps[row, 1] = here
+        snaps[row, 2] = lat
+        snaps[row, 3] = lon
+
+
+@jit
 def find_nearest(
     places: Floats,
     limit: float,
@@ -121,13 +158,16 @@ def find_nearest(
     nodes: Any,
     points: Floats,
     allowed: Any,
+    first: Any,
+    passed: Floats,
     room: Floats,
     found: Floats,
+    snaps: Floats,
 ) -> None:
     """Find the nearest piece of a street for each place; its distance is infinite if none is within `limit` metres.
 
-    A row of `found` is as in `find_pieces`, for which `room` has one. The search begins within `first_radius`, and
-    reaches four times as far each time.
+    A row of `found` is as in `find_pieces`, for which `room` has one, and a row of `snaps` as in `put_snaps`. The
+    search begins within `first_radius`, and reaches four times as far each time.
     """
     for row in range(len(places)):
         lat, radius = places[row, 0], first_radius
@@ -144,3 +184,4 @@ def find_nearest(
             if radius == limit:
                 break
             radius *= 4.0
+    put_snaps(found, points, first, passed, snaps)
