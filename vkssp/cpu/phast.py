@@ -263,7 +263,7 @@ class PhastCpu(Resource):
 
     def unpacker(self) -> Unpacker | None:
         """Return what unpacks paths; None if nodes of the graph stand for cycles, or the arcs are too many for it."""
-        return None if len(self._rank) or self._layout.num_arcs >= 2**31 else Unpacker(self._customized)
+        return None if len(self._rank) or self._layout.num_arcs >= 2**30 else Unpacker(self._customized)
 
     def voronoi(self, most_seeds: int) -> CpuVoronoi:
         """Return a finder of nearest seeds; see `Algorithm`."""
@@ -305,7 +305,7 @@ class Unpacker:
         self._back, self._splits = NumberedLabels(layout), module.Splits(customized.splits, *layout.below)
         self._room = module.Room(
             np.zeros(layout.num_nodes, np.uint8),
-            *(np.empty(shape, np.int64) for shape in ((_CHAIN, 2), (_CHAIN, 2), (_STACK, 3))),
+            *(np.empty(shape, np.int64) for shape in ((_CHAIN, 2), (_CHAIN, 2), (_STACK, 4))),
         )
 
     def unpack(self, labels: Any, mark: np.uint32, *arrays: Any) -> tuple[int, int]:

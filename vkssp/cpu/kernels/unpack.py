@@ -18,15 +18,17 @@ import numpy as np
 
 from vkssp.cpu.kernels.phast import ANCESTOR, ARC, NODE, PARENT, Labels, Tree, climb
 from vkssp.cpu.kernels.types import Flag, Index, Int32s, Int64s, Uint8s, Uint32s
-from vkssp.cpu.kernels.vectors import greater
+from vkssp.cpu.kernels.vectors import fetch, greater
 from vkssp.jit import inlined, jit
 
 UNREACHABLE = np.uint32(2**32 - 1)
 NOTHING = np.uint32(0)
-# How an arc is split, in the two lowest bits of an entry of `Splits.of`; above them is the place of an arc of the
-# graph, or are two arcs of the hierarchy.
+# How an arc is split, in the two lowest bits of an entry of `Splits.of`. GIVEN is an arc of the graph, whose place is
+# above bit 4. SPLIT are two arcs of the hierarchy, the second one above bit 4 and the first one above that; or in their
+# place those of the graph that they are known to be, marked by bits 2 and 3, which saves a look at their entries.
 UNKNOWN, TIED, GIVEN, SPLIT = range(4)
-BITS = 31
+SECOND, FIRST = 4, 8
+BITS, LOW = 30, 4
 MASK = (1 << BITS) - 1
 
 
@@ -47,7 +49,9 @@ class Room(NamedTuple):
 
     `chain` has a row for a rank: itself, and the arc to the rank before. `above` has a row for each of them that is
     among the ancestors of a supernode: its place there, and its number. A row of `stack` is an arc, doubled, plus one
-    if it leads down, and its lower and its upper rank if they are known; else the lower is -1.
+    if it leads down; its lower and its upper rank if they are known, else the lower is -1; and the arc, likewise
+    doubled, that it is the first half of, -1 for none. It may also be the place of an arc of the graph, less than zero
+    as -1 - place.
     """
 
     number: Uint8s
@@ -145,7 +149,7 @@ def split_of(
     between: Any = np.int64(-1)
     for place in range(first_in[head], first_in[head + 1]):
         if np.int64(arcs_in[place, 0]) == tail and np.uint64(arcs_in[place, 1]) == weight:
-            found = np.int64(place) << 2 | GIVEN
+            found = np.int64(place) << LOW | GIVEN
             break
     group = np.int64(tree.supernode[low])
     at, last = splits.first_below[low], splits.first_below[low + 1]
@@ -162,7 +166,7 @@ def split_of(
             if np.uint64(down[row + leaves]) + np.uint64(up[row + enters]) == weight:
                 if found != UNKNOWN:
                     return TIED, -1
-                found, between = ((row + leaves) << BITS | row + enters) << 2 | SPLIT, tree.groups[group, NODE] + inside
+                found, between = ((row + leaves) << BITS | row + enters) << LOW | SPLIT, tree.groups[group, NODE] + inside
             inside += 1
         is_above = False
         while at < last and not is_above:
@@ -219,27 +223,41 @@ def unpack(
             room.number[chain[number, 0]] = 0
         for number in range(top):  # the arc nearest to the target is the last one on the stack
             lower = number + 1 if is_down else top - number
-            stack[number, 0] = chain[lower, 1] << 1 | is_down
+            stack[number, 0], stack[number, 3] = chain[lower, 1] << 1 | is_down, -1
             stack[number, 1], stack[number, 2] = chain[lower, 0], chain[lower - 1, 0]
+            fetch(splits.of, is_down * splits.of.shape[1] + chain[lower, 1])
         while top > 0:
             top -= 1
-            arc, leads_down, low, high = stack[top, 0] >> 1, stack[top, 0] & 1, stack[top, 1], stack[top, 2]
-            split, between = splits.of[leads_down, arc], np.int64(-1)
-            if split == UNKNOWN and low >= 0:
-                split, between = split_of(tree, up, down, splits, first_in, arcs_in, arc, leads_down, low, high)
-                splits.of[leads_down, arc] = split
-            kind, split = split & 3, split >> 2
-            if kind == SPLIT and top + 2 <= len(stack):
-                # The first half leads down to the rank between, the second one up from it.
-                stack[top, 0], stack[top + 1, 0] = split >> BITS << 1 | 1, (split & MASK) << 1
-                stack[top, 1] = stack[top + 1, 1] = between
-                stack[top, 2], stack[top + 1, 2] = (high, low) if leads_down else (low, high)
-                top += 2
-            elif kind == GIVEN and length < len(path):
-                path[length] = split
-                length += 1
-            else:  # the other half of an arc that was given up here before may be unknown, but this half comes first
-                return -1, 0
+            item, low, high, whole = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+            place = -1 - item
+            if item >= 0:
+                arc, leads_down = item >> 1, item & 1
+                split, between = splits.of[leads_down, arc], np.int64(-1)
+                if split == UNKNOWN and low >= 0:
+                    split, between = split_of(tree, up, down, splits, first_in, arcs_in, arc, leads_down, low, high)
+                    splits.of[leads_down, arc] = split
+                if split & 3 == SPLIT and top + 2 <= len(stack):
+                    # The first half leads down to the rank between, the second one up from it.
+                    first, second = split >> LOW + BITS & MASK, split >> LOW & MASK
+                    stack[top, 0] = -1 - first if split & FIRST else first << 1 | 1
+                    stack[top + 1, 0] = -1 - second if split & SECOND else second << 1
+                    stack[top, 1] = stack[top + 1, 1] = between
+                    stack[top, 2], stack[top + 1, 2] = (high, low) if leads_down else (low, high)
+                    stack[top, 3], stack[top + 1, 3] = item << 1 | 1, item << 1
+                    fetch(splits.of, splits.of.shape[1] + first)
+                    top += 2
+                    continue
+                if split & 3 == GIVEN:
+                    place = split >> LOW
+                    if whole >= 0:
+                        at = LOW + BITS * (whole & 1)
+                        other = splits.of[whole >> 1 & 1, whole >> 2] & ~(np.int64(MASK) << at)
+                        splits.of[whole >> 1 & 1, whole >> 2] = other | place << at | SECOND << (whole & 1)
+            if place < 0 or length == len(path):
+                return -1, 0  # the other half of an arc that was given up here before may be unknown, but not this one
+            path[length] = place
+            fetch(arcs_in, 2 * place)
+            length += 1
         if size <= 0:
             return -1, 0
     for end in range(length + 1):

@@ -90,6 +90,23 @@ def lower(context: Any, array: Any, at: Any, value: Any) -> Any:
 
 
 @intrinsic
+def fetch(context: Any, array: Any, at: Any) -> Any:
+    """Have the processor fetch an element of an array into its caches, by its place in memory."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, at = arguments
+        place = builder.gep(context.make_array(signature.args[0])(context, builder, array).data, [at])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        # To read, as often as other data, data and not instructions.
+        builder.call(call, [builder.bitcast(place, byte), *(ir.Constant(word, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@intrinsic
 def fill_8(context: Any, array: Any, to: Any, value: Any) -> Any:
     """Set the elements of an array from `to` on to a value."""
 
