@@ -87,6 +87,7 @@ def inlined(function: Function) -> Function:
     return made
 
 
+@cache
 def kernels(name: str) -> Any:
     """Import a module of compiled functions.
 

@@ -143,10 +143,11 @@ class _Claims:
 
     def has_mine(self, *, is_writer: bool) -> bool:
         """Return whether this thread is in the block of a claim of some kind."""
-        if not self._entries:
-            return False
         own = _own.thread
-        return any(entry.thread is own and entry.has_turn and entry.is_writer == is_writer for entry in self)
+        for entry in tuple(self._entries):
+            if entry.thread is own and entry.has_turn and entry.is_writer == is_writer and entry.is_valid:
+                return True
+        return False
 
     def is_clear(self, entry: _Entry, *, of_writers: bool = False) -> bool | None:
         """Return True if no claim of another thread, or of a writer there, is before a claim; else None."""

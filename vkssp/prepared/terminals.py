@@ -42,11 +42,16 @@ def terminals(
         raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
     result, num_nodes = [], renumbered.graph.num_nodes
     for place in places:
-        try:
-            node, offset = None if isinstance(place, set | frozenset) else place  # a set has no order
-        except (TypeError, ValueError):
-            raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
-        weight, index = index_of(offset), index_of(node)
+        index: int | None
+        weight: int | None
+        if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is int:
+            node, offset = index, weight = place
+        else:
+            try:
+                node, offset = None if isinstance(place, set | frozenset) else place  # a set has no order
+            except (TypeError, ValueError):
+                raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
+            weight, index = index_of(offset), index_of(node)
         if weight is None or not 0 <= weight < UNREACHABLE:
             raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
         if index is None or not 0 <= index < num_nodes:

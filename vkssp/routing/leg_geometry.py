@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ from vkssp.graph import Graph
 from vkssp.jit import kernels
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
+from vkssp.routing.phantoms import part_weight, turn_weight
 from vkssp.routing.snap import StreetIndex
 
 Floats = npt.NDArray[np.float64]
@@ -24,8 +24,9 @@ class LegGeometry:
     ----------
     index : StreetIndex
         The streets in which the path was found.
-    graph : Graph
-        The same graph with the weights as given, in case the search minimized other weights.
+    graph : Graph, optional
+        The same graph with the weights as given, in case the search minimized other weights; None if the weights are
+        not wanted.
     leg_path : LegPath
         The path.
     start, end : Snap
@@ -40,74 +41,66 @@ class LegGeometry:
     metres : numpy.ndarray
         Metres travelled on each arc, float64.
     weights : numpy.ndarray
-        Weight of each arc's part, with the turn into the arc, in weights of the graph as it was given, int64.
+        Weight of each arc's part, with the turn into the arc, in weights of the graph as it was given, int64; empty if
+        they are not wanted.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
     ahead : int
         Number of arcs before the first of these nodes, 0 or 1.
     """
 
-    def __init__(self, index: StreetIndex, graph: Graph, leg_path: LegPath, start: Snap, end: Snap) -> None:
-        first, last = leg_path.first, leg_path.last
-        self.ahead = int(first.arc >= 0)
-        if leg_path.direct:
-            self.arcs = np.array([first.arc] if first.arc >= 0 else [], np.int64)
-            self.parts = np.full(len(self.arcs), last.at - first.at)
-            self.nodes = np.array([] if first.arc >= 0 else [first.node], np.uint32)
-        else:
-            before, after = ([end.arc] if end.arc >= 0 else [] for end in (first, last))
-            self.arcs = np.concatenate([np.array(before, np.int64), leg_path.inner, np.array(after, np.int64)])
-            self.parts = np.ones(len(self.arcs))
-            if before:
-                self.parts[0] = 1.0 - first.at
-            if after:
-                self.parts[-1] = last.at
-            self.nodes = np.concatenate([np.array([first.node], np.uint32), index.graph.head[leg_path.inner]])
-        self.metres: Floats = self.parts * index.lengths[self.arcs].astype(np.float64, copy=False)
-        self.weights = _weights(graph, self.arcs, self.parts, first.arc >= 0)
+    def __init__(self, index: StreetIndex, graph: Graph | None, leg_path: LegPath, start: Snap, end: Snap) -> None:
+        first, inner, last = leg_path.first, leg_path.inner, leg_path.last
+        begun, ended = first.arc >= 0, last.arc >= 0 and not leg_path.direct
+        self.ahead, count = int(begun), begun + len(inner) + ended
+        self.arcs, self.parts = np.empty(count, np.int64), np.ones(count)
+        self.arcs[begun : count - ended] = inner
+        if begun:
+            self.arcs[0], self.parts[0] = first.arc, (last.at if leg_path.direct else 1.0) - first.at
+        if ended:
+            self.arcs[-1], self.parts[-1] = last.arc, last.at
+        along = index.along[self.arcs]
+        has_nodes = not (leg_path.direct and begun)
+        self.nodes = np.empty(has_nodes + len(inner), np.uint32)
+        if has_nodes:
+            self.nodes[0], self.nodes[1:] = first.node, along[begun : count - ended, 2]
+        lengths = index.lengths[self.arcs] if index.graph.streets is None else along[:, 3].view(np.float32)
+        self.metres: Floats = self.parts * lengths.astype(np.float64, copy=False)
+        self.weights = np.zeros(0, np.int64) if graph is None else _weights(graph, self.arcs, self.parts, begun)
         # An arc that is travelled whole is not cut: on a loop, the snapped point may be at either end.
-        self._cut = first.arc >= 0 and first.at > 0.0, last.arc >= 0 and last.at < 1.0
-        self._start, self._end, self._polylines = start, end, index.polylines
+        self._cut = begun and first.at > 0.0, last.arc >= 0 and last.at < 1.0
+        self._start, self._end, self._along, self._all_points = start, end, along, index.points
 
     @cached_property
-    def _shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
-        start, end, arcs = self._start, self._end, self.arcs
-        spans = self._polylines.spans[arcs].astype(np.int64)
-        counts = np.abs(spans[:, 1] - spans[:, 0]) + 1
+    def shape(self) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Points, and the index of the point at which each arc begins and of the last arc's end.
+
+        Latitude and longitude in degrees, shape (p, 2), of which successive ones differ, and shape (len(arcs) + 1,),
+        int64.
+        """
+        start, end, along = self._start, self._end, self._along
+        begin, last = along[:, 0].astype(np.int64), along[:, 1].astype(np.int64)
+        counts = np.abs(last - begin)
         skip = drop = 0
         if self._cut[0]:
-            skip = int(counts[0]) - 1 - start.segment if spans[0, 0] > spans[0, 1] else start.segment + 1
+            skip = int(counts[0]) - start.segment if begin[0] > last[0] else start.segment + 1
         if self._cut[1]:
-            drop = end.segment + 1 if spans[-1, 0] > spans[-1, 1] else int(counts[-1]) - 1 - end.segment
-        points, begin = np.empty((2 + int(counts.sum()), 2)), np.empty(len(arcs) + 1, np.int64)
+            drop = end.segment + 1 if begin[-1] > last[-1] else int(counts[-1]) - end.segment
+        points, first = np.empty((2 + int(counts.sum()) + len(along), 2)), np.empty(len(along) + 1, np.int64)
         points[0] = start.lat, start.lon
         put_points = kernels("vkssp.routing.kernels.leg").put_points
-        size = put_points(spans, skip, drop, self._polylines.points, points, begin)
+        size = put_points(along, skip, drop, self._all_points, points, first)
         points[size] = end.lat, end.lon
         size += bool((points[size] != points[size - 1]).any())
-        begin[-1] = size - 1
-        return points[:size], begin  # what is left over is too little for a copy
-
-    @property
-    def points(self) -> Floats:
-        """The points passed, latitude and longitude in degrees, shape (p, 2). Successive points differ."""
-        return self._shape[0]
-
-    @property
-    def first(self) -> npt.NDArray[np.int64]:
-        """Index of the point at which each arc begins, and of the last arc's end, shape (len(arcs) + 1,), int64."""
-        return self._shape[1]
+        first[-1] = size - 1
+        return points[:size], first  # what is left over is too little for a copy
 
 
 def _weights(graph: Graph, arcs: npt.NDArray[np.int64], parts: Floats, begun: bool) -> npt.NDArray[np.int64]:
     """Return the weights of parts of arcs. If `begun`, the path begins on the first arc, whose turn does not count."""
-    weight: npt.NDArray[Any] = graph.weight[arcs].astype(np.int64)
-    if graph.streets is None or graph.streets.turn is None:
-        whole: npt.NDArray[np.int64] = np.rint(parts * weight).astype(np.int64)
-        return whole
-    turn = graph.streets.turn[arcs].astype(np.int64)
-    travel = np.rint(parts * (weight - turn)).astype(np.int64)  # as in `vkssp.routing.phantoms.part_weight`
-    if begun:
-        turn[0] = 0
-    found: npt.NDArray[np.int64] = travel + turn
-    return found
+    weights: npt.NDArray[np.int64] = graph.weight[arcs].astype(np.int64)
+    for place in {0, len(arcs) - 1} if len(arcs) else ():  # the others are travelled whole
+        arc, part = int(arcs[place]), float(parts[place])
+        turn = 0 if begun and place == 0 else turn_weight(graph, arc)
+        weights[place] = part_weight(graph, arc, part) + turn
+    return weights

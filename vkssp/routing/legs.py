@@ -11,7 +11,8 @@ the route turns round there after all, as seldom as possible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -124,8 +125,9 @@ def _arrive(
     via_state: ViaState,
 ) -> _Arrival | None:
     """Return the best arrival at a point in one of the states to pass it, None if there is none."""
-    for turns, group in groupby(sorted(departures, key=lambda d: d.turns), key=lambda d: d.turns):
-        found = _best_path(solver, index, here, there, list(group), via_state)
+    for turns in sorted({departure.turns for departure in departures}):
+        group = [departure for departure in departures if departure.turns == turns]
+        found = _best_path(solver, index, here, there, group, via_state)
         if found is not None:
             before, leg_path = found
             return _Arrival(turns, before.weight + leg_path.weight, leg_path, before)
@@ -141,7 +143,7 @@ def _best_path(
     via_state: ViaState,
 ) -> tuple[_Arrival, LegPath] | None:
     """Return the best path from any of some departures, and the arrival that it continues."""
-    least = min(d.arrival.weight for d in departures)  # only the differences of weights have to fit into 32 bits
+    least = min([d.arrival.weight for d in departures])  # only the differences of weights have to fit into 32 bits
     seeds: dict[int, tuple[int, _Departure, PhantomNode]] = {}
     direct: tuple[int, _Departure, LegPath] | None = None
     for departure in departures:
@@ -153,7 +155,7 @@ def _best_path(
         if along is not None and (direct is None or ahead + along[0] < direct[0]):
             weight, first, last = along
             direct = ahead + weight, departure, LegPath(weight, first, _NO_ARCS, last, direct=True)
-    starts = sorted(seeds.values(), key=lambda seed: seed[0])[:MAX_TERMINALS]
+    starts = sorted(seeds.values(), key=itemgetter(0))[:MAX_TERMINALS]
     found = None
     if starts and via_state.goals:
         goals = [(end.node, end.weight) for end in via_state.goals]

@@ -77,14 +77,12 @@ class Polylines(NamedTuple):
 
     `first` is the offset of each polyline's first point in `points`, which has latitude and longitude in degrees.
     `polyline_of` is the polyline that each arc runs along, and `backward` whether it does so from the polyline's end.
-    `spans` has the first and the last point of each arc, in its direction, shape (num_arcs, 2), uint32.
     """
 
     first: npt.NDArray[np.int64]
     points: npt.NDArray[np.float64]
     polyline_of: npt.NDArray[np.uint32]
     backward: Bools
-    spans: npt.NDArray[np.uint32]
 
 
 class StreetLines:
@@ -94,6 +92,15 @@ class StreetLines:
     ----------
     graph : Graph
         A graph with coordinates. If it has no streets, its arcs are taken as straight lines.
+
+    Attributes
+    ----------
+    knows_turns : bool
+        Whether several nodes of the graph may be one place; see `Streets.junction`.
+    along : numpy.ndarray
+        What legs need of each arc, so that it lies in one line of the processor's cache: its first and its last point,
+        its head, and its length in metres, the bits of a float32, or 0 if the graph has no streets; shape (num_arcs,
+        4), uint32.
 
     Raises
     ------
@@ -136,9 +143,15 @@ class StreetLines:
         self.points[:, 1] = unwrapped(self.first, self.points[:, 1])
         # As kernels expect them.
         self.first, self.points = own(in_huge_pages(self.first)), own(in_huge_pages(self.points))
-        spans = np.stack([self.first[:-1], self.first[1:] - 1], axis=1).astype(np.uint32)[self.polyline_of]
-        spans[self.backward] = spans[self.backward, ::-1]
-        self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward, own(in_huge_pages(spans)))
+        self.knows_turns = streets is not None and streets.junction is not None
+        along = np.zeros((graph.num_arcs, 4), np.uint32)
+        along[:, 0], along[:, 1] = self.first[:-1][self.polyline_of], self.first[1:][self.polyline_of] - 1
+        along[self.backward, :2] = along[self.backward, 1::-1]
+        along[:, 2] = graph.head
+        if streets is not None:
+            along[:, 3] = streets.length.view(np.uint32)
+        self.along = own(in_huge_pages(along))
+        self.polylines = Polylines(self.first, self.points, self.polyline_of, self.backward)
         self.south, self.west = self.points.min(axis=0).tolist()
         self.north, self.east = self.points.max(axis=0).tolist()
         self._reach_poles()
@@ -180,11 +193,6 @@ class StreetLines:
     def arcs_by_polyline(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Offset of each polyline's first arc, and the ids of the arcs, polyline by polyline; see `arcs`."""
         return self._row, self._by_polyline
-
-    @property
-    def knows_turns(self) -> bool:
-        """Whether several nodes of the graph may be one place; see `Streets.junction`."""
-        return self.graph.streets is not None and self.graph.streets.junction is not None
 
     @cached_property
     def junctions(self) -> Junctions | None:

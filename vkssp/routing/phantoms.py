@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vkssp.algorithm import MAX_TERMINALS
+from vkssp.graph import Graph
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.phantom_node import PhantomNode
@@ -24,15 +25,15 @@ def position(index: StreetIndex, arc: int, snap: Snap) -> float:
     return 1.0 - snap.fraction if index.backward[arc] else snap.fraction
 
 
-def turn_weight(index: StreetIndex, arc: int) -> int:
+def turn_weight(graph: Graph, arc: int) -> int:
     """Return the weight of the turn into an arc."""
-    streets = index.graph.streets
+    streets = graph.streets
     return 0 if streets is None or streets.turn is None else int(streets.turn[arc])
 
 
-def part_weight(index: StreetIndex, arc: int, part: float) -> int:
+def part_weight(graph: Graph, arc: int, part: float) -> int:
     """Return the weight of a part of an arc, without the turn into the arc."""
-    return round(part * (int(index.graph.weight[arc]) - turn_weight(index, arc)))
+    return round(part * (int(graph.weight[arc]) - turn_weight(graph, arc)))
 
 
 class ViaState(NamedTuple):
@@ -66,23 +67,18 @@ def first_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
 def find_starts(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the nodes that a trip from there reaches first."""
     arcs = first_arcs(index, snap)
-    if index.knows_turns:
-        # Many arcs out of a junction lead to the same node.
-        least: dict[int, tuple[int, int, int, float]] = {}
-        for end in _numbers_of_starts(index, snap, arcs):
-            if end[0] not in least or end[1] < least[end[0]][1]:
-                least[end[0]] = end
-        return [PhantomNode(*end) for end in sorted(least.values(), key=itemgetter(1))[:MAX_TERMINALS]]
     ends = _starts(index, snap, arcs)
+    if index.knows_turns:
+        return _best(ends)  # many arcs out of a junction lead to the same node
     # A trip that starts on a junction is already at its node, whichever street of the junction was found.
     return ends + [PhantomNode(int(index.graph.tail[arc]), 0) for arc, at in arcs if at == 0.0]
 
 
 def find_goals(index: StreetIndex, snap: Snap) -> list[PhantomNode]:
     """Return the phantom nodes to a point from the nodes that reach it without passing another node."""
-    arcs = index.arcs(snap.polyline).tolist()
     if index.knows_turns and snap.is_end:
-        return _best(PhantomNode(node, 0) for node in index.nodes_of(snap))
+        return _best([PhantomNode(node, 0) for node in index.nodes_of(snap)])
+    arcs = index.arcs(snap.polyline).tolist()
     ends = _goals(index, snap, arcs)
     if index.knows_turns:
         return _best(ends)
@@ -156,6 +152,9 @@ def find_direct(
         if shared:
             end = PhantomNode(min(shared), 0)
             return 0, end, end
+    on_street = goal.polyline == start.polyline
+    if not on_street and not nodes:
+        return None
     arcs = index.arcs(goal.polyline).tolist()
     if start == goal and leaving is None and coming is None and index.avoided is None:
         end = PhantomNode(-1, 0, arcs[0], position(index, arcs[0], start))
@@ -164,45 +163,35 @@ def find_direct(
         if any(via_state is not None and not _is_along(via_state, arc) for via_state in (leaving, coming)):
             continue
         there = position(index, arc, goal)
-        if goal.polyline == start.polyline:
+        if on_street:
             here = position(index, arc, start)
         elif int(graph.tail[arc]) in nodes:
             here = 0.0
         else:
             continue
         if here <= there and index.is_open(arc, start, goal):
-            weight = part_weight(index, arc, there - here)
+            weight = part_weight(graph, arc, there - here)
             candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
-    return min(candidates, key=lambda candidate: candidate[0], default=None)
+    return min(candidates, key=itemgetter(0), default=None)
 
 
-def _starts(index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]) -> list[PhantomNode]:
+def _starts(index: StreetIndex, snap: Snap, arcs: list[tuple[int, float]]) -> list[PhantomNode]:
     """Return the phantom nodes from a point to the heads of arcs, given with the part of each arc before the point."""
-    return [PhantomNode(*end) for end in _numbers_of_starts(index, snap, arcs)]
-
-
-def _numbers_of_starts(
-    index: StreetIndex, snap: Snap, arcs: Iterable[tuple[int, float]]
-) -> list[tuple[int, int, int, float]]:
-    """Return the attributes of the phantom nodes of `_starts`."""
-    ways = list(arcs)
     if index.avoided is not None:
-        ways = [(arc, at) for arc, at in ways if index.is_open(arc, snap if at > 0.0 else None)]
-    ids, graph = [arc for arc, _ in ways], index.graph
-    heads, whole = graph.head[ids].tolist(), graph.weight[ids].tolist()
-    streets = graph.streets
-    turns = [0] * len(ids) if streets is None or streets.turn is None else streets.turn[ids].tolist()
-    return [
-        (head, round((1.0 - at) * (weight - turn)), arc, at)  # as in `part_weight`
-        for head, weight, turn, (arc, at) in zip(heads, whole, turns, ways, strict=True)
-    ]
+        arcs = [(arc, at) for arc, at in arcs if index.is_open(arc, snap if at > 0.0 else None)]
+    graph = index.graph
+    return [PhantomNode(int(graph.head[arc]), part_weight(graph, arc, 1.0 - at), arc, at) for arc, at in arcs]
 
 
-def _goals(index: StreetIndex, snap: Snap, arcs: Iterable[int]) -> list[PhantomNode]:
+def _goals(index: StreetIndex, snap: Snap, arcs: list[int]) -> list[PhantomNode]:
     """Return the phantom nodes from the tails of arcs to a point that lies on them."""
-    ends = [(a, position(index, a, snap)) for a in arcs if index.is_open(a, end=snap)]
-    tail = index.graph.tail
-    return [PhantomNode(int(tail[a]), turn_weight(index, a) + part_weight(index, a, at), a, at) for a, at in ends]
+    if index.avoided is not None:
+        arcs = [arc for arc in arcs if index.is_open(arc, end=snap)]
+    graph, found = index.graph, []
+    for arc in arcs:
+        at = position(index, arc, snap)
+        found.append(PhantomNode(int(graph.tail[arc]), turn_weight(graph, arc) + part_weight(graph, arc, at), arc, at))
+    return found
 
 
 def _is_along(via_state: ViaState, arc: int) -> bool:
@@ -241,4 +230,4 @@ def _best(ends: Iterable[PhantomNode]) -> list[PhantomNode]:
     for end in ends:
         if end.node not in best or end.weight < best[end.node].weight:
             best[end.node] = end
-    return sorted(best.values(), key=lambda end: end.weight)[:MAX_TERMINALS]
+    return sorted(best.values(), key=itemgetter(1))[:MAX_TERMINALS]

@@ -10,7 +10,7 @@ import numpy as np
 from vkssp.checks import items_of, listed, number_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph.geo import METRES_PER_DEGREE
-from vkssp.route import Place
+from vkssp.route import Place, made
 from vkssp.routing.lines import Snap
 from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 
@@ -33,6 +33,9 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
 
     `name` is the place's name in errors.
     """
+    if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is float:
+        if _is_inside(index, *place) and index.avoided is None:
+            return place
     lat, lon = _pair(place) or (None, None)
     if lat is None or lon is None:
         raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
@@ -53,6 +56,11 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
     if index.avoided is not None and index.avoided.covers(lat, lon):
         raise QueryError(f"{name} is {text(place)}, which lies in an area to avoid; give a place outside of it")
     return place
+
+
+def _is_inside(index: StreetIndex, lat: float, lon: float) -> bool:
+    """Return whether a place is within the bounds of a map."""
+    return bool(index.south <= lat <= index.north and max(index.west, -180.0) <= lon <= min(index.east, 180.0))
 
 
 def _pair(place: object) -> tuple[float | None, float | None] | None:
@@ -92,8 +100,10 @@ def no_road(place: LatLon, name: str) -> QueryError:
 def place_of(index: StreetIndex, place: LatLon, snap: Snap) -> Place:
     """Return a place with the point on a street that it was snapped to."""
     streets = index.graph.streets
-    name = "" if streets is None else streets.arc_name(int(index.arcs(snap.polyline)[0]))
-    return Place(place[0], place[1], snap.lat, snap.lon, snap.metres, name)
+    name = "" if streets is None else streets.names[int(streets.name[index.arcs(snap.polyline)[0]])]
+    return made(
+        Place, lat=place[0], lon=place[1], snapped_lat=snap.lat, snapped_lon=snap.lon, snapped_m=snap.metres, name=name
+    )
 
 
 def nearest_places(index: StreetIndex, place: LatLon, number: int = 1) -> list[Place]:
@@ -127,7 +137,7 @@ def _street(index: StreetIndex, snap: Snap) -> tuple[int, ...]:
 def snapped(index: StreetIndex, places: Sequence[LatLon], names: Sequence[str]) -> list[Snap]:
     """Return the points that places are snapped to first; see `StreetIndex.trip_ends`."""
     found: list[Snap] = []
-    ends = index.trip_ends(np.array(places, np.float64).reshape(-1, 2))
+    ends = index.ends_of_trips(np.array(places, np.float64).reshape(-1, 2))
     for place, name, snap in zip(places, names, ends, strict=True):
         if snap is None:
             raise no_road(place, name)

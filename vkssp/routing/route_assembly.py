@@ -35,7 +35,9 @@ def leg_of(
 
     `step_context` is the number of the leg and whether it is the last one; None if the leg gets no steps.
     """
-    geometry = LegGeometry(index, graph, leg_path, begin[1], end[1])
+    is_searched = graph is index.graph
+    weights_of = None if is_searched and step_context is None else graph
+    geometry = LegGeometry(index, weights_of, leg_path, begin[1], end[1])
     destination = place_of(index, *end)
     # Neither function keeps the index, which has weights.
     steps = (
@@ -44,13 +46,13 @@ def leg_of(
         else partial(steps_of, index.step_tables, geometry, destination, duration(graph, 1), *step_context)
     )
     return Leg.deferring(
-        {"points": lambda: geometry.points, "steps": steps},
+        {"points": lambda: geometry.shape[0], "steps": steps},
         nodes=geometry.nodes,
         arcs=geometry.arcs,
         parts=geometry.parts,
         weight=leg_path.weight,
         distance_m=float(geometry.metres.sum()),
-        duration_s=duration(graph, int(geometry.weights.sum())),
+        duration_s=duration(graph, leg_path.weight if is_searched else int(geometry.weights.sum())),
         origin=place_of(index, *begin),
         destination=destination,
     )

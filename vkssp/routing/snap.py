@@ -242,7 +242,10 @@ class StreetIndex(StreetLines):
         QueryError
             If `places` are no pairs of numbers.
         """
-        places = _pairs(places)
+        return self.ends_of_trips(_pairs(places))
+
+    def ends_of_trips(self, places: npt.NDArray[np.float64]) -> list[Snap | None]:
+        """Return what `trip_ends` returns, for pairs of finite numbers."""
         snaps = self._nearest_of_each(places, self._allowed(False, False), MAX_SNAP_M)
         for row, snap in enumerate(snaps):
             if snap is not None and self._one_sided[snap.polyline]:

@@ -60,7 +60,7 @@ class StepTables:
     @cached_property
     def arrays(self) -> StepArrays:
         """The arrays for the kernel, 24 bytes for each arc; made for the first steps."""
-        first, points, polyline_of, backward, _ = self._polylines
+        first, points, polyline_of, backward = self._polylines
         table = np.zeros((len(polyline_of), 4), np.uint32)
         side, name, ref, flags = table.T
         side[:] = 2 * polyline_of + backward

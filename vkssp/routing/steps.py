@@ -48,7 +48,7 @@ def steps_of(
         Whether the leg is the last one.
     """
     module, arrays, names = kernels("vkssp.routing.kernels.steps"), tables.arrays, tables.names
-    arcs, points = geometry.arcs, geometry.points
+    arcs, (points, first_points) = geometry.arcs, geometry.shape
     found = np.zeros((len(arcs) + 1, 5), np.int64)
     count = module.find_manoeuvres(
         *(arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found),
@@ -58,8 +58,8 @@ def steps_of(
     begin, _, _, onto, _ = found.T
     steps = []
     if count:
-        first = geometry.first[begin]
-        last = geometry.first[np.append(begin[1:], len(arcs))]
+        first = first_points[begin]
+        last = first_points[np.append(begin[1:], len(arcs))]
         columns = (
             found.tolist(),
             arrays.table[onto].tolist(),

@@ -40,7 +40,7 @@ def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
             part *= index.avoided.free_part(index.piece(arc, start))
         rises = not bool(index.backward[arc])
         span = (at, at + part) if rises else (1.0 - at - part, 1.0 - at)
-        begun.add(Begun(int(index.polyline_of[arc]), *span, rises, part_weight(index, arc, part)))
+        begun.add(Begun(int(index.polyline_of[arc]), *span, rises, part_weight(index.graph, arc, part)))
     return sorted(begun)
 
 

@@ -166,7 +166,8 @@ def split_of(
             if np.uint64(down[row + leaves]) + np.uint64(up[row + enters]) == weight:
                 if found != UNKNOWN:
                     return TIED, -1
-                found, between = ((row + leaves) << BITS | row + enters) << LOW | SPLIT, tree.groups[group, NODE] + inside
+                found = ((row + leaves) << BITS | row + enters) << LOW | SPLIT
+                between = tree.groups[group, NODE] + inside
             inside += 1
         is_above = False
         while at < last and not is_above:
