@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import FinishedRows
-from vkssp.cpu.cores import num_cores, run_all
+from vkssp.cores import num_cores, run_all
 from vkssp.cpu.customized import customized_of, layout_of
 from vkssp.cpu.device import CpuGraph, all_read_only
 from vkssp.cpu.phast import NumberedLabels, ranks_of
