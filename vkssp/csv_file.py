@@ -1,4 +1,4 @@
-"""Reader of files of comma-separated values."""
+"""Reader and writer of files of comma-separated values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from vkssp.checks import path_of
 from vkssp.errors import FormatError
 
 if TYPE_CHECKING:
-    from _csv import Reader
+    from _csv import Reader, Writer
 
 
 @contextmanager
@@ -34,6 +34,25 @@ def csv_lines(path: str | Path) -> Iterator[Reader]:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{path} is no text of comma-separated values ({error}); save it as CSV in UTF-8") from None
+
+
+class _Lines:
+    """Stream of which each line ends in a line feed only, for a writer that ends lines by two characters."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        """Write a line."""
+        return self._stream.write(line[:-2] + "\n")
+
+
+def csv_writer(stream: IO[str]) -> Writer:
+    """Return a writer of lines that end in a line feed, to a stream that does not translate line ends.
+
+    Python's writer quotes the characters of its line ends only; a reader would take others for line ends, too.
+    """
+    return csv.writer(_Lines(stream), lineterminator="\r\n")
 
 
 def no_columns(path: str | Path, wanted: str, first: list[str]) -> FormatError:

@@ -115,6 +115,34 @@ def test_origins_and_formats(graph_path: Path, tmp_path: Path, capsys: pytest.Ca
     assert np.load(lacking)["nearest_6"].tolist() == [""] * 4
 
 
+def test_each_sum_has_a_column(graph_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shops, output = write_shops(tmp_path), tmp_path / "reach.csv"
+    options = ["--columns", "jobs,area,jobs", "--limits", "1000000,1000001,0.25,1000000"]
+    options += ["--decay", "linear:2000000.5", "--decay", "linear:2000001", "--decay", "linear:2000001"]
+    assert asked(graph_path, shops, *options, "--origins", shops, "--output", output) == 0
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    kinds = ["1000000s", "1000001s", "0.25s", "linear_2000000.5s", "linear_2000001s"]
+    assert list(rows[0])[3:] == [f"{name}_{kind}" for name in ("jobs", "area") for kind in kinds]
+    # Whole numbers stay whole beside others.
+    assert [row["jobs_0.25s"] for row in rows] == ["0", "5", "10", "15"]
+    assert [row["area_0.25s"] for row in rows] == ["0.0", "0.25", "0.5", "0.75"]
+    shops.write_text("id,lat,lon,nearest,a,a_linear\ns0,42.5075,1.5218,1,2,3\n")
+    for names, more, told in (
+        ("nearest", ["--limits", 1, "--nearest", 1], "'nearest_1'"),
+        ("a,a_linear", ["--limits", 5, "--decay", "linear:5"], "'a_linear_5'"),
+        ("a,", ["--limits", 5], "is not a list of names"),
+    ):
+        assert asked(graph_path, shops, "--columns", names, *more, "--output", output) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_ids_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    point = {"type": "Feature", "id": "a\ud800", "geometry": {"type": "Point", "coordinates": [1, 2]}}
+    (tmp_path / "a.geojson").write_text(json.dumps({"features": [point]}))
+    with pytest.raises(FormatError, match=r"feature 0 has the id 'a\\ud800'"):
+        read_ends(tmp_path / "a.geojson")
+
+
 def test_files_of_places(tmp_path: Path) -> None:
     square = shapely.box(1.0, 42.0, 1.2, 42.2)
     other = shapely.MultiPolygon([shapely.box(2, 40, 2.1, 40.1)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from vkssp.assignment.delays import Floats
 from vkssp.assignment.equilibrium import Equilibrium
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import path_of, shown
-from vkssp.csv_file import csv_lines
+from vkssp.csv_file import csv_lines, csv_writer
 from vkssp.errors import FormatError
 from vkssp.files import atomic_write
 from vkssp.npy_file import read_npz
@@ -87,7 +86,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         return
     classes = found.class_flows if len(found.class_flows) > 1 else {}
     with atomic_write(path, "w") as stream:
-        lines = csv.writer(stream, lineterminator="\n")
+        lines = csv_writer(stream)
         lines.writerow(["tail", "head", "flow", "cost", *(f"flow_{name}" for name in classes)])
         lines.writerows(zip(*(one.tolist() for one in (*columns, *classes.values())), strict=True))
 

@@ -7,7 +7,6 @@ the file of the demand, are those of DTALite and of the collection GMNS Plus: ``
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from vkssp.assignment.delays import BPR
 from vkssp.assignment.demand import checked_table
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import flag, instance, number_of, path_of, shown
-from vkssp.csv_file import csv_lines, no_columns
+from vkssp.csv_file import csv_lines, csv_writer, no_columns
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_folder
 
@@ -255,7 +254,7 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
 
 def _write(path: Path, columns: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
     with open(path, "w", encoding="utf-8", newline="") as stream:
-        lines = csv.writer(stream, lineterminator="\n")
+        lines = csv_writer(stream)
         lines.writerow(columns)
         lines.writerows(rows)
 

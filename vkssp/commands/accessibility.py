@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +62,23 @@ def _decay(text: str) -> tuple[str, Decay]:
         known = ", ".join(":".join([name, *parts]) for name, parts in _DECAYS.items())
         raise argparse.ArgumentTypeError(f"{text!r} is none of {known}, such as exponential:600") from None
     try:
-        return "_".join([kind, *(f"{value:g}" for value in values)]), getattr(Decay, kind)(*values)
+        return "_".join([kind, *map(_digits, values)]), getattr(Decay, kind)(*values)
     except QueryError as error:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def _digits(number: float) -> str:
+    """Return a number as part of a name, with all digits that tell it from others."""
+    return np.format_float_positional(number, trim="-")
+
+
+def _names(text: str) -> list[str]:
+    """Return the names in ``NAME,...``."""
+    names = [name.strip() for name in text.split(",")]
+    # A byte that is not UTF-8 is a lone surrogate, which no file may have.
+    if not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of names of columns, such as jobs,beds")
+    return names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--columns",
-        type=lambda text: [name.strip() for name in text.split(",")],
+        type=_names,
         default=[],
         metavar="NAME,...",
         help="columns with the weights of opportunities, such as jobs,beds (default: each counts as 1)",
@@ -214,9 +229,31 @@ def _check(args: argparse.Namespace) -> None:
         raise QueryError("there is nothing to write; give --output or --map")
     if args.columns and not has_sums:
         raise QueryError("--columns are for sums; give --minutes, --limits or --decay")
+    # What is asked for twice is one column.
+    args.columns, args.decay = list(dict.fromkeys(args.columns)), list(dict(args.decay).items())
+    for option in ("minutes", "limits"):
+        if getattr(args, option) is not None:
+            setattr(args, option, list(dict.fromkeys(getattr(args, option))))
+    names = [name for _, name, _ in _sums_asked(args, "")]
+    for name in names:
+        if names.count(name) > 1 or (args.nearest is not None and re.fullmatch(r"nearest_[0-9]+", name)):
+            raise QueryError(f"several columns would have the name {name!r}; rename a column of {args.opportunities}")
     if args.output is not None:
         check_values_ending(args.output)
     check_outputs(args, output=None, map="HTML")
+
+
+def _sums_asked(args: argparse.Namespace, sign: str) -> list[tuple[str, str, str]]:
+    """Return the column of weights, the name, such as jobs_600s, and the title of each sum; `sign` is its unit's."""
+    limits = [(_digits(limit), sign) for limit in args.limits or ()]
+    limits += [(_digits(limit), "min") for limit in args.minutes or ()]
+    kinds = [(f"{digits}{of}", f" within {digits} {of}".rstrip()) for digits, of in limits]
+    kinds += [(f"{name}{sign}", f", {name} {sign}".rstrip()) for name, _ in args.decay]
+    return [
+        (weight, f"{weight or 'count'}_{name}", f"{weight or 'opportunities'}{title}")
+        for weight in args.columns or [""]
+        for name, title in kinds
+    ]
 
 
 def _places(path: str, ends: Ends) -> Ends:
@@ -252,27 +289,25 @@ def _sums(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the sums, by names for a file, such as jobs_600s."""
-    limits, sign, factor = args.limits or [], _SIGNS.get(unit.name, ""), 1.0
-    decays = [(f"{name}{sign}", f", {name} {sign}".rstrip()) for name, _ in args.decay]
-    if args.minutes is not None:
-        limits, sign, factor = args.minutes, "min", 60.0
-    named = [*((f"{limit:g}{sign}", f" within {limit:g} {sign}".rstrip()) for limit in limits), *decays]
-    if not named:
+    asked = _sums_asked(args, _SIGNS.get(unit.name, ""))
+    if not asked:
         return {}
     weights = np.stack([opportunities.columns[name] for name in args.columns], axis=1) if args.columns else None
-    within = [factor * limit for limit in limits] or None
+    within = args.limits if args.minutes is None else [60.0 * minutes for minutes in args.minutes]
     given = {"limits": within, "decays": [decay for _, decay in args.decay] or None, "reverse": args.reverse}
     sums = router.accessibility(origins, opportunities.places or [], weights, **given)
     if weights is None:
         sums = sums[..., None]
-    return {
-        f"{weight or 'count'}_{name}": (
-            f"{weight or 'opportunities'}{title}",
-            np.ascontiguousarray(sums[:, at, column]),
-        )
-        for column, weight in enumerate(args.columns or [""])
-        for at, (name, title) in enumerate(named)
-    }
+    columns = sums.transpose(2, 1, 0).reshape(-1, len(sums))
+    found = {}
+    for (weight, name, title), column in zip(asked, columns, strict=True):
+        # Sums of whole numbers that came beside others are whole.
+        if weight and " within " in title:
+            values = opportunities.columns[weight]
+            if values.dtype.kind == "i" and np.abs(values.astype(np.float64)).sum() < 2**53:
+                column = column.astype(np.int64)
+        found[name] = title, np.ascontiguousarray(column)
+    return found
 
 
 def _nearest(

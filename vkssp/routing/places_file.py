@@ -146,6 +146,10 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
         properties = feature.get("properties")
         properties = properties if isinstance(properties, dict) else {}
         name = feature.get("id", properties.get("id"))
+        if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise FormatError(
+                f"{path}: feature {number} has the id {shown(name)}, with half of a character; correct it"
+            )
         ids.append(number if name is None else name)
         rows.append([properties.get(column) for column in columns])
         known |= properties.keys()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import named, path_of, shown
+from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 from vkssp.graph import UNREACHABLE, Graph
@@ -91,7 +91,7 @@ def write_nodes(path: str | Path, graph: Graph, nodes: NearestSources, unit: Uni
 
 def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
     text = io.TextIOWrapper(stream, "utf-8", newline="")
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv_writer(text)
     missing = nodes.distance == UNREACHABLE
     names = np.array([*ids, ""], object)[np.where(missing, len(ids), nodes.source)]
     # Single precision has seven digits; further digits of a double are noise.

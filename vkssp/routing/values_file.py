@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import path_of
+from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 from vkssp.graph import Graph, Uint32s
@@ -170,7 +170,7 @@ def _told(values: npt.NDArray[Any], missing: Any) -> list[Any]:
 
 def _write_csv(stream: IO[bytes], columns: Columns) -> None:
     text = io.TextIOWrapper(stream, "utf-8", newline="")
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv_writer(text)
     lines.writerow(columns)
     try:
         lines.writerows(zip(*(_told(values, "") for values in columns.values()), strict=True))

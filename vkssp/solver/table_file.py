@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 import stat
 from collections import deque
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import flag, named, path_of, shown
+from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import ZARR, ZARR_MARKS, atomic_folder, atomic_write
 from vkssp.terminal import progress_bar
@@ -280,7 +280,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
     import io
 
     text = io.TextIOWrapper(stream, "utf-8", newline="")
-    lines = csv.writer(text, lineterminator="\n")
+    lines = csv_writer(text)
     lines.writerow(["source", "target", *(COLUMNS[name] for name in table.metrics)])
     at = iter(rows)
 
