@@ -333,6 +333,15 @@ def path_of(path: Any, name: str = "path") -> Path:
     return Path(text)
 
 
+def is_storable(text: str) -> bool:
+    """Return whether a text can be written to files: whether it has no lone surrogates, such as for odd bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def no_file(path: object) -> FormatError:
     """Return the error for a file that does not exist."""
     is_address = re.match("[a-z]{2,}:/", str(path)) is not None  # a Path has one slash of the two

@@ -153,6 +153,27 @@ def test_broken_trips(tmp_path: Path, old: str, new: str, text: str) -> None:
         tntp.read_trips(trips)
 
 
+def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
+    net, trips = saved(tmp_path)
+    odd = tmp_path / "a\udcff\n.tntp"
+    trips.rename(odd)
+    more = ["--device", "cpu", "--gap", "1e-2", "--output"]
+    for output in (tmp_path / "f.npz", tmp_path / "f.csv"):
+        assert main(["equilibrium", str(net), str(odd), *more, str(output)]) == 0
+    network = tntp.read_network(net)
+    assert list(read_flows(tmp_path / "f.npz", network).class_flows) == [r"a\udcff\n"]
+    with pytest.raises(QueryError, match="name"):
+        equilibrium(network, UserClass(tntp.read_trips(odd), name="a\udcff"), device="cpu")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose reading fails")
+def test_files_whose_reading_fails(tmp_path: Path) -> None:
+    network = tntp.read_network(saved(tmp_path)[0])
+    for read in (tntp.read_network, tntp.read_trips, lambda path: read_flows(path, network)):
+        with pytest.raises(FormatError, match="cannot read /proc/self/mem"):
+            read("/proc/self/mem")
+
+
 def test_what_files_may_have_and_may_not(tmp_path: Path) -> None:
     net, trips = saved(tmp_path)
     plain = tntp.read_network(net)
@@ -300,6 +321,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ([str(net), str(trips), "--output", str(trips)], "trips"),
         ([str(net), str(trips), "--output", "x.txt"], "must end in"),
         ([str(trips), str(trips)], "NUMBER OF NODES> before <END OF METADATA>; give a network"),
+        ([str(tmp_path / "g"), "--output", str(tmp_path / "g" / "demand.csv")], "needed for something else"),
+        ([str(tmp_path / "g"), str(trips), "--output", str(tmp_path / "g" / "link.csv")], "needed for something else"),
     ):
         assert main(["equilibrium", *arguments, *options]) == 2
         assert text in capsys.readouterr().err

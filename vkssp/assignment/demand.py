@@ -11,7 +11,7 @@ import numpy.typing as npt
 from vkssp.arrays import brief
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import array_of, dtype_of, listed, number_of, real_numbers, shown
+from vkssp.checks import array_of, dtype_of, is_storable, listed, number_of, real_numbers, shown
 from vkssp.errors import QueryError
 
 
@@ -122,7 +122,10 @@ def _checked(network: TrafficNetwork, given: UserClass) -> CheckedClass:
         open_arcs = array_of(given.open_arcs, f"open_arcs of {where}", "truth values, one for each arc", QueryError)
         if open_arcs.shape != (network.num_arcs,) or open_arcs.dtype != np.bool_:
             raise QueryError(f"open_arcs of {where} must be a truth value for each of {network.num_arcs} arcs")
-    return CheckedClass(str(given.name), _between_zones(given.demand, network, where), fixed, pce, open_arcs)
+    name = str(given.name)
+    if not is_storable(name):
+        raise QueryError(f"a user class has the name {shown(name)}, which no file can have; give it another one")
+    return CheckedClass(name, _between_zones(given.demand, network, where), fixed, pce, open_arcs)
 
 
 def _between_zones(demand: Any, network: TrafficNetwork, where: str) -> Any:

@@ -24,6 +24,8 @@ from vkssp.files import atomic_folder
 #: File of the demand in a folder.
 DEMAND = "demand.csv"
 _NODES, _LINKS, _CONFIG = "node.csv", "link.csv", "config.csv"
+#: All files in a folder that are read.
+FILES = (_NODES, _LINKS, _CONFIG, DEMAND)
 # Metres of units of length, and metres per minute of units of speed.
 _LENGTHS = {
     **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),

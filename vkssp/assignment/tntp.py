@@ -6,7 +6,7 @@ https://github.com/bstabler/TransportationNetworks
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -224,16 +224,18 @@ def _require(path: Path, count: int) -> None:
     require(_NODE_BYTES * count, f"{path}: {count:,} nodes or zones", "correct the number in its head")
 
 
-def opened(path: Path) -> IO[str]:
-    """Open a text file.
+@contextmanager
+def opened(path: Path) -> Iterator[IO[str]]:
+    """Open a text file to read it.
 
     Raises
     ------
     FormatError
-        If it cannot be read.
+        If it cannot be read; also while it is read.
     """
     try:
-        return open(path, encoding="utf-8-sig", errors="replace")
+        with open(path, encoding="utf-8-sig", errors="replace") as stream:
+            yield stream
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:

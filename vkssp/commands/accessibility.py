@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from vkssp.checks import is_storable
 from vkssp.commands.common import (
     Result,
     add_graph,
@@ -75,8 +76,7 @@ def _digits(number: float) -> str:
 def _names(text: str) -> list[str]:
     """Return the names in ``NAME,...``."""
     names = [name.strip() for name in text.split(",")]
-    # A byte that is not UTF-8 is a lone surrogate, which no file may have.
-    if not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not all(names) or not is_storable(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of names of columns, such as jobs,beds")
     return names
 

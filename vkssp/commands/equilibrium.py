@@ -11,7 +11,7 @@ from typing import Any
 from vkssp.commands.common import Result, is_watched, numbers
 from vkssp.errors import QueryError
 from vkssp.options import file_name
-from vkssp.terminal import print_error
+from vkssp.terminal import print_error, printable
 
 SUMMARY = "assign traffic to a network so that no traveller has a faster path"
 EXAMPLE = "vkssp equilibrium SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-5 --output flows.csv"
@@ -101,11 +101,12 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.assignment.flows_file import check_flows_ending, read_flows, write_flows
     from vkssp.files import check_writable
 
+    is_gmns = os.path.isdir(args.network)
     if args.output:
         check_flows_ending(args.output)
-        check_writable(args.output, args.network, *args.trips, args.start)
+        of_folder = [os.path.join(args.network, name) for name in gmns.FILES] if is_gmns else []
+        check_writable(args.output, args.network, *args.trips, args.start, *of_folder)
     weights = {"toll_weight": args.toll_weight, "length_weight": args.length_weight}
-    is_gmns = os.path.isdir(args.network)
     if is_gmns:
         network = gmns.read_network(args.network, through_zones=not args.closed_zones, **weights)
     elif args.closed_zones:
@@ -122,7 +123,7 @@ def run(args: argparse.Namespace) -> Result:
     for path, equivalents in zip(paths, pce, strict=True):
         is_csv = is_gmns or path.lower().endswith(".csv")
         demand = gmns.read_demand(path, network) if is_csv else tntp.read_trips(path, network)
-        classes.append(UserClass(demand, pce=equivalents, name=Path(path).stem))
+        classes.append(UserClass(demand, pce=equivalents, name=printable(Path(path).stem)))
     start = None if args.start is None else read_flows(args.start, network)
 
     def report(one: Iteration) -> None:

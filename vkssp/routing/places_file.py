@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import path_of, shown
+from vkssp.checks import is_storable, path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
 from vkssp.memory import require
@@ -146,7 +146,7 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
         properties = feature.get("properties")
         properties = properties if isinstance(properties, dict) else {}
         name = feature.get("id", properties.get("id"))
-        if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
+        if isinstance(name, str) and not is_storable(name):
             raise FormatError(
                 f"{path}: feature {number} has the id {shown(name)}, with half of a character; correct it"
             )
