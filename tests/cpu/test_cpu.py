@@ -299,6 +299,7 @@ def test_the_host_and_its_graph() -> None:
 def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     with CpuGraph(RenumberedGraph(grid(4))) as host:
         monkeypatch.setitem(sys.modules, "numba", None)
+        jit.kernels.cache_clear()
         for make in (CpuDevice, lambda: settle_order(grid(4), 0), lambda: Dijkstra(host), lambda: jit.kernels("walk")):
             with pytest.raises(QueryError, match=r"pip install numba") as caught:
                 make()
