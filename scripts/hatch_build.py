@@ -12,6 +12,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 # A link or an image that leads to a file of the repository: "](docs/routes.md#steps)".
 _RELATIVE = re.compile(r"(!?)(\[(?:[^][]|\[[^][]*\])*\])\((?!https?:|mailto:|#)([^)\s]+)\)")
+# The version of a release, or of a candidate; versions between two releases have ".dev" in them.
+_RELEASE = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 
 
 class ShaderBuildHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -36,11 +38,16 @@ class ReadmeMetadataHook(MetadataHookInterface):
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {
             "content-type": "text/markdown",
-            "text": with_absolute_links(text, metadata["urls"]["Source"]),
+            "text": with_absolute_links(text, metadata["urls"]["Source"], revision_of(metadata["version"])),
         }
 
 
-def with_absolute_links(text: str, repository: str) -> str:
+def revision_of(version: str) -> str:
+    """Return the tag of a release, so that its page keeps its links; HEAD for the versions between releases."""
+    return f"v{version}" if _RELEASE.fullmatch(version) else "HEAD"
+
+
+def with_absolute_links(text: str, repository: str, revision: str) -> str:
     """Replace relative links in Markdown by links to a repository on GitHub, and images by links to its raw files.
 
     Parameters
@@ -49,12 +56,16 @@ def with_absolute_links(text: str, repository: str) -> str:
         The Markdown.
     repository : str
         The repository's address.
+    revision : str
+        The tag or branch.
     """
     parts = re.split(r"(^```.*?^```)", text, flags=re.DOTALL | re.MULTILINE)
     for number in range(0, len(parts), 2):  # the text between blocks of code
         for _ in range(2):  # a link around an image in the second round
             parts[number] = _RELATIVE.sub(
-                lambda found: f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/HEAD/{found[3]})",
+                lambda found: (
+                    f"{found[1]}{found[2]}({repository}/{'raw' if found[1] else 'blob'}/{revision}/{found[3]})"
+                ),
                 parts[number],
             )
     return "".join(parts)

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from vkssp.solver.solver import Solver
     from vkssp.solver.table import Table
 
-__version__ = "0.1.0"
+    #: Version of the installed distribution, such as 1.2.0, or 1.2.1.dev3+g0123abc three commits after the tag v1.2.0.
+    __version__: str
 
 __all__ = [
     "ALGORITHMS",
@@ -139,12 +140,14 @@ if not TYPE_CHECKING:
         from importlib import import_module, util
 
         module = f"{__name__}.{name}"
-        if name == "Assignment":
+        if name == "__version__":
+            value = _version()
+        elif name == "Assignment":
             from vkssp.former import warn_of
 
             warn_of("vkssp.Assignment", "vkssp.ServiceAreas")
             return import_module(_MODULES["ServiceAreas"]).ServiceAreas  # not kept: each use warns
-        if name in _MODULES:
+        elif name in _MODULES:
             value = getattr(import_module(_MODULES[name]), name)
         elif name.startswith("_") or util.find_spec(module) is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -155,4 +158,13 @@ if not TYPE_CHECKING:
 
     def __dir__():
         """Return all names, including names that have not been imported yet."""
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, "__version__"})
+
+    def _version():
+        """Return the version that the installation recorded."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version(__name__)
+        except PackageNotFoundError:  # a folder that only lies on the path
+            return "0+unknown"

@@ -469,7 +469,9 @@ def _rounded(area: Any) -> Any:
 
     # In narrow bands, plain rounding of points could make rings cross themselves.
     parts = shapely.get_parts(shapely.set_precision(area, 10.0**-_DECIMALS))
-    result = shapely.MultiPolygon([orient(part) for part in parts if part.geom_type == "Polygon"])
+    # Shapely 2.0 cannot orient an empty polygon.
+    full = [part for part in parts if part.geom_type == "Polygon" and not part.is_empty]
+    result = shapely.MultiPolygon([orient(part) for part in full])
     return shapely.transform(result, lambda points: np.round(points, _DECIMALS))
 
 
