@@ -5,19 +5,21 @@
   scripts/check_release.py --release v1.2.0 --require-all     the checks of a tag; a Python that is missing is a failure
   scripts/check_release.py --wheel vkssp-1.2.0-py3-none-any.whl --python 3.13     only the environments, of this wheel
 
-The wheel is built from the sdist, and once more from the checkout: both must have the same content. Then each Python gets
-two environments, with the oldest and with the newest dependencies that the wheel allows, as wheels of their own. There
-the commands and the examples of README.md run, and, with all extras installed, those of docs/. Compilers of C and of
-shaders must not be called. A Python that is not found, and cannot be downloaded by uv, is reported as not run.
-The tools are those of [dependency-groups] in pyproject.toml; glslangValidator compiles the shaders.
+The wheel is built from the sdist, and once more from the checkout: both must have the same content. Then each Python
+gets two environments, with the oldest and with the newest dependencies that the wheel allows, all of them wheels. There
+the commands and the examples of README.md run, and, with all extras installed, those of docs/. No compiler may be
+called there. A Python that is not found, and that uv cannot download, is reported as not run. The tools are those of
+[dependency-groups] in pyproject.toml; glslangValidator compiles the shaders.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,7 +65,13 @@ def run(command: Sequence[str | Path], *, cwd: Path = WORK, env: Environment | N
         if env is None:
             environment.pop(name, None)
     done = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=environment, input=stdin, capture_output=True, text=True, check=False
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         said = (done.stdout + done.stderr).strip()
@@ -99,6 +107,22 @@ def build() -> Path:
         raise CheckError(f"{sdist.name} does not build the wheel of the checkout: {', '.join(differing)} differ")
     say(f"built {sdist.name} and {wheel.name}")
     return wheel
+
+
+def write_recipe(version: str) -> None:
+    """Write the conda recipe that builds the sdist as it lies on PyPI."""
+    (sdist,) = DIST.glob("*.tar.gz")
+    digest = hashlib.sha256(sdist.read_bytes()).hexdigest()
+    address = "https://pypi.org/packages/source/v/vkssp/vkssp-${{ version }}.tar.gz"
+    recipe = (ROOT / ".conda" / "vkssp" / "recipe.yaml").read_text(encoding="utf-8")
+    for pattern, text in (
+        (r"(?m)^  version: \$\{\{ env\.get.*$", f'  version: "{version}"'),
+        (r"(?m)^  path: \.\./\.\.$", f"  url: {address}\n  sha256: {digest}"),
+    ):
+        recipe, count = re.subn(pattern, lambda _, text=text: text, recipe)
+        if count != 1:
+            raise CheckError(f".conda/vkssp/recipe.yaml has {count} lines like {pattern}, not one")
+    (WORK / "recipe.yaml").write_text(recipe, encoding="utf-8")
 
 
 def content(wheel: Path) -> dict[str, int]:
@@ -147,7 +171,8 @@ def check_boms(wheel: Path) -> None:
         boms = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
         paths = [Path(archive.extract(name, unpacked)) for name in boms]
     validator = (
-        "import sys; from cyclonedx.schema import SchemaVersion; from cyclonedx.validation.json import JsonStrictValidator;"
+        "import sys; from cyclonedx.schema import SchemaVersion;"
+        "from cyclonedx.validation.json import JsonStrictValidator;"
         "sys.exit(str(JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read()) or '') or 0)"
     )
     for path in paths:
@@ -311,12 +336,19 @@ def check_runners(wheel: Path, version: str) -> None:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", metavar="3.11,3.12", default=",".join(PYTHONS), help="the Pythons; default %(default)s")
+    parser.add_argument(
+        "--python", metavar="3.11,3.12", default=",".join(PYTHONS), help="the Pythons; default %(default)s"
+    )
     parser.add_argument("--wheel", type=Path, help="check this wheel, and build nothing")
-    parser.add_argument("--release", metavar="TAG", default="", help="check that this tag's version and changes are told")
+    parser.add_argument(
+        "--release", metavar="TAG", default="", help="check that this tag's version and changes are told"
+    )
     parser.add_argument("--require-all", action="store_true", help="count a Python that is missing as a failure")
     parser.add_argument(
-        "--tests", metavar="OPTION", nargs="+", default=[], help="run pytest with these options in each environment, too"
+        "--tests",
+        metavar="OPTIONS",
+        default="",
+        help="run pytest in each environment, too, with these options, such as 'tests/osm tests/routing -n 4'",
     )
     args = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -325,6 +357,7 @@ def main() -> int:
         wheel = args.wheel.resolve() if args.wheel else build()
         if not args.wheel:
             check_distributions(wheel, args.release)
+            write_recipe(metadata_of(wheel)["Version"][0])
         check_boms(wheel)
         check_runners(wheel, metadata_of(wheel)["Version"][0])
     except CheckError as error:
@@ -335,14 +368,16 @@ def main() -> int:
         for resolution in RESOLUTIONS:
             began = time.monotonic()
             try:
-                told = f"passed: {check_environment(version, resolution, wheel, args.tests)}"
+                told = f"passed: {check_environment(version, resolution, wheel, shlex.split(args.tests))}"
             except LookupError as error:
                 told = f"not run: {error}"
             except CheckError as error:
                 told = f"failed: {error}"
             results.append(f"Python {version}, {resolution} dependencies: {told}")
             say(f"{results[-1]} ({time.monotonic() - began:.0f} s)")
-    counts = {word: sum(f" dependencies: {word}" in line for line in results) for word in ("passed", "failed", "not run")}
+    counts = {
+        word: sum(f" dependencies: {word}" in line for line in results) for word in ("passed", "failed", "not run")
+    }
     say("environments: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
     return int(counts["failed"] > 0 or counts["passed"] == 0 or (args.require_all and counts["not run"] > 0))
 

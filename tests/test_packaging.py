@@ -1,11 +1,17 @@
-"""What a user installs: the wheel needs no compiler, and a checkout rebuilds a shader that was changed."""
+"""What a user installs: the wheel needs no compiler, and a checkout rebuilds a shader that was changed.
+
+``scripts/check_release.py`` does what takes longer: environments, and the tools of package indexes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -17,10 +23,16 @@ from typing import Any
 
 import pytest
 
+import vkssp
 from tests.support.paths import ROOT
 from tests.support.spirv import all_shaders
 from vkssp.routing.page import VALUE_SCRIPTS
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+needs_hatchling = pytest.mark.skipif(
+    not (importlib.util.find_spec("hatchling") and importlib.util.find_spec("hatch_vcs")),
+    reason="needs hatchling and hatch-vcs",
+)
 PROGRAM = """
 from vkssp import Graph, Solver
 with Solver(Graph.from_edges([0, 1], [1, 2], [3, 4]), "delta_step") as solver:
@@ -74,7 +86,7 @@ def compiled(checkout: Path) -> Path:
 
 
 @pytest.mark.usefixtures("may_use_vulkan")
-@pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="needs hatchling")
+@needs_hatchling
 def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     built = run(checkout, "-m", "hatchling", "build", "-t", "wheel")
     assert built.returncode == 0, built.stdout + built.stderr
@@ -83,17 +95,121 @@ def test_the_wheel_works_without_a_compiler(checkout: Path, tmp_path_factory: py
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
         names = set(archive.namelist())
-    shaders = {f"vkssp/spirv/{name}.spv" for name in all_shaders()}
-    shaders |= {f"vkssp/osm/profiles/{name}.toml" for name in ("car", "bike", "foot")}
-    assert shaders and shaders <= names
-    scripts = {f"vkssp/routing/{name}" for name in VALUE_SCRIPTS}
-    assert {"vkssp/py.typed", "vkssp/routing/map.html", *scripts} <= names
-    assert not [name for name in names if not name.startswith(("vkssp/", "vkssp-"))]
+    files = {path.relative_to(checkout).as_posix() for path in (checkout / "vkssp").rglob("*") if path.is_file()}
+    files = {name for name in files if "__pycache__" not in name and not name.endswith(".LICENSE")}
+    assert {f"vkssp/spirv/{name}.spv" for name in all_shaders()} | {"vkssp/py.typed"} <= files
+    assert {f"vkssp/routing/{name}" for name in VALUE_SCRIPTS} <= files
+    told = next(installed.glob("*.dist-info"))
+    assert {name for name in names if not name.startswith(told.name)} == files, "all of the package, and nothing else"
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert {path.relative_to(told).as_posix() for path in (told / "licenses").rglob("*") if path.is_file()} == {
+        "licenses/LICENSE",
+        "licenses/vkssp/routing/vendor/leaflet.LICENSE",
+    }
+    assert "License-Expression: MIT AND BSD-2-Clause\n" in (told / "METADATA").read_text(encoding="utf-8")
+    assert [path.name for path in (told / "sboms").iterdir()] == ["bundled.cdx.json"]
     done = run(installed, "-c", PROGRAM, path="/nowhere")
     assert done.stdout == "[0, 3, 7]\n", done.stderr
+    done = run(installed, "-m", "vkssp", "--version", path="/nowhere")
+    assert done.stdout == f"vkssp {wheel.name.split('-')[1]}\n", done.stderr
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("hatchling"), reason="needs hatchling")
+@needs_hatchling
+def test_a_build_without_a_compiler_says_what_to_install(checkout: Path) -> None:
+    built = run(checkout, "-m", "hatchling", "build", "-t", "wheel", path="/nowhere")
+    assert built.returncode and built.stderr.startswith("vkssp: glslangValidator is not installed"), built.stderr
+
+
+def git(where: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=N", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *identity, *arguments], cwd=where, capture_output=True, text=True, check=True).stdout
+
+
+@needs_hatchling
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_version_is_that_of_the_tag(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def told(where: Path = checkout) -> tuple[str, str]:
+        done = run(where, "-m", "hatchling", "metadata")
+        metadata = json.loads(done.stdout)
+        (revision,) = set(re.findall(r"/blob/(\S+?)/docs/", metadata["readme"]["text"]))
+        return metadata["version"], revision
+
+    for name in (".git_archival.txt", ".gitattributes", ".gitignore"):
+        shutil.copy(ROOT / name, checkout)
+    git(checkout, "init", "--quiet")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "--quiet", "--message", "one")
+    version, revision = told()
+    assert re.fullmatch(r"0\.1\.dev1\+g[0-9a-f]+", version) and revision == "HEAD"
+    git(checkout, "tag", "v1.2.3rc1")
+    assert told() == ("1.2.3rc1", "v1.2.3rc1")
+    git(checkout, "tag", "v1.2.3")
+    git(checkout, "archive", "--output", "archive.tar", "HEAD")
+    archive = tmp_path_factory.mktemp("archive")
+    with tarfile.open(checkout / "archive.tar") as stream:
+        stream.extractall(archive, filter="data")
+    assert told(archive) == ("1.2.3", "v1.2.3")
+    git(checkout, "commit", "--quiet", "--allow-empty", "--message", "two")
+    (checkout / "archive.tar").unlink()
+    version, revision = told()
+    assert re.fullmatch(r"1\.2\.4\.dev1\+g[0-9a-f]+", version) and revision == "HEAD"
+
+
+def test_the_package_tells_its_version_without_git_and_only_when_asked(tmp_path: Path) -> None:
+    assert vkssp.__version__ == importlib.metadata.version("vkssp")
+    shutil.copy(ROOT / "vkssp" / "__init__.py", tmp_path)
+    (tmp_path / "vkssp").mkdir()
+    shutil.move(tmp_path / "__init__.py", tmp_path / "vkssp")
+    program = """
+import sys, vkssp
+assert not {"importlib.metadata", "subprocess", "numpy"} & {*sys.modules}
+print(vkssp.__version__)
+"""
+    done = run(tmp_path, "-S", "-c", program)  # without the folder of installed packages
+    assert done.stdout == "0+unknown\n", done.stderr
+
+
+def test_the_bill_of_materials_is_of_the_bundled_files() -> None:
+    bill = json.loads((ROOT / "scripts" / "bundled.cdx.json").read_text(encoding="utf-8"))
+    assert bill["metadata"]["component"]["licenses"] == [{"expression": PROJECT["project"]["license"]}]
+    files = [file for component in bill["components"] for file in component["components"]]
+    digests = {file["name"]: file["hashes"][0]["content"] for file in files}
+    vendored = [path for path in (ROOT / "vkssp").rglob("vendor/*") if path.suffix != ".LICENSE"]
+    assert digests == {
+        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in vendored
+    }
+    leaflet = (ROOT / "vkssp" / "routing" / "vendor" / "leaflet.js").read_text(encoding="utf-8")
+    assert f"Leaflet {bill['components'][0]['version']}," in leaflet[:200]
+
+
+def test_the_conda_recipe_needs_what_the_package_needs() -> None:
+    text = (ROOT / ".conda" / "vkssp" / "recipe.yaml").read_text(encoding="utf-8")
+
+    def section(name: str) -> set[str]:
+        (lines,) = re.findall(rf"\n  {name}:\n((?:    - .*\n)+)", text)
+        return {re.sub(r"\s+#.*|\s", "", line.removeprefix("    - ")) for line in lines.splitlines()}
+
+    project = PROJECT["project"]
+    renamed = {requirement.replace("osmium", "pyosmium") for requirement in project["dependencies"]}
+    assert section("run") == {*renamed, "python>=${{python_min}}"}
+    assert {*PROJECT["build-system"]["requires"]} <= section("host")
+    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in text
+    assert f"vkssp = {project['scripts']['vkssp']}\n" in text
+    for line in (f"summary: {project['description']}", f"license: {project['license']}"):
+        assert f"\n  {line}\n" in text
+
+
+def test_the_recipe_of_a_release_has_the_address_and_the_digest_of_the_sdist(tmp_path: Path) -> None:
+    write_recipe = runpy.run_path(str(ROOT / "scripts" / "check_release.py"))["write_recipe"]
+    write_recipe.__globals__.update(WORK=tmp_path, DIST=tmp_path)
+    (tmp_path / "vkssp-1.2.3.tar.gz").write_bytes(b"sdist")
+    write_recipe("1.2.3")
+    text = (tmp_path / "recipe.yaml").read_text(encoding="utf-8")
+    assert f"  sha256: {hashlib.sha256(b'sdist').hexdigest()}\n" in text and '  version: "1.2.3"\n' in text
+    assert "path:" not in text and "env.get" not in text
+
+
+@needs_hatchling
 def test_links_of_the_package_s_page_lead_to_files_of_the_repository(checkout: Path, tmp_path_factory: Any) -> None:
     """Also in a build from the sdist; the text of README.md, with its code, is the same otherwise."""
     built = run(checkout, "-m", "hatchling", "build", "-t", "sdist")
@@ -102,7 +218,7 @@ def test_links_of_the_package_s_page_lead_to_files_of_the_repository(checkout: P
     with tarfile.open(next((checkout / "dist").glob("*.tar.gz"))) as archive:
         archive.extractall(unpacked, filter="data")
     (folder,) = unpacked.iterdir()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = PROJECT["project"]
     source = project["urls"]["Source"]
     assert all(url == source or url.startswith(f"{source}/") for url in project["urls"].values())
     for where in (checkout, folder):
