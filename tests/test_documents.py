@@ -8,6 +8,7 @@ import importlib
 import re
 import runpy
 import shutil
+import sys
 import tomllib
 from itertools import groupby
 from pathlib import Path
@@ -144,7 +145,7 @@ def modules_with_examples() -> list[str]:
 
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings_run_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each example is complete; the extract of Andorra is in the current folder."""
+    """Each example is complete; the extract of Andorra is in the current folder, and extras are there if named."""
     monkeypatch.chdir(DATA)
     module = importlib.import_module(name)
     tests = [test for test in doctest.DocTestFinder().find(module, globs={}) if test.examples]
@@ -152,4 +153,9 @@ def test_examples_in_docstrings_run_alone(name: str, monkeypatch: pytest.MonkeyP
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for test in tests:
         assert not any(doctest.SKIP in example.options for example in test.examples), test.name
-        assert runner.run(test).failed == 0, test.name
+        named = [extra for extra in EXTRAS if re.search(rf"extra `+{extra}`|\[{extra}\]", test.docstring or "")]
+        with monkeypatch.context() as patch:
+            for hidden in OPTIONAL.difference(*(EXTRAS[extra] for extra in named)):
+                patch.setitem(sys.modules, hidden, None)  # importing it fails
+            failed = runner.run(test).failed
+        assert failed == 0, f"{test.name}; does its text name the extra that it needs?"

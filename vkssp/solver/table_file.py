@@ -231,7 +231,8 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
         for name, ids in (("source", rows), ("target", columns)):
             values = np.asarray(ids)
             is_number = values.dtype.kind in "iu"
-            group.create_array(name, data=values if is_number else values.astype(np.dtypes.StringDType()))
+            array = group.create_array(name, shape=values.shape, dtype=values.dtype if is_number else str)
+            array[:] = values if is_number else values.astype(object)  # NumPy 1 has no other strings of any length
         return {
             name: group.create_array(
                 COLUMNS[name],
