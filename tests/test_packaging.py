@@ -183,20 +183,28 @@ def test_the_bill_of_materials_is_of_the_bundled_files() -> None:
 
 
 def test_the_conda_recipe_needs_what_the_package_needs() -> None:
-    text = (ROOT / ".conda" / "vkssp" / "recipe.yaml").read_text(encoding="utf-8")
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / ".conda" / "vkssp" / "recipe.yaml").read_text(encoding="utf-8"))
 
-    def section(name: str) -> set[str]:
-        (lines,) = re.findall(rf"\n  {name}:\n((?:    - .*\n)+)", text)
-        return {re.sub(r"\s+#.*|\s", "", line.removeprefix("    - ")) for line in lines.splitlines()}
+    def needed(section: str) -> set[str]:
+        lines = recipe["requirements"][section]
+        everywhere = [line for line in lines if isinstance(line, str)]
+        return {
+            line.replace(" ", "")
+            for line in (*everywhere, *(one for line in lines if isinstance(line, dict) for one in line["then"]))
+        }
 
     project = PROJECT["project"]
-    renamed = {requirement.replace("osmium", "pyosmium") for requirement in project["dependencies"]}
-    assert section("run") == {*renamed, "python>=${{python_min}}"}
-    assert {*PROJECT["build-system"]["requires"]} <= section("host")
-    assert f'python_min: "{project["requires-python"].removeprefix(">=")}"' in text
-    assert f"vkssp = {project['scripts']['vkssp']}\n" in text
-    for line in (f"summary: {project['description']}", f"license: {project['license']}"):
-        assert f"\n  {line}\n" in text
+    renamed = {requirement.partition(";")[0].replace("osmium", "pyosmium") for requirement in project["dependencies"]}
+    assert needed("run") == {*renamed, "python>=${{python_min}}", "__unix"}
+    assert {*PROJECT["build-system"]["requires"]} <= needed("host")
+    assert recipe["context"]["python_min"] == project["requires-python"].removeprefix(">=")
+    assert recipe["build"]["python"]["entry_points"] == [f"vkssp = {project['scripts']['vkssp']}"]
+    about = recipe["about"]
+    assert (about["summary"], about["license"]) == (project["description"], project["license"])
+    assert about["homepage"] == project["urls"]["Homepage"] and all(
+        (ROOT / name).is_file() for name in about["license_file"]
+    )
 
 
 def test_the_recipe_of_a_release_has_the_address_and_the_digest_of_the_sdist(tmp_path: Path) -> None:
