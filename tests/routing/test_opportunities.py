@@ -11,7 +11,7 @@ import pytest
 import shapely
 
 from tests.support.streetmaps import UNIT, street_map
-from vkssp import UNREACHABLE, Decay, Graph, QueryError, Router, prepare, read_graph
+from vkssp import UNREACHABLE, Decay, Graph, MemoryShortageError, QueryError, Router, prepare, read_graph
 from vkssp.gpu.device import Device
 from vkssp.graph.metric import Unit
 from vkssp.routing.phantoms import find_goals, find_starts
@@ -173,6 +173,8 @@ def test_what_is_wrong_is_named() -> None:
             router.accessibility([place], [], limits=5)
         with pytest.raises(QueryError, match="origin 1 is"):
             router.nearest_opportunities([place, (50.0, 50.0)], [place])
+        with pytest.raises(MemoryShortageError, match="ask for fewer"):
+            router.nearest_opportunities([place] * 1000, [place], 2**31)
         for count in (0, "many", 1.5):
             with pytest.raises(QueryError, match="count"):
                 router.nearest_opportunities([place], [place], count)  # type: ignore[arg-type]

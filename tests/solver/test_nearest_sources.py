@@ -14,7 +14,17 @@ from tests.conftest import EXAMPLES
 from tests.support.failures import fail_each_call
 from tests.support.graphs import ON_CPU, ON_DEVICE, grid, make_solver, random_graphs, scipy_dijkstra
 from tests.support.resources import own_recordings
-from vkssp import UNREACHABLE, DeviceError, DistanceOverflowError, Graph, NearestSources, QueryError, Solver, SolverPool
+from vkssp import (
+    UNREACHABLE,
+    DeviceError,
+    DistanceOverflowError,
+    Graph,
+    MemoryShortageError,
+    NearestSources,
+    QueryError,
+    Solver,
+    SolverPool,
+)
 from vkssp.engine.device_graph import PIECE
 from vkssp.generate import road_grid
 from vkssp.gpu.device import Device
@@ -265,3 +275,5 @@ def test_several_nearest_sources_of_a_patchwork() -> None:
                 pool.nearest(sources, count=wrong)
         with pytest.raises(QueryError, match="no sources"):
             pool.nearest([], count=2)
+        with pytest.raises(MemoryShortageError, match="nearest of each of .*; ask for fewer"):
+            pool.nearest(sources, count=2**31)

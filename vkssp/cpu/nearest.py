@@ -12,6 +12,14 @@ from vkssp.jit import kernels
 from vkssp.memory import require
 
 
+def check_room(rows: int, count: int) -> None:
+    """Raise `MemoryShortageError` unless there is memory for the numbers of some sources, and distances, of some rows.
+
+    Those that are missing, if there are fewer sources, take as much.
+    """
+    require(16 * rows * count, f"the {count:,} nearest of each of {rows:,} nodes or places", "ask for fewer")
+
+
 def nearest_of_all(graph: Graph, seeds: Uint32s, count: int, limit: int = UNREACHABLE) -> tuple[Uint32s, Uint32s]:
     """Return the distances and the numbers of the nearest sources of every node.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.arrays import brief, own
 from vkssp.checks import flag, items_of, number_of, whole_number
-from vkssp.cpu.nearest import nearest_of_all
+from vkssp.cpu.nearest import check_room, nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import ranges
@@ -213,6 +213,7 @@ def nearest_of_opportunities(
     most = UNREACHABLE if limit is None else unit.within(limit)
     wanted = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many opportunities are wanted for each origin")
     trips = _Trips(index, origins, opportunities, flag(reverse, "reverse"))
+    check_room(trips.num_origins, wanted)
     kept = min(wanted, len(trips.point_of))
     # A point with several opportunities is a seed for each of them.
     ends = trips.ends

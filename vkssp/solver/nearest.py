@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import brief
 from vkssp.checks import whole_number, whole_numbers
-from vkssp.cpu.nearest import nearest_of_all
+from vkssp.cpu.nearest import check_room, nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.prepared.terminals import checked_limit, least_of_each, nodes_of
@@ -80,6 +80,7 @@ def several_nearest(
         raise QueryError("there are no sources; give at least one")
     weights = _offsets(offsets, len(nodes))
     count = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many sources are wanted for each node")
+    check_room(graph.num_nodes, count)
     seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)
     wanted = min(count, len(nodes))
     distance, source = nearest_of_all(graph, seeds, wanted, most)
