@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,6 +82,15 @@ def test_gmns_there_and_back(tmp_path: Path) -> None:
     assert not (tmp_path / "g" / gmns.DEMAND).exists()
     with pytest.raises(FormatError, match="something else"):
         gmns.write(tmp_path, network)
+    ends: dict[str, Any] = {"tail": [0], "head": [1], "delay": BPR([1.0], [1.0]), "zones": [0, 1]}
+    for same in ({"node_names": ["a", "a"]}, {"zone_names": [7, 7]}):
+        with pytest.raises(QueryError, match="have the same name"):
+            gmns.write(tmp_path / "h", TrafficNetwork(2, **ends, **same))
+    odd = ["a\rb", 'c"\n,d']
+    gmns.write(tmp_path / "h", TrafficNetwork(2, **ends, node_names=odd, zone_names=odd), [[0, 1], [2, 0]])
+    again = gmns.read_network(tmp_path / "h")
+    assert again.node_names.tolist() == again.zone_names.tolist() == odd
+    assert gmns.read_demand(tmp_path / "h" / gmns.DEMAND, again).toarray().tolist() == [[0, 1], [2, 0]]
     curved = TrafficNetwork(2, [0], [1], Conical([1.0], [1.0]), zones=[0])
     for write in (lambda: gmns.write(tmp_path / "h", curved), lambda: tntp.write_network(tmp_path / "h", curved)):
         with pytest.raises(QueryError, match="Conical"):
@@ -224,6 +234,7 @@ def test_what_files_may_have_and_may_not(tmp_path: Path) -> None:
         ("link.csv", "1,1,3,1", "1,1,3", "line 2 has 10 fields for 11 columns"),
         ("demand.csv", "1,2,150.5", "1,8,150.5", "d_zone_id is '8'"),
         ("demand.csv", "1,2,150.5", "1,2,-1", "volume is '-1'"),
+        ("demand.csv", "1,2,150.5", "1,2,1_5", "volume is '1_5'"),
     ],
 )
 def test_broken_folders(tmp_path: Path, file: str, old: str, new: str, text: str) -> None:

@@ -53,11 +53,40 @@ def test_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"diameter  {whole.diameter.distance:,.1f} from node {whole.diameter.source} to" in capsys.readouterr().out
     assert main(asked(saved, "--measures", "reached,farness", "--output", str(tmp_path / "r.npy"), "--json")) == 0
     told, counts = json.loads(capsys.readouterr().out), np.load(tmp_path / "r.npy")
-    assert told["radius"] == {"distance": whole.radius.distance, "nodes": list(whole.radius[1:])}
+    assert told["radius"] == dict(zip(("value", "from", "to"), whole.radius, strict=True))
     assert np.array_equal(counts["reached"], whole.reached) and np.array_equal(counts["farness"], whole.total)
     assert main(asked(saved)) == 2 and "give --output or --map" in capsys.readouterr().err
     assert np.array_equal(table["closeness"], sample.closeness)
     assert np.array_equal(table["betweenness"], between.nodes * between.scale)
+
+
+def test_extents_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one_way = Graph.from_edges([0, 1, 2, 0], [1, 2, 0, 3], [1, 10, 100, 1000], num_nodes=4)
+    saved, output = tmp_path / "a.graph", str(tmp_path / "c.csv")
+    one_way.save(saved)
+    with Solver(one_way, "dijkstra", "cpu") as solver:
+        for more in ([], ["--reverse"]):
+            assert main(asked(saved, *more, "--measures", "eccentricity", "--output", output, "--json")) == 0
+            result = json.loads(capsys.readouterr().out)
+            for name in ("diameter", "radius"):
+                told = result[name]
+                assert solver.distance(told["from"], told["to"]) == told["value"]
+                expected = getattr(solver.centrality(reverse=bool(more)), name)
+                assert told["value"] == expected.distance
+                assert {told["from"], told["to"]} == {expected.source, expected.target}
+        assert main(asked(saved, "--measures", "eccentricity", "--output", output)) == 0
+        assert "diameter  1,110.0 from node 1 to 3" in capsys.readouterr().out
+    GRAPH.save(saved)
+    sampled = ["--measures", "closeness,betweenness", "--output", output, "--sample"]
+    with Solver(GRAPH, "dijkstra", "cpu") as solver:
+        expected = solver.centrality(sample=9).error(), solver.betweenness(sample=9).error()
+    assert main(asked(saved, *sampled, "9", "--json")) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["error"], result["betweenness_error"]) == expected and "diameter" not in result
+    assert main(asked(saved, *sampled, "1", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["error"] is None
+    assert main(asked(saved, *sampled, "9")) == 0
+    assert "error     of betweenness" in capsys.readouterr().out
 
 
 def test_metres(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

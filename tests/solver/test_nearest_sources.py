@@ -275,5 +275,5 @@ def test_several_nearest_sources_of_a_patchwork() -> None:
                 pool.nearest(sources, count=wrong)
         with pytest.raises(QueryError, match="no sources"):
             pool.nearest([], count=2)
-        with pytest.raises(MemoryShortageError, match="nearest of each of .*; ask for fewer"):
+        with pytest.raises(MemoryShortageError, match=r"nearest of each of .*; ask for fewer"):
             pool.nearest(sources, count=2**31)

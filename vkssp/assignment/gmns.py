@@ -205,7 +205,7 @@ def read_demand(path: str | Path, network: TrafficNetwork) -> Any:
 def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> None:
     """Write a network, and a demand, to the files node.csv, link.csv and demand.csv of a folder.
 
-    Fixed costs become tolls. A folder that has a node.csv is replaced.
+    Fixed costs become tolls; GMNS does not tell closed nodes, see `read_network`. A folder that has a node.csv is replaced.
 
     Parameters
     ----------
@@ -230,6 +230,9 @@ def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> No
     for name in (*map(str, nodes), *map(str, network.zone_names.tolist())):
         if name != name.strip() or name.lower() in _NOTHING:
             raise QueryError(f"a node or zone has the name {shown(name)}, which GMNS files do not keep; rename it")
+    for what, names in (("nodes", nodes), ("zones", network.zone_names.tolist())):
+        if len(set(map(str, names))) < len(names):
+            raise QueryError(f"several {what} have the same name; give each a name of its own")
     table = None if demand is None else checked_table(demand)
     if table is not None and table.shape != (network.num_zones, network.num_zones):
         raise QueryError(f"demand has shape {table.shape}; there are {network.num_zones} zones")
@@ -283,7 +286,7 @@ def _number(where: str, row: Mapping[str, str], column: str, missing: float) -> 
     if text.lower() in _NOTHING:
         return missing
     try:
-        value = float(text)
+        value = float("nan" if "_" in text else text)  # Python's numbers may have underscores between digits
     except ValueError:
         value = np.nan
     is_place = column in ("x_coord", "y_coord")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,10 @@ from vkssp.commands.routing import add_metric
 from vkssp.errors import QueryError
 from vkssp.options import file_name
 
+if TYPE_CHECKING:
+    from vkssp.graph.metric import Unit
+    from vkssp.solver.centrality import Centrality
+
 SUMMARY = "compute how central the nodes of a graph are"
 EXAMPLE = "vkssp centrality andorra.graph --measures closeness,betweenness --limit 300 --output centrality.csv"
 
@@ -22,6 +27,11 @@ EXAMPLE = "vkssp centrality andorra.graph --measures closeness,betweenness --lim
 _BY_DISTANCE = ("closeness", "harmonic", "eccentricity", "reached", "farness")
 _OTHERS = ("straightness", "betweenness")
 _MEASURES = (*_BY_DISTANCE, *_OTHERS)
+# What the errors of a sample are of.
+_ERRORS = {
+    "error": "error     of mean distances, over the largest distance:",
+    "betweenness_error": "error     of betweenness:",
+}
 
 
 def _measures(text: str) -> list[str]:
@@ -79,6 +89,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_solver(parser)
 
 
+def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[str, Any]]:
+    """Return diameter and radius, and the ends of paths that show them."""
+    found = {}
+    for name, one in (("diameter", central.diameter), ("radius", central.radius)):
+        begin, end = (one.target, one.source) if reverse else (one.source, one.target)
+        found[name] = {"value": one.distance * unit.per_weight, "from": begin, "to": end}
+    return found
+
+
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
     from vkssp.graph.metric import measured_by, unit_of
@@ -86,7 +105,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.routing.street_values import write_street_map, write_street_values
     from vkssp.routing.value_map import write_value_map
     from vkssp.routing.values_file import Rows, check_values_ending, write_values
-    from vkssp.solver.centrality import Centrality, Extent
+    from vkssp.solver.centrality import Centrality
     from vkssp.solver.solver import Solver
 
     if args.output is None and args.map is None:
@@ -115,7 +134,8 @@ def run(args: argparse.Namespace) -> Result:
         graph if args.metric == "duration" else replace(measured_by(graph, args.metric), hierarchy=graph.hierarchy)
     )
     found: dict[str, npt.NDArray[Any]] = {}
-    extents: dict[str, Extent] = {}
+    extents: dict[str, dict[str, Any]] = {}
+    errors: dict[str, float] = {}
     with Solver(searched, args.algorithm, args.device, **parameters) as solver:
         began = time.perf_counter()
         if set(_BY_DISTANCE) & set(args.measures):
@@ -128,13 +148,17 @@ def run(args: argparse.Namespace) -> Result:
             if isinstance(central, Centrality):
                 found["eccentricity"] = central.eccentricity * unit.per_weight
                 if len(central.sources) and limit is None:
-                    extents = {"diameter": central.diameter, "radius": central.radius}
+                    extents = _extents(central, unit, args.reverse)
+            else:
+                errors["error"] = central.error()
         if "straightness" in args.measures:
             found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / unit.per_weight
         if "betweenness" in args.measures:
             between = solver.betweenness(limit=limit, sample=args.sample, seed=args.seed)
             counted = between.arcs if args.streets else between.nodes
-            found["betweenness"] = counted * between.scale if args.sample is not None else counted
+            found["betweenness"] = counted
+            if args.sample is not None:
+                found["betweenness"], errors["betweenness_error"] = counted * between.scale, between.error()
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm) = solver.answered_by
         device = answering.info.name
@@ -143,6 +167,9 @@ def run(args: argparse.Namespace) -> Result:
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,
         "measures": args.measures,
+        **extents,
+        # A single node tells nothing, and JSON has no infinity.
+        **{name: error if math.isfinite(error) else None for name, error in errors.items()},
         "device": device,
         "algorithm": algorithm,
         "query_ms": milliseconds,
@@ -152,10 +179,15 @@ def run(args: argparse.Namespace) -> Result:
     if graph.streets is not None and graph.streets.junction is not None:
         places = len(np.unique(graph.streets.junction))
         lines.append(f"places    {places:,}: where turns count, a junction is several nodes, see import --turns")
-    for name, (distance, *ends) in extents.items():
-        result[name] = {"distance": distance * unit.per_weight, "nodes": ends}
-        lines.append(f"{name:<9} {distance * unit.per_weight:,.1f}{sign} from node {ends[0]} to {ends[1]}")
-    lines += [f"device    {device}", f"query     {milliseconds:.1f} ms with {algorithm}"]
+    lines += [
+        *(
+            f"{name:9s} {one['value']:,.1f}{sign} from node {one['from']} to {one['to']}"
+            for name, one in extents.items()
+        ),
+        *(f"{_ERRORS[name]} {error:.3g} at most, with a probability of 95%" for name, error in errors.items()),
+        f"device    {device}",
+        f"query     {milliseconds:.1f} ms with {algorithm}",
+    ]
     if args.output is not None:
         if args.streets:
             write_street_values(args.output, graph, columns)

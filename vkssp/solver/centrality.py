@@ -31,7 +31,7 @@ class Extent(NamedTuple):
     distance : int
         The distance.
     source, target : int
-        Both nodes.
+        Both nodes. If distances to nodes count, not those from them, the path leads from the target to the source.
     """
 
     distance: int
