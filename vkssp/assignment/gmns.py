@@ -205,7 +205,8 @@ def read_demand(path: str | Path, network: TrafficNetwork) -> Any:
 def write(folder: str | Path, network: TrafficNetwork, demand: Any = None) -> None:
     """Write a network, and a demand, to the files node.csv, link.csv and demand.csv of a folder.
 
-    Fixed costs become tolls; GMNS does not tell closed nodes, see `read_network`. A folder that has a node.csv is replaced.
+    Fixed costs become tolls; GMNS does not tell closed nodes, see `read_network`. A folder that has a node.csv is
+    replaced.
 
     Parameters
     ----------
