@@ -204,6 +204,11 @@ def test_what_files_may_have_and_may_not(tmp_path: Path) -> None:
             tntp.write_trips(tmp_path / "w.tntp", wrong)
     with pytest.raises(QueryError, match="network"):
         tntp.write_network(tmp_path / "w.tntp", 5)  # type: ignore[arg-type]
+    for read in (tntp.read_trips, gmns.read_demand, read_flows):
+        with pytest.raises(QueryError, match="network is 5; make a TrafficNetwork"):
+            read(trips, 5)  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="found"):
+        write_flows(tmp_path / "w.csv", [1.0])  # type: ignore[arg-type]
     assert not (tmp_path / "w.tntp").exists()
     np.save(tmp_path / "a.npy", np.zeros(3))
     (tmp_path / "a.npy").rename(tmp_path / "a.npz")

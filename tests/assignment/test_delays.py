@@ -50,6 +50,8 @@ def test_what_the_papers_say() -> None:
         (BPR, ([1.0], [1], [np.nan]), r"b\[0\]"),
         (BPR, ([1.0, 2.0], [1, 2, 3]), "capacity has 3 numbers for 2 arcs"),
         (BPR, (["x"], [1]), "free_time"),
+        (BPR, ([1.0, [2.0]], [1]), "free_time is no array"),
+        (BPR, (np.ma.array([1.0, 2.0], mask=[0, 1]), [1, 1]), "free_time has masked entries"),
         (Conical, ([1.0], [1], 1.0), r"alpha\[0\] is 1.0; give numbers above 1"),
     ],
 )

@@ -270,6 +270,7 @@ def test_what_does_not_suit_is_told() -> None:
         ({"gap": "x"}, demand, "gap"),
         ({"iterations": 0}, demand, "iterations"),
         ({"method": "newton"}, demand, "method"),
+        ({"algorithm": np.arange(3)}, demand, "algorithm is"),
         ({"start": [1.0]}, demand, "start must have"),
         ({}, demand[:2], r"shape \(2, 5\); there are 5 zones"),
         ({}, -demand, "negative"),

@@ -257,6 +257,10 @@ def test_decays() -> None:
     for function in (lambda d: d * np.nan, lambda d: None, lambda d: d[:1], lambda d: "1"):
         with pytest.raises(QueryError, match="give a function of an array of distances"):
             Decay(function, 8.0).weights()  # type: ignore[arg-type, return-value]
+    assert Decay.linear(8)(2) == 0.75
+    for distances in ("2", [1, [2]], {1: 2}, np.ma.array([1, 2], mask=[0, 1]), np.array([1j])):
+        with pytest.raises(QueryError, match="distances"):
+            Decay.linear(8)(distances)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("is_prepared", [False, True])

@@ -313,7 +313,12 @@ def test_demand_in_parts_from_files(tmp_path: Path) -> None:
         assert np.array_equal(solver.flows_of(read_demand(tmp_path / "b.parquet")).arcs, expected.arcs / 2)
         nothing = solver.flows_of([], select=[1], turns=True)
         assert not nothing.arcs.any() and nothing.selected.shape == (1, GRAPH.num_arcs) and not len(nothing.turns.load)
-        for parts, text in ((3, "parts is 3"), ([3], r"parts\[0\]"), ([([1], [2])], "2 items")):
+        for parts, text in (
+            (3, "parts is 3"),
+            (np.array(3), "parts is an array of shape"),
+            ([3], r"parts\[0\]"),
+            ([([1], [2])], "2 items"),
+        ):
             with pytest.raises(QueryError, match=text):
                 solver.flows_of(parts)
         large = [([0], [1], [2**61])] * 2

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import brief
-from vkssp.checks import real_numbers
+from vkssp.checks import number_of, real_numbers
 from vkssp.errors import QueryError
 
 Floats = npt.NDArray[np.float64]
@@ -195,10 +195,14 @@ def _arrays(delay: Any) -> tuple[Floats, ...]:
 
 def _check(delay: Any, positive: tuple[str, ...]) -> None:
     """Turn the fields of a delay into arrays of the same length, and check their numbers."""
-    given = {one.name: np.atleast_1d(np.asarray(getattr(delay, one.name))) for one in fields(delay)}
+    given = {}
+    for one in fields(delay):
+        value = getattr(delay, one.name)
+        alone = number_of(value)
+        array = value if alone is None else [alone]
+        given[one.name] = real_numbers(array, one.name, "numbers, one for each arc", QueryError)
     length = len(given["free_time"])
-    for name, array in given.items():
-        values = real_numbers(array, name, "numbers, one for each arc", QueryError)
+    for name, values in given.items():
         if len(values) not in (1, length):
             raise QueryError(f"{name} has {len(values)} numbers for {length} arcs; give one for each arc, or one")
         bad = ~(np.isfinite(values) & (values > 0 if name in positive else values >= 0))

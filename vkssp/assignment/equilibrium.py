@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from vkssp.algorithms.choice import current
 from vkssp.arrays import brief
 from vkssp.assignment.delays import Floats, dot
 from vkssp.assignment.demand import CheckedClass, checked_classes
@@ -206,6 +207,7 @@ def equilibrium(
     """
     began = time.perf_counter()
     instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
+    algorithm, device = current(algorithm, device)
     name = METHODS[choice(method, "method", METHODS)]
     target = number_of(gap)
     if target is None or not 0 <= target < 1:

@@ -14,7 +14,7 @@ from vkssp.assignment import tntp
 from vkssp.assignment.delays import Floats
 from vkssp.assignment.equilibrium import Equilibrium
 from vkssp.assignment.network import TrafficNetwork
-from vkssp.checks import path_of, shown
+from vkssp.checks import instance, path_of, shown
 from vkssp.csv_file import csv_lines, csv_writer
 from vkssp.errors import FormatError
 from vkssp.files import atomic_write
@@ -70,6 +70,7 @@ def write_flows(path: str | Path, found: Equilibrium) -> None:
         If the file cannot be written, or its ending is not known.
     """
     check_flows_ending(path)
+    instance(found, Equilibrium, "found", "give what equilibrium returns")
     if path_of(path).suffix.lower() == ".npz":
         arrays: dict[str, Any] = {_DIGEST: np.frombuffer(bytes.fromhex(found.digest), np.uint8), _FLOW: found.flow}
         arrays |= {_CLASS + name: flow for name, flow in found.class_flows.items()}
@@ -120,6 +121,7 @@ def read_flows(path: str | Path, network: TrafficNetwork) -> SavedFlows | Floats
         If the file cannot be read, or has not just the network's arcs.
     """
     path = path_of(path)
+    instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     if path.suffix.lower() == ".npz":
         return _run(path, network.num_arcs)
     names = _names(network, path)

@@ -187,6 +187,7 @@ def read_demand(path: str | Path, network: TrafficNetwork) -> Any:
     """
     from scipy import sparse
 
+    instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     number = {str(name): zone for zone, name in enumerate(network.zone_names.tolist())}
     ends: list[tuple[int, int]] = []
     volumes: list[float] = []

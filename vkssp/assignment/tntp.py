@@ -161,6 +161,8 @@ def read_trips(path: str | Path, network: TrafficNetwork | None = None) -> Any:
     from scipy import sparse
 
     path = path_of(path)
+    if network is not None:
+        instance(network, TrafficNetwork, "network", "make a TrafficNetwork, or read one from files")
     origin, origins, counts = 0, [], []
     targets: list[int] = []
     amounts: list[float] = []

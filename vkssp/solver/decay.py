@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import number_of, real_numbers, shown
+from vkssp.checks import array_of, dtype_of, number_of, real_numbers, shown
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
 
@@ -116,7 +116,11 @@ class Decay:
         QueryError
             If the function returns something else than a finite number for each distance.
         """
-        given = np.asarray(distances, np.float64)
+        is_one = number_of(distances) is not None
+        given = np.asarray(distances) if is_one else array_of(distances, "distances", "distances", QueryError)
+        if given.dtype.kind not in "biuf":
+            raise QueryError(f"distances has dtype {dtype_of(given)}; give numbers")
+        given = given.astype(np.float64)
         try:
             found = np.asarray(self.function(given), np.float64)
         except (TypeError, ValueError) as error:

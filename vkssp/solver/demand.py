@@ -127,7 +127,8 @@ def _check_amounts(given: npt.NDArray[Any]) -> None:
     if given.dtype.kind not in "biuf":
         raise QueryError(f"demand has dtype {dtype_of(given)}; give numbers")
     # A sum of integers might pass 64 bits.
-    total = float(given.sum(dtype=np.float64))
+    with np.errstate(over="ignore"):
+        total = float(given.sum(dtype=np.float64))
     if not (float(given.min(initial=0)) >= 0 and np.isfinite(total)):
         raise QueryError("demand has numbers that are negative or not finite; give amounts from 0 on")
     if total >= 2.0**SUM_BITS:

@@ -231,8 +231,11 @@ def flows_of(source: RowSource, parts: Iterable[Any], select: Any, turns: bool) 
     """Return the loads of a demand that comes in parts; see `vkssp.Solver.flows_of`."""
     graph = source.graph
     sets, has_turns = _sets(graph, select), flag(turns, "turns")
-    if not hasattr(parts, "__iter__"):
-        raise QueryError(f"parts is {shown(parts)}; give sources, targets and demand of each part, as from read_demand")
+    try:
+        each = enumerate(parts)
+    except TypeError:
+        what = "give sources, targets and demand of each part, as from read_demand"
+        raise QueryError(f"parts is {shown(parts)}; {what}") from None
     none = np.zeros(0, np.int64)
     found = Flows(
         np.zeros(graph.num_arcs, np.int64),
@@ -241,7 +244,7 @@ def flows_of(source: RowSource, parts: Iterable[Any], select: Any, turns: bool) 
         turns=Turns(none, none, none) if has_turns else None,
     )
     with source.holding():
-        for number, part in enumerate(parts):
+        for number, part in each:
             given = listed(part, f"parts[{number}]", "arrays")
             if len(given) != 3:
                 raise QueryError(f"parts[{number}] has {len(given)} items; give sources, targets and demand")
