@@ -255,6 +255,8 @@ def number_of(value: Any) -> float | None:
 
 def flag(value: Any, name: str, error: Error = QueryError) -> bool:
     """Return an argument that must be true or false."""
+    if value is True or value is False:
+        return value
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise error(f"{name} is {shown(value)}; give True or False")

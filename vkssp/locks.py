@@ -141,13 +141,13 @@ class _Claims:
         self._entries.insert(0 if is_first else len(self._entries), entry)
         return entry
 
-    def has_mine(self, *, is_writer: bool) -> bool:
-        """Return whether this thread is in the block of a claim of some kind."""
+    def mine(self) -> bool | None:
+        """Return whether this thread is in the block of a writer's claim, None if it is in no claim's block."""
         own = _own.thread
         for entry in tuple(self._entries):
-            if entry.thread is own and entry.has_turn and entry.is_writer == is_writer and entry.is_valid:
-                return True
-        return False
+            if entry.thread is own and entry.has_turn and entry.is_valid:
+                return entry.is_writer
+        return None
 
     def is_clear(self, entry: _Entry, *, of_writers: bool = False) -> bool | None:
         """Return True if no claim of another thread, or of a writer there, is before a claim; else None."""
@@ -179,7 +179,7 @@ class _Claims:
         for entry in tuple(self._entries):
             if entry.held is held:
                 self._remove(entry)
-        self.wake()
+        self._sleepers.wake()
 
     def _remove(self, entry: _Entry) -> None:
         try:
@@ -227,7 +227,7 @@ class ReentrantLock:
     @property
     def is_mine(self) -> bool:
         """Whether this thread holds the lock."""
-        return self._claims.has_mine(is_writer=False)
+        return self._claims.mine() is not None
 
     def held(self) -> Claim:
         """Return a block that holds the lock, once no other thread does."""
@@ -255,7 +255,7 @@ class ReadersWriterLock:
     @property
     def is_reading(self) -> bool:
         """Whether this thread reads."""
-        return self._claims.has_mine(is_writer=False)
+        return self._claims.mine() is False
 
     @property
     def has_writers(self) -> bool:
@@ -274,10 +274,11 @@ class ReadersWriterLock:
 
     def read(self, held: threading.Lock) -> bool:
         """Wait for the turn of a reader; see `claim`."""
-        if self.is_reading:  # waiting for a writer would be waiting for this thread itself
+        mine = self._claims.mine()
+        if mine is False:  # waiting for a writer would be waiting for this thread itself
             self._claims.add(held, is_first=True).has_turn = True
             return True
-        self._check_not_writing()
+        self._check_not_writing(mine)
         entry = self._claims.add(held)
         if self._claims.is_clear(entry, of_writers=True):
             return True
@@ -315,12 +316,14 @@ class ReadersWriterLock:
         return claim(self._write)
 
     def _write(self, held: threading.Lock) -> bool:
-        if self.is_reading:
+        mine = self._claims.mine()
+        if mine is False:
             raise QueryError("weights cannot change inside of solver.holding(), which keeps them; change them after it")
-        self._check_not_writing()
+        self._check_not_writing(mine)
         entry = self._claims.add(held, is_writer=True)
         return self._claims.wait_for(lambda: self._claims.is_clear(entry))
 
-    def _check_not_writing(self) -> None:
-        if self._claims.has_mine(is_writer=True):
+    @staticmethod
+    def _check_not_writing(mine: bool | None) -> None:
+        if mine:
             raise QueryError("a function that changes weights may not search, nor change them by another call")

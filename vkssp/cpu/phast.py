@@ -30,6 +30,7 @@ from vkssp.jit import kernels
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.references import DELLING, DIBBELT
 from vkssp.resource import Resource
+from vkssp.route import made
 
 # Fewest pairs that are worth a thread, and tasks of each core, so that all end at about the same time.
 _FEW_PAIRS, _TASKS_A_CORE = 64, 4
@@ -116,6 +117,7 @@ class PhastCpu(Resource):
         self._seeds: Sequence[Terminal] = ()
         self._targets: Sequence[Terminal] = ()
         self._found: Sequence[int] = ()
+        self._ends: Uint32s = np.empty((0, 2), np.uint32)
         self._most, self._is_swept = 0, False
 
     def _own_bytes(self) -> int:
@@ -132,9 +134,9 @@ class PhastCpu(Resource):
         self._seeds, self._targets, self._is_swept = seeds, targets, False
         self.numbered.begin()
         tree, customized, labels, mark = self._layout.tree, self._customized, self.numbered.labels, self.numbered.mark
-        ends = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
+        ends = self._ends = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
         if len(self._rank):
-            ends[:, 0] = self._rank[ends[:, 0]]
+            ends = np.stack([self._rank[ends[:, 0]], ends[:, 1]], axis=1)
         found = np.empty(len(targets), np.uint32)
         weights = customized.up, customized.down
         most = self._kernels.search(tree, *weights, labels, mark, ends, len(seeds), found)
@@ -148,7 +150,8 @@ class PhastCpu(Resource):
             rows = self._counted()
             counters |= {name: int(rows[name].sum(dtype=np.int64)) for name in TOTALS}
         best = min(self._found, default=UNREACHABLE)
-        return Outcome(best, customized.may_overflow(self._most), milliseconds, counters)
+        overflow = customized.may_overflow(self._most)
+        return made(Outcome, best=best, overflow=overflow, device_ms=milliseconds, counters=counters)
 
     def _sweep(self) -> None:
         """Compute the distances of all nodes from the last upward search, unless they are known."""
@@ -283,7 +286,7 @@ class PhastCpu(Resource):
         target = self._found.index(best)
         node, offset = self._targets[target]
         labels, mark = self.numbered.labels, self.numbered.mark
-        ends = np.array(self._seeds[:seeds], np.uint32).reshape(-1, 2), np.uint64(node), np.uint32(best - offset)
+        ends = self._ends[:seeds], np.uint64(node), np.uint32(best - offset)
         seed, length = -1, 0
         if unpacker is not None and not self._is_swept:
             seed, length = unpacker.unpack(labels, mark, *incoming, *ends, path)

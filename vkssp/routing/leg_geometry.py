@@ -45,15 +45,14 @@ class LegGeometry:
         they are not wanted.
     nodes : numpy.ndarray
         The nodes passed, any number of them, uint32.
-    ahead : int
-        Number of arcs before the first of these nodes, 0 or 1.
     """
 
     def __init__(self, index: StreetIndex, graph: Graph | None, leg_path: LegPath, start: Snap, end: Snap) -> None:
         first, inner, last = leg_path.first, leg_path.inner, leg_path.last
         begun, ended = first.arc >= 0, last.arc >= 0 and not leg_path.direct
-        self.ahead, count = int(begun), begun + len(inner) + ended
-        self.arcs, self.parts = np.empty(count, np.int64), np.ones(count)
+        count = begun + len(inner) + ended
+        self.arcs, self.parts = np.empty(count, np.int64), np.empty(count)
+        self.parts.fill(1.0)
         self.arcs[begun : count - ended] = inner
         if begun:
             self.arcs[0], self.parts[0] = first.arc, (last.at if leg_path.direct else 1.0) - first.at
@@ -91,7 +90,7 @@ class LegGeometry:
         put_points = kernels("vkssp.routing.kernels.leg").put_points
         size = put_points(along, skip, drop, self._all_points, points, first)
         points[size] = end.lat, end.lon
-        size += bool((points[size] != points[size - 1]).any())
+        size += points[size].tolist() != points[size - 1].tolist()
         first[-1] = size - 1
         return points[:size], first  # what is left over is too little for a copy
 

@@ -33,7 +33,9 @@ def turn_weight(graph: Graph, arc: int) -> int:
 
 def part_weight(graph: Graph, arc: int, part: float) -> int:
     """Return the weight of a part of an arc, without the turn into the arc."""
-    return round(part * (int(graph.weight[arc]) - turn_weight(graph, arc)))
+    streets = graph.streets
+    turn = 0 if streets is None or streets.turn is None else int(streets.turn[arc])
+    return round(part * (int(graph.weight[arc]) - turn))
 
 
 class ViaState(NamedTuple):
@@ -159,17 +161,16 @@ def find_direct(
     if start == goal and leaving is None and coming is None and index.avoided is None:
         end = PhantomNode(-1, 0, arcs[0], position(index, arcs[0], start))
         return 0, end, end
+    limits = [state.arcs for state in (leaving, coming) if state is not None and state.arcs is not None]
     for arc in arcs:
-        if any(via_state is not None and not _is_along(via_state, arc) for via_state in (leaving, coming)):
-            continue
-        there = position(index, arc, goal)
         if on_street:
             here = position(index, arc, start)
         elif int(graph.tail[arc]) in nodes:
             here = 0.0
         else:
             continue
-        if here <= there and index.is_open(arc, start, goal):
+        there = position(index, arc, goal)
+        if here <= there and all([arc in limit for limit in limits]) and index.is_open(arc, start, goal):
             weight = part_weight(graph, arc, there - here)
             candidates.append((weight, PhantomNode(-1, 0, arc, here), PhantomNode(-1, 0, arc, there)))
     return min(candidates, key=itemgetter(0), default=None)
@@ -189,13 +190,9 @@ def _goals(index: StreetIndex, snap: Snap, arcs: list[int]) -> list[PhantomNode]
         arcs = [arc for arc in arcs if index.is_open(arc, end=snap)]
     graph, found = index.graph, []
     for arc in arcs:
-        at = position(index, arc, snap)
+        at = 1.0 - snap.fraction if index.backward[arc] else snap.fraction
         found.append(PhantomNode(int(graph.tail[arc]), turn_weight(graph, arc) + part_weight(graph, arc, at), arc, at))
     return found
-
-
-def _is_along(via_state: ViaState, arc: int) -> bool:
-    return via_state.arcs is None or arc in via_state.arcs
 
 
 def _memory(index: StreetIndex, node: int) -> int:

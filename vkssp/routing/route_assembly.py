@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
@@ -58,31 +56,39 @@ def leg_of(
     )
 
 
-def _points(legs: Sequence[Leg]) -> npt.NDArray[np.float64]:
-    return _concatenated([legs[0].points, *(leg.points[1:] for leg in legs[1:])])
-
-
-def _concatenated(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return arrays as one; a single array need not be copied."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
-    """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
-    device, algorithm = solver.answered_by
+def _end_to_end(legs: Sequence[Leg]) -> Leg:
+    """Return legs, one after the other, as a leg without steps."""
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
-    return Route.deferring(
-        {"points": partial(_points, legs)},
-        nodes=_concatenated([leg.nodes for leg in legs]),
-        arcs=_concatenated([leg.arcs for leg in legs]),
+    return Leg.deferring(
+        {"points": lambda: np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])])},
+        nodes=np.concatenate([leg.nodes for leg in legs]),
+        arcs=np.concatenate([leg.arcs for leg in legs]),
+        parts=np.concatenate([leg.parts for leg in legs]),
         weight=sum(leg.weight for leg in legs),
         distance_m=sum(leg.distance_m for leg in legs),
         duration_s=sum(durations) if len(durations) == len(legs) else None,
         origin=legs[0].origin,
         destination=legs[-1].destination,
+        steps=(),
+    )
+
+
+def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
+    """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
+    device, algorithm = solver.answered_by
+    whole = legs[0] if len(legs) == 1 else _end_to_end(legs)
+    return Route.deferring(
+        {"points": lambda: whole.points},
+        nodes=whole.nodes,
+        arcs=whole.arcs,
+        weight=whole.weight,
+        distance_m=whole.distance_m,
+        duration_s=whole.duration_s,
+        origin=whole.origin,
+        destination=whole.destination,
         device=device.info.name,
         algorithm=algorithm,
         query_ms=1e3 * (time.perf_counter() - began),
-        parts=_concatenated([leg.parts for leg in legs]),
+        parts=whole.parts,
         legs=tuple(legs),
     )

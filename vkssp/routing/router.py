@@ -110,7 +110,10 @@ class Router(Resource):
     @property
     def graph(self) -> Graph:
         """The given graph with its current weights; arc ids of routes refer to it."""
-        return self._timed if self.metric == "distance" else self.index.graph
+        return self._given(self.index)
+
+    def _given(self, index: StreetIndex) -> Graph:
+        return self._timed if self.metric == "distance" else index.graph
 
     @property
     def index(self) -> StreetIndex:
@@ -167,14 +170,15 @@ class Router(Resource):
         """
         began, index = time.perf_counter(), self.index
         given = [origin, *listed(via, "via", "pairs of latitude and longitude"), destination]
-        names = ["from", *(f"via point {number}" for number in range(1, len(given) - 1)), "to"]
+        names = ["from", *[f"via point {number}" for number in range(1, len(given) - 1)], "to"]
         places = [checked_place(index, place, name) for place, name in zip(given, names, strict=True)]
         steps = flag(steps, "steps")
         straight = index.knows_turns if continue_straight is None else flag(continue_straight, "continue_straight")
         failed = 0
         for snaps in candidates(index, places, names):
             with self.solver.holding():  # so that all legs and their phantom nodes have the weights of the searches
-                index, graph = self.index, self.graph
+                index = self.index
+                graph = self._given(index)
                 leg_paths = find_leg_paths(self.solver, index, snaps, straight)
             if not isinstance(leg_paths, int):
                 ends = pairwise(zip(places, snaps, strict=True))

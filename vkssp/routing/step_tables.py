@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,28 +11,6 @@ import numpy.typing as npt
 from vkssp.arrays import in_huge_pages, own
 from vkssp.graph.geo import directions
 from vkssp.routing.lines import StreetLines
-
-
-class StepArrays(NamedTuple):
-    """Arrays that the kernel of steps reads.
-
-    Attributes
-    ----------
-    first_out : numpy.ndarray
-        Offset of each node's first arc.
-    table : numpy.ndarray
-        What is known of each arc, shape (num_arcs, 4), uint32, so that it lies in one line of the processor's cache:
-        its side, twice the polyline that it runs along, plus 1 if it runs from the polyline's end; the indices of its
-        name and of its number, 0 if there is none, equal if these are equal; and the sum of 1 for a part of a
-        roundabout, 2 for a slip road, 4 for a ferry or train, and 8 for an arc without length.
-    directions : numpy.ndarray
-        Direction in which each arc leaves its tail, and in which one leaves its head that turns round there, shape
-        (num_arcs, 2), float32; see `vkssp.graph.geo.directions`.
-    """
-
-    first_out: npt.NDArray[np.uint32]
-    table: npt.NDArray[np.uint32]
-    directions: npt.NDArray[np.float32]
 
 
 class StepTables:
@@ -58,11 +36,18 @@ class StepTables:
         self.way = None if self._streets is None else self._streets.way
 
     @cached_property
-    def arrays(self) -> StepArrays:
-        """The arrays for the kernel, 24 bytes for each arc; made for the first steps."""
+    def rows(self) -> npt.NDArray[np.uint32]:
+        """What is known of each arc, so that it lies in one line of the processor's cache, shape (num_arcs, 8), uint32.
+
+        Its side, twice the polyline that it runs along, plus 1 if it runs from the polyline's end; the indices of its
+        name and of its number, 0 if there is none, equal if these are equal; the sum of 1 for a part of a roundabout, 2
+        for a slip road, 4 for a ferry or train, and 8 for an arc without length; the first of the arcs that leave its
+        tail, and the end of these; and the bits of two float32s, the direction in which it leaves its tail, and in
+        which one leaves its head that turns round there; see `vkssp.graph.geo.directions`. Made for the first steps.
+        """
         first, points, polyline_of, backward = self._polylines
-        table = np.zeros((len(polyline_of), 4), np.uint32)
-        side, name, ref, flags = table.T
+        table = np.zeros((len(polyline_of), 8), np.uint32)
+        side, name, ref, flags = table.T[:4]
         side[:] = 2 * polyline_of + backward
         flags[self._lengths <= 0] = 8
         streets = self._streets
@@ -75,9 +60,13 @@ class StepTables:
             for bit, mask in enumerate((streets.roundabout, streets.link, streets.carried)):
                 if mask is not None:
                     flags |= mask.astype(np.uint32) << bit
+        degree = np.diff(self._first_out)
+        table[:, 4], table[:, 5] = (np.repeat(bound, degree) for bound in (self._first_out[:-1], self._first_out[1:]))
         away = directions(first, points).astype(np.float32).reshape(-1)
-        return StepArrays(
-            self._first_out,
-            own(in_huge_pages(table)),
-            own(in_huge_pages(np.stack([away[side], away[side ^ 1]], axis=1))),
-        )
+        table[:, 6], table[:, 7] = (away[sides].view(np.uint32) for sides in (side, side ^ 1))
+        return own(in_huge_pages(table))
+
+    @cached_property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The columns of `rows`, the last two as float32s."""
+        return *self.rows.T[:6], *self.rows.view(np.float32).T[6:]

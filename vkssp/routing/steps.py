@@ -47,13 +47,10 @@ def steps_of(
     is_last : bool
         Whether the leg is the last one.
     """
-    module, arrays, names = kernels("vkssp.routing.kernels.steps"), tables.arrays, tables.names
+    module, names = kernels("vkssp.routing.kernels.steps"), tables.names
     arcs, (points, first_points) = geometry.arcs, geometry.shape
     found = np.zeros((len(arcs) + 1, 5), np.int64)
-    count = module.find_manoeuvres(
-        *(arcs, geometry.nodes, geometry.ahead, geometry.metres, np.empty(len(arcs), np.int64), found),
-        *(arrays.first_out, *arrays.table.T, *arrays.directions.T),
-    )
+    count = module.find_manoeuvres(*(arcs, geometry.metres, np.empty(len(arcs), np.int64), found, *tables.columns))
     found = found[:count]
     begin, _, _, onto, _ = found.T
     steps = []
@@ -62,7 +59,7 @@ def steps_of(
         last = first_points[np.append(begin[1:], len(arcs))]
         columns = (
             found.tolist(),
-            arrays.table[onto].tolist(),
+            tables.rows[onto, 1:3].tolist(),
             [None] * count if tables.way is None else tables.way[onto].tolist(),
             np.add.reduceat(geometry.metres, begin).tolist(),
             np.add.reduceat(geometry.weights, begin).tolist(),
@@ -70,11 +67,11 @@ def steps_of(
             first.tolist(),
             last.tolist(),
         )
-        for row, (_, name_id, ref_id, _), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
+        for row, (name_id, ref_id), way, metres, weight, (lat, lon), low, high in zip(*columns, strict=True):
             kind, modifier, nth = module.TYPES[row[1]], module.MODIFIERS[row[2]], row[4] or None
             # If the name is only the number, the step has the number alone.
             name, ref = "" if name_id == ref_id else names[name_id], names[ref_id]
-            toward = compass(float(arrays.directions[row[3], 0])) if kind == "depart" else modifier
+            toward = compass(float(tables.columns[6][row[3]])) if kind == "depart" else modifier
             text = instruction(kind, toward, street_label(name, ref), nth)
             seconds = None if seconds_per_weight is None else weight * seconds_per_weight
             step = made(

@@ -154,7 +154,7 @@ class Session(Resource):
     @property
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
-        return self.renumbered.graph
+        return self.shared.weights.renumbered.graph
 
     @property
     def renumbered(self) -> RenumberedGraph:

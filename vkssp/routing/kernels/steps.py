@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.jit import jit
+from vkssp.jit import inlined, jit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,28 +41,37 @@ _SHORT_LINK_M = 120.0
 _EQUAL = 1e-4
 
 
+@inlined
+def angle_between(arrives: Any, leaves: Any) -> Any:
+    """Return the angle from one direction to another, from -180 to 180 degrees; a remainder takes far longer."""
+    angle = leaves - arrives + 180.0
+    if angle < 0.0:
+        angle += 360.0
+    elif angle >= 360.0:
+        angle -= 360.0
+    return angle - 180.0
+
+
 @jit
 def find_manoeuvres(
     arcs: Ints,
-    nodes: Any,
-    ahead: int,
     metres: Floats,
     real: Ints,
     found: Ints,
-    first_out: Any,
     side: Any,
     name: Any,
     ref: Any,
     flags: Any,
+    first: Any,
+    last: Any,
     away: Any,
     back_away: Any,
 ) -> int:
     """Find the manoeuvres along the arcs of a leg, the departure first, and return their number.
 
-    `nodes` are the tails of the arcs after the first `ahead` ones. `real` has room for the arcs with a length. A row of
-    `found`, all zeros at first, is the index of the arc with which a step begins, its type and modifier, the arc that
-    it leads onto, and the exit of a roundabout, 0 if none. The other arrays are
-    `vkssp.routing.step_tables.StepArrays`, the columns of the tables as arrays.
+    `real` has room for the arcs with a length. A row of `found`, all zeros at first, is the index of the arc with which
+    a step begins, its type and modifier, the arc that it leads onto, and the exit of a roundabout, 0 if none. The other
+    arrays are the columns of `vkssp.routing.step_tables.StepTables`.
 
     Conditions on values that are known are joined by bits, which takes less time to compile than a branch for each.
     """
@@ -99,7 +108,7 @@ def find_manoeuvres(
         new_name, new_ref = name[target], ref[target]
         same = (new_name != 0) & (new_name == old_name) | (new_ref != 0) & (new_ref == old_ref)
         arrives = np.float64(back_away[before]) + 180.0
-        angle = (away[target] - arrives + 180.0) % 360.0 - 180.0
+        angle = angle_between(arrives, away[target])
         turned = abs(angle)
         # The least and the greatest angle of the other streets, of those that are narrow, and how far the straightest
         # rival is from straight on.
@@ -108,14 +117,14 @@ def find_manoeuvres(
         exits = 0
         for k in range(at, end if is_round else at + 1):
             back, entry = side[arcs[real[k - 1]]] ^ 1, side[arcs[real[k]]]
-            node = nodes[real[k] - ahead]
+            begun = arcs[real[k]]
             is_exit = False
-            for arc in range(first_out[node], first_out[node + 1]):
+            for arc in range(first[begun], last[begun]):
                 leaving, kinds = side[arc], flags[arc]
                 if (leaving == back) | (leaving == entry) | (kinds & EMPTY != 0):
                     continue
                 is_exit |= kinds & ROUND == 0
-                other = (away[arc] - arrives + 180.0) % 360.0 - 180.0
+                other = angle_between(arrives, away[arc])
                 apart = abs(other)
                 if other < low:
                     low = other
