@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vkssp.checks import index_of, shown, whole_number
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.distance_type import BITS_32, DistanceType
 
 #: Name that stands for the algorithm that fits the graph best.
 AUTO = "auto"
@@ -48,10 +49,18 @@ TRACE = np.dtype([*ROW.descr, ("microseconds", np.float32)])
 TOTALS = ("visited", "worked", "relaxed", "improved")
 
 
+def row_of(distance_type: DistanceType) -> np.dtype[Any]:
+    """Return the layout of a record of a trace, like `ROW`, for distances of a type."""
+    if distance_type is BITS_32:
+        return ROW
+    far = {"low", "high"}
+    return np.dtype([(name, distance_type.dtype if name in far else kind) for name, kind in ROW.descr], align=True)
+
+
 def timed(rows: npt.NDArray[Any], microseconds: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
     """Return records of a trace with their times."""
-    result = np.empty(len(rows), TRACE)
-    for name in ROW.names or ():
+    result = np.empty(len(rows), [*rows.dtype.descr, TRACE.descr[-1]])
+    for name in rows.dtype.names or ():
         result[name] = rows[name]
     result["microseconds"] = microseconds
     return result
@@ -144,9 +153,10 @@ class Outcome:
     Attributes
     ----------
     best : int
-        Weight of the path to the best target; 2**32 - 1 if no path exists or the search has no targets.
+        Weight of the path to the best target; 2**32 - 1 if no path exists or the search has no targets, or 2**64 - 1
+        if distances have 64 bits.
     overflow : bool
-        Whether some sum did not fit into 32 bits.
+        Whether some sum did not fit into the distances' bits.
     device_ms : float
         Milliseconds on the device from the reset of the distances to the last distance written.
     counters : dict of str to int
@@ -166,9 +176,9 @@ class FinishedRows:
     Attributes
     ----------
     overflow : numpy.ndarray
-        For each row whether a sum did not fit into 32 bits, shape (rows,), bool.
+        For each row whether a sum did not fit, shape (rows,), bool.
     read : callable
-        Returns the rows, shape (rows, k), uint32, or their aggregates, int64; on a device they stay there until the
+        Returns the rows, shape (rows, k), uint32 or uint64, or their aggregates, int64; on a device they stay there until the
         generator is resumed.
     sums : numpy.ndarray or None
         What the rows without overflow have together, by the caller's ids, if it is wanted: loads of arcs, shape
@@ -195,7 +205,7 @@ class Reader(Protocol):
 
     closed: bool
 
-    def read(self) -> Uint32s:
+    def read(self) -> npt.NDArray[Any]:
         """Return the distances, in the order of the nodes."""
 
     def close(self) -> None:
@@ -208,7 +218,7 @@ class Voronoi(Protocol):
     closed: bool
     most_seeds: int
 
-    def find(self, seeds: Uint32s) -> Uint32s:
+    def find(self, seeds: npt.NDArray[Any]) -> Uint32s:
         """Return the label of each node, given node, offset and label of each seed; seeds have different nodes."""
 
     def close(self) -> None:
@@ -223,8 +233,10 @@ class Algorithm(Protocol):
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
     #: Place where the search runs, `VULKAN` or `CPU`; this determines the kind of graph that it takes.
     RUNS_ON: ClassVar[str]
+    #: Bits that distances may have, 32 among them; with others the search takes a `DistanceType`.
+    DISTANCE_BITS: ClassVar[tuple[int, ...]]
 
-    def __init__(self, graph: Any, *, counting: int = 0, **parameters: int | None) -> None:
+    def __init__(self, graph: Any, *, counting: int = 0, **parameters: Any) -> None:
         """Allocate buffers and make pipelines; `counting` is an index into `COUNTING`."""
 
     @property
@@ -237,7 +249,7 @@ class Algorithm(Protocol):
         The search may leave out nodes beyond a limit; they then have larger distances, or none.
         """
 
-    def read(self) -> Uint32s:
+    def read(self) -> npt.NDArray[Any]:
         """Return the distances of the last search, by the ids of the renumbered graph."""
 
     def trace(self) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ from vkssp.checks import whole_number
 from vkssp.cpu.device import CpuGraph, read_only
 from vkssp.cpu.search import CpuSearch, Work
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.jit import kernels
 from vkssp.references import DIJKSTRA, JOHNSON
 
@@ -44,6 +45,8 @@ class Dijkstra(CpuSearch):
         The graph.
     counting : int
         Index into `vkssp.algorithm.COUNTING`.
+    distance_type : DistanceType
+        Type of the distances.
     """
 
     NAME: ClassVar[str] = "dijkstra"
@@ -55,12 +58,13 @@ class Dijkstra(CpuSearch):
         ends_early=True,
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
+    DISTANCE_BITS: ClassVar[tuple[int, ...]] = tuple(DISTANCE_TYPES)
 
-    def __init__(self, graph: CpuGraph, *, counting: int = 0) -> None:
-        super().__init__(graph, counting)
+    def __init__(self, graph: CpuGraph, *, counting: int = 0, distance_type: DistanceType = BITS_32) -> None:
+        super().__init__(graph, counting, distance_type)
         self._kernels = kernels("vkssp.cpu.kernels.dijkstra")
         self._place: Uint32s = np.empty(graph.num_nodes, np.uint32)
-        self._heap = empty_heap(graph.num_nodes)
+        self._heap = empty_heap(graph.num_nodes, distance_type)
         self._order: Uint32s = np.empty(0, np.uint32)
         self._reached: Uint32s = np.empty(graph.num_nodes, np.uint32)
         self._num_reached: Uint32s = np.array([2**32 - 1, 0, 0], np.uint32)
@@ -70,7 +74,7 @@ class Dijkstra(CpuSearch):
         self,
         seeds: Sequence[Terminal],
         targets: Sequence[Terminal] = (),
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         patience: Callable[[], int] | None = None,
     ) -> Outcome:
         """Find distances; see `Algorithm`.
@@ -85,7 +89,7 @@ class Dijkstra(CpuSearch):
         self._patience = patience
         return super().search(seeds, targets, limit)
 
-    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+    def _run(self, seeds: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Work:
         if self._patience is None:
             return Work(*self._settle(seeds, targets, 0, ALL_NODES, False))
         settled, visited, worked, relaxed, improved, overflow = self._settle(seeds, targets, 0, FIRST_NODES, True)
@@ -99,7 +103,9 @@ class Dijkstra(CpuSearch):
                 raise GivenUpError
         return Work(settled, visited, worked, relaxed, improved, overflow)
 
-    def _settle(self, seeds: Uint32s, targets: Uint32s, settled: int, most: int, pauses: bool) -> Any:
+    def _settle(
+        self, seeds: npt.NDArray[Any], targets: npt.NDArray[Any], settled: int, most: int, pauses: bool
+    ) -> Any:
         return self._kernels.search(
             self._graph.first_out,
             self._graph.arcs,
@@ -109,7 +115,7 @@ class Dijkstra(CpuSearch):
             seeds,
             targets,
             self._graph.lightest == 0,
-            self.limit,
+            np.uint64(self.limit),
             settled,
             most,
             pauses,
@@ -155,7 +161,7 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
         np.array([[node, 0]], np.uint32),
         np.empty((0, 2), np.uint32),
         False,
-        UNREACHABLE,
+        np.uint64(UNREACHABLE),
         0,
         ALL_NODES,
         False,
@@ -167,6 +173,10 @@ def settle_order(graph: Graph, source: int) -> Uint32s:
     return order[:settled].copy()
 
 
-def empty_heap(num_nodes: int) -> npt.NDArray[np.uint64]:
-    """Return an empty heap with space for all nodes, and for the empty entries that stand for missing children."""
-    return np.full(num_nodes + 4, _EMPTY_ENTRY, np.uint64)
+def empty_heap(num_nodes: int, distance_type: DistanceType = BITS_32) -> npt.NDArray[np.uint64]:
+    """Return an empty heap with space for all nodes, and for the empty entries that stand for missing children.
+
+    Its shape is (num_nodes + 4,), or (num_nodes + 4, 2) with distances of 64 bits, whose entries have two words.
+    """
+    words = () if distance_type is BITS_32 else (2,)
+    return np.full((num_nodes + 4, *words), _EMPTY_ENTRY, np.uint64)

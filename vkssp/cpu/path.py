@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,8 @@ from vkssp.resource import Resource
 class Searched(Protocol):
     """Attributes of a search that a walker needs."""
 
-    distances: Uint32s
-    terminals: Uint32s
+    distances: npt.NDArray[Any]
+    terminals: npt.NDArray[Any]
 
 
 class CpuWalker(Resource):

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from vkssp.cpu.tree_sweeps import tree_numbering
 from vkssp.cpu.trees import Trees, wanted_of
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges, within
+from vkssp.graph.distance_type import BITS_32, BITS_64, DistanceType
 from vkssp.jit import kernels
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
@@ -69,6 +70,8 @@ class Rows(Resource):
 
     #: Bytes that a core needs for each node of the graph, and in addition for loads.
     NODE_BYTES = LOAD_BYTES = 0
+    #: Type of the distances.
+    DISTANCE_TYPE: ClassVar[DistanceType] = BITS_32
 
     def __init__(self, graph: CpuGraph, nodes: Uint32s, limit: int, like: Rows | None = None) -> None:
         super().__init__(graph)
@@ -141,7 +144,7 @@ def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int, aggregates: Agg
     cores, loads = num_cores(), 0
     if aggregates is not None and isinstance(aggregates[0], ArcLoads):
         loads = kind.LOAD_BYTES
-    each = (kind.NODE_BYTES + loads) * graph.renumbered.graph.num_nodes + 4 * _WIDTH * _AHEAD * wanted
+    each = (kind.NODE_BYTES + loads) * graph.renumbered.graph.num_nodes + kind.DISTANCE_TYPE.nbytes * _WIDTH * _AHEAD * wanted
     # The question for free memory takes longer than a small table.
     is_small = each * cores <= MOST_MEMORY * SMALL
     return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1
@@ -321,11 +324,12 @@ class SweepRows(Rows):
 class _SearchWorkspace:
     """Buffers of the searches of one thread."""
 
-    def __init__(self, num_nodes: int) -> None:
+    def __init__(self, num_nodes: int, distance_type: DistanceType) -> None:
         self._num_nodes = num_nodes
         self.arrays = (
-            *(np.empty(num_nodes, np.uint32) for _ in range(2)),
-            empty_heap(num_nodes),
+            np.empty(num_nodes, distance_type.dtype),
+            np.empty(num_nodes, np.uint32),
+            empty_heap(num_nodes, distance_type),
             np.empty(num_nodes, np.uint32),
             np.array([2**32 - 1], np.uint32),
         )
@@ -376,7 +380,7 @@ class SearchRows(Rows):
         try:
             space: _SearchWorkspace = self._spare.pop()
         except IndexError:
-            space = _SearchWorkspace(self._graph.num_nodes)
+            space = _SearchWorkspace(self._graph.num_nodes, self.DISTANCE_TYPE)
         return space
 
     def _seeds(self, groups: Groups, first: int, end: int) -> tuple[Any, ...]:
@@ -389,7 +393,7 @@ class SearchRows(Rows):
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:
         """Make the rows of some groups of seeds, one after the other."""
         space = self._space()
-        found = np.empty((end - first, len(self._wanted)), np.uint32)
+        found = np.empty((end - first, len(self._wanted)), self.DISTANCE_TYPE.dtype)
         overflow = np.empty(end - first, np.uint8)
         self._kernels.rows(
             *(self._graph.first_out, self._graph.arcs, *space.arrays),
@@ -466,3 +470,9 @@ class SearchRows(Rows):
             self._rows_of_sums = 2 * rows
         elif spent > 4 * _SHORT_S and _MOST_ROWS < rows <= self._rows_of_sums:
             self._rows_of_sums = max(_MOST_ROWS, rows // 4)
+
+
+class WideSearchRows(SearchRows):
+    """Maker of rows by Dijkstra's algorithm with distances of 64 bits; it makes no aggregates."""
+
+    NODE_BYTES, DISTANCE_TYPE = 40, BITS_64

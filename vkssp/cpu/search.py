@@ -9,18 +9,19 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import COUNTING, CPU, ROW, TOTALS, Outcome, Terminal, timed
+from vkssp.algorithm import COUNTING, CPU, TOTALS, Outcome, Terminal, row_of, timed
 from vkssp.cpu.device import CpuGraph, array_bytes
 from vkssp.cpu.path import CpuWalker
 from vkssp.cpu.voronoi import CpuVoronoi
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.resource import Resource
 
 
 class Work(NamedTuple):
-    """Result of a kernel: number of iterations, `TOTALS`, and whether some sum did not fit into 32 bits."""
+    """Result of a kernel: number of iterations, `TOTALS`, and whether some sum did not fit."""
 
     iterations: int
     visited: int
@@ -38,9 +39,9 @@ class CpuReader(Resource):
         super().__init__(search)
         self._search, self._nodes = search, nodes
 
-    def read(self) -> Uint32s:
+    def read(self) -> npt.NDArray[Any]:
         """Return the distances, in the order of the nodes."""
-        found: Uint32s = self._search.distances[self._nodes]
+        found: npt.NDArray[Any] = self._search.distances[self._nodes]
         return found
 
 
@@ -56,43 +57,49 @@ class CpuSearch(Resource):
         The graph.
     counting : int
         Index into `COUNTING`.
+    distance_type : DistanceType
+        Type of the distances.
 
     Attributes
     ----------
     distances : numpy.ndarray
-        Distances of the last search, by the ids of the renumbered graph, shape (num_nodes,), uint32.
+        Distances of the last search, by the ids of the renumbered graph, shape (num_nodes,), of the type's dtype.
     terminals : numpy.ndarray
-        Seeds and then targets of the last search, shape (k, 2), uint32.
+        Seeds and then targets of the last search, shape (k, 2), of the type's dtype.
     limit : int
         Distance beyond which the last search might end.
     """
 
     RUNS_ON: ClassVar[str] = CPU
+    DISTANCE_BITS: ClassVar[tuple[int, ...]] = (32,)
     #: Maximum number of iterations of a search for each node of the graph.
     _ITERATIONS_PER_NODE: ClassVar[int] = 1
 
-    def __init__(self, graph: CpuGraph, counting: int) -> None:
-        compile_for(type(self))
+    def __init__(self, graph: CpuGraph, counting: int, distance_type: DistanceType = BITS_32) -> None:
+        compile_for(type(self), distance_type)
         super().__init__(graph)
-        self._graph, self._counting = graph, counting
-        self.distances: Uint32s = np.full(graph.num_nodes, UNREACHABLE, np.uint32)
-        self.terminals: Uint32s = np.empty((0, 2), np.uint32)
+        self._graph, self._counting, self.distance_type = graph, counting, distance_type
+        dtype, self._unreachable = distance_type.dtype, distance_type.unreachable
+        self.distances: npt.NDArray[Any] = np.full(graph.num_nodes, self._unreachable, dtype)
+        self.terminals: npt.NDArray[Any] = np.empty((0, 2), dtype)
         tracing = COUNTING[counting] == "trace"
         # A search never fills this array, but pages that are never written take no memory.
-        self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, ROW)
+        self._rows = np.empty(self._ITERATIONS_PER_NODE * graph.num_nodes if tracing else 0, row_of(distance_type))
         self._num_rows = 0
-        self.limit = UNREACHABLE
+        self.limit = self._unreachable
 
-    def _run(self, seeds: Uint32s, targets: Uint32s) -> Work:
+    def _run(self, seeds: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Work:
         """Run a search, which begins with the reset of the distances; seeds and targets have shape (k, 2)."""
         raise NotImplementedError
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(
+        self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None
+    ) -> Outcome:
         """Find distances; see `Algorithm`."""
         places = [*seeds, *targets]
-        self.terminals = np.array(places, np.uint32).reshape(len(places), 2)
+        self.terminals = np.array(places, self.terminals.dtype).reshape(len(places), 2)
         here, there = self.terminals[: len(seeds)], self.terminals[len(seeds) :]
-        began, self.limit = time.perf_counter(), limit
+        began, self.limit = time.perf_counter(), self._unreachable if limit is None else limit
         work = self._run(here, there)
         milliseconds = 1e3 * (time.perf_counter() - began)
         self._num_rows = min(work.iterations, len(self._rows))
@@ -106,15 +113,15 @@ class CpuSearch(Resource):
 
     def _best(self, targets: Sequence[Terminal]) -> tuple[int, bool]:
         """Return the length of the path to the best target, and whether a length to a reached target overflows."""
-        best, beyond = UNREACHABLE, False
+        best, beyond, unreachable = self._unreachable, False, self._unreachable
         # Not by operations on arrays, each of which takes as long as several targets.
         for node, offset in targets:
             distance = self.distances.item(node)
-            if distance != UNREACHABLE:
-                best, beyond = min(best, distance + offset), beyond or distance + offset >= UNREACHABLE
+            if distance != unreachable:
+                best, beyond = min(best, distance + offset), beyond or distance + offset >= unreachable
         return best, beyond
 
-    def read(self) -> Uint32s:
+    def read(self) -> npt.NDArray[Any]:
         """Return a copy of the distances of the last search; see `Algorithm`."""
         return self.distances.copy()
 
@@ -143,21 +150,22 @@ class CpuSearch(Resource):
         return CpuReader(self, nodes)
 
 
-_compiled: set[type[CpuSearch]] = set()
+_compiled: set[tuple[Any, DistanceType]] = set()
 _compiling = ReentrantLock()
 
 
-def compile_for(algorithm: Any) -> None:
+def compile_for(algorithm: Any, distance_type: DistanceType = BITS_32) -> None:
     """Compile an algorithm's kernels, or load them from the cache, by a search in a tiny graph."""
+    key, of_type = (algorithm, distance_type), {} if distance_type is BITS_32 else {"distance_type": distance_type}
     with _compiling.held():
-        if algorithm in _compiled:
+        if key in _compiled:
             return
-        _compiled.add(algorithm)
+        _compiled.add(key)
         try:
             renumbered = RenumberedGraph(Graph.from_edges([0, 1], [1, 0], [1, 2]))
-            with CpuGraph(renumbered) as graph, algorithm(graph, counting=2) as search:
+            with CpuGraph(renumbered) as graph, algorithm(graph, counting=2, **of_type) as search:
                 search.search([(0, 0)], [(1, 0)])
                 search.walker().walk(1, 1)
         except BaseException:
-            _compiled.discard(algorithm)
+            _compiled.discard(key)
             raise

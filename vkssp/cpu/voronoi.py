@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.cpu.device import CpuGraph, array_bytes, read_only
 from vkssp.graph import Uint32s
@@ -16,7 +17,7 @@ class Searched(Protocol):
     """Attribute of a search that the finder needs."""
 
     @property
-    def distances(self) -> Uint32s:
+    def distances(self) -> npt.NDArray[Any]:
         """Distances of the last search."""
 
 
@@ -45,7 +46,7 @@ class CpuVoronoi(Resource):
     def _own_bytes(self) -> int:
         return array_bytes(self)
 
-    def find(self, seeds: Uint32s) -> Uint32s:
+    def find(self, seeds: npt.NDArray[Any]) -> Uint32s:
         """Return the label of each node; see `vkssp.engine.voronoi.DeviceVoronoi.find`."""
         labels: Uint32s = np.empty(self._graph.num_nodes, np.uint32)
         rising = read_only(seeds[np.argsort(seeds[:, 2], kind="stable")])

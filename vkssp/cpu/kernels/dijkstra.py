@@ -1,87 +1,91 @@
 """Kernels of Dijkstra's algorithm with an implicit 4-ary heap in which keys decrease in place.
 
-An entry is a uint64 with a distance in the upper half and a node in the lower half, so that one comparison orders
-entries and the four children of an entry take 32 bytes. After the last entry the heap holds `EMPTY`, which is greater
-than any entry. So the least of four children is found without a check of their number.
+Distances have 32 or 64 bits; a kernel is compiled for each, and `vkssp.cpu.kernels.entries` tells what differs. After
+the last entry the heap holds `EMPTY`, which is greater than any entry. So the least of four children is found without a
+check of their number.
 
 The code that improves a node is repeated: a separate function made searches a quarter slower.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from vkssp.cpu.kernels.types import Flag, Index, Int64s, Rows, Totals, Uint8s, Uint32s, Uint64s
+from vkssp.cpu.kernels.entries import clear, distance_of, entry_of, extended, load, node_of, precedes, store, unreachable
+from vkssp.cpu.kernels.types import Distances, Flag, Heap, Index, Int64s, Rows, Totals, Uint8s, Uint32s
 from vkssp.jit import jit
 
-UNREACHABLE = np.uint64(2**32 - 1)
+#: Number of reached nodes if they are not known.
+UNKNOWN = np.uint64(2**32 - 1)
 EMPTY = np.uint64(2**64 - 1)
-ZERO, ONE, TWO, THREE, FOUR, HALF = (np.uint64(value) for value in (0, 1, 2, 3, 4, 32))
+ZERO, ONE, TWO, THREE, FOUR = (np.uint64(value) for value in (0, 1, 2, 3, 4))
 # Mask of the low bits of a node that choose its bit in the word of targets.
 SIXTY_THREE = np.uint64(63)
 
 
 @jit
-def rise(heap: Uint64s, place: Uint32s, at: np.uint64, entry: np.uint64) -> None:
+def rise(heap: Heap, place: Uint32s, at: np.uint64, entry: Any) -> None:
     """Put an entry into the heap, at the free place `at` or above."""
     while at > ZERO:
         parent = (at - ONE) >> TWO
-        above = heap[parent]
-        if above <= entry:
+        above = load(heap, parent)
+        if not precedes(entry, above):
             break
-        heap[at] = above
-        place[above & UNREACHABLE] = at
+        store(heap, at, above)
+        place[node_of(above)] = at
         at = parent
-    heap[at] = entry
-    place[entry & UNREACHABLE] = at
+    store(heap, at, entry)
+    place[node_of(entry)] = at
 
 
 @jit
-def remove_least(heap: Uint64s, place: Uint32s, size: np.uint64) -> None:
+def remove_least(heap: Heap, place: Uint32s, size: np.uint64) -> None:
     """Remove the root of a heap, which then has `size` entries."""
-    entry = heap[size]
-    heap[size] = EMPTY
+    entry = load(heap, size)
+    clear(heap, size)
     if size == ZERO:
         return
     at, child = ZERO, ONE
     while child < size:
-        left = child + np.uint64(heap[child + ONE] < heap[child])
-        right = child + TWO + np.uint64(heap[child + THREE] < heap[child + TWO])
-        least = right if heap[right] < heap[left] else left
-        below = heap[least]
-        if below >= entry:
+        left = child + np.uint64(precedes(load(heap, child + ONE), load(heap, child)))
+        right = child + TWO + np.uint64(precedes(load(heap, child + THREE), load(heap, child + TWO)))
+        least = right if precedes(load(heap, right), load(heap, left)) else left
+        below = load(heap, least)
+        if not precedes(below, entry):
             break
-        heap[at] = below
-        place[below & UNREACHABLE] = at
+        store(heap, at, below)
+        place[node_of(below)] = at
         at = least
         child = FOUR * at + ONE
-    heap[at] = entry
-    place[entry & UNREACHABLE] = at
+    store(heap, at, entry)
+    place[node_of(entry)] = at
 
 
 @jit
-def reset(dist: Uint32s, heap: Uint64s, reached: Uint32s, num_reached: Uint32s) -> None:
+def reset(dist: Distances, heap: Heap, reached: Uint32s, num_reached: Uint32s) -> None:
     """Reset the distances of the last search, and the heap if that search was interrupted."""
     if num_reached[0] < len(dist):
         for i in range(num_reached[0]):
-            dist[reached[i]] = UNREACHABLE
+            dist[reached[i]] = unreachable(dist)
     else:
-        dist[:] = UNREACHABLE
+        dist[:] = unreachable(dist)
         heap[:] = EMPTY
-    num_reached[0] = UNREACHABLE
+    num_reached[0] = UNKNOWN
 
 
 @jit
 def search(
     first_out: Uint32s,
     arcs: Uint32s,
-    dist: Uint32s,
+    dist: Distances,
     place: Uint32s,
-    heap: Uint64s,
-    seeds: Uint32s,
-    targets: Uint32s,
+    heap: Heap,
+    seeds: Distances,
+    targets: Distances,
     zeros: Flag,
-    limit: Index,
+    limit: np.uint64,
     settled: Index,
     most: Index,
     pauses: Flag,
@@ -100,7 +104,8 @@ def search(
     does not reset all nodes; if the number is at least that of all nodes, these are unknown. The other two are this
     number and the size of the heap in a pause.
     """
-    marks, best = ZERO, UNREACHABLE
+    far = unreachable(dist)
+    marks, best = ZERO, far
     for i in range(len(targets)):
         marks |= ONE << (np.uint64(targets[i, 0]) & SIXTY_THREE)
     if settled == 0:
@@ -111,34 +116,34 @@ def search(
             before = np.uint64(dist[node])
             if distance < before:
                 at = np.uint64(place[node])
-                if before == UNREACHABLE:
+                if before == far:
                     at = size
                     size += ONE
                     reached[count] = node
                     count += ONE
                 dist[node] = distance
-                rise(heap, place, at, (distance << HALF) | node)
+                rise(heap, place, at, entry_of(heap, distance, node))
     else:
         count, size = np.uint64(num_reached[1]), np.uint64(num_reached[2])
         for i in range(len(targets)):
             node = np.uint64(targets[i, 0])
             distance, at = np.uint64(dist[node]), np.uint64(place[node])
-            if distance != UNREACHABLE and (at >= size or heap[at] & UNREACHABLE != node):
-                best = min(best, distance + np.uint64(targets[i, 1]))
-    beyond, within = np.uint64(zeros), np.uint64(limit)
+            if distance != far and (at >= size or node_of(load(heap, at)) != node):
+                best = min(best, extended(dist, distance, np.uint64(targets[i, 1])))
+    beyond = np.uint64(zeros)
     improved = 0
     relaxed = ZERO
     overflow = False
     while size > ZERO:
-        root = heap[0]
-        node, distance = root & UNREACHABLE, root >> HALF
+        root = load(heap, ZERO)
+        node, distance = node_of(root), distance_of(root)
         # Loaded before the work on the heap, which hides part of the memory latency.
         arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
         if marks >> (node & SIXTY_THREE) & ONE:
             for i in range(len(targets)):
                 if np.uint64(targets[i, 0]) == node:
-                    best = min(best, distance + np.uint64(targets[i, 1]))
-        if distance >= best + beyond or distance > within or settled >= most:
+                    best = min(best, extended(dist, distance, np.uint64(targets[i, 1])))
+        if distance >= extended(dist, best, beyond) or distance > limit or settled >= most:
             break
         size -= ONE
         remove_least(heap, place, size)
@@ -146,20 +151,20 @@ def search(
             order[settled] = node
         degree, improved_before = end - arc, improved
         while arc < end:
-            head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+            head, through = np.uint64(arcs[arc, 0]), extended(dist, distance, np.uint64(arcs[arc, 1]))
             arc += ONE
             before = np.uint64(dist[head])
             if through < before:
                 dist[head] = through
                 improved += 1
                 at = np.uint64(place[head])
-                if before == UNREACHABLE:
+                if before == far:
                     at = size
                     size += ONE
                     reached[count] = head
                     count += ONE
-                rise(heap, place, at, (through << HALF) | head)
-            elif through >= UNREACHABLE:
+                rise(heap, place, at, entry_of(heap, through, head))
+            elif through >= far:
                 overflow = True
         if settled < len(rows):
             row = rows[settled]
@@ -182,36 +187,37 @@ def search(
 def advance_side(
     first: Uint32s,
     arcs: Uint32s,
-    dist: Uint32s,
-    other: Uint32s,
+    dist: Distances,
+    other: Distances,
     place: Uint32s,
-    heap: Uint64s,
+    heap: Heap,
     reached: Uint32s,
     size: np.uint64,
     count: np.uint64,
     best: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Settle the nearest node of one side; return numbers of heap entries and reached nodes, and the best length."""
-    root = heap[0]
-    node, distance = root & UNREACHABLE, root >> HALF
+    far = unreachable(dist)
+    root = load(heap, ZERO)
+    node, distance = node_of(root), distance_of(root)
     size -= ONE
     remove_least(heap, place, size)
     arc, end = np.uint64(first[node]), np.uint64(first[node + ONE])
     while arc < end:
-        head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+        head, through = np.uint64(arcs[arc, 0]), extended(dist, distance, np.uint64(arcs[arc, 1]))
         arc += ONE
         before = np.uint64(dist[head])
         if through < before:
             dist[head] = through
             at = np.uint64(place[head])
-            if before == UNREACHABLE:
+            if before == far:
                 at = size
                 size += ONE
                 reached[count] = head
                 count += ONE
-            rise(heap, place, at, (through << HALF) | head)
-            if np.uint64(other[head]) != UNREACHABLE:
-                best = min(best, through + np.uint64(other[head]))
+            rise(heap, place, at, entry_of(heap, through, head))
+            if np.uint64(other[head]) != far:
+                best = min(best, extended(dist, through, np.uint64(other[head])))
     return size, count, best
 
 
@@ -221,9 +227,9 @@ def meet(
     arcs: Uint32s,
     first_in: Uint32s,
     arcs_in: Uint32s,
-    dist: Uint32s,
+    dist: Distances,
     place: Uint32s,
-    heap: Uint64s,
+    heap: Heap,
     reached: Uint32s,
     num_reached: Uint32s,
     source: int,
@@ -245,10 +251,11 @@ def meet(
     dist_in, place_in, heap_in, reached_in = dist[1], place[1], heap[1], reached[1]
     size, other_size = ONE, ONE
     count, other_count = ONE, ONE
-    best = ZERO if source == target else UNREACHABLE
+    far = unreachable(dist_out)
+    best = ZERO if source == target else far
     settled = 0
     while size > ZERO and other_size > ZERO:
-        if (heap_out[0] >> HALF) + (heap_in[0] >> HALF) >= best:
+        if extended(dist_out, distance_of(load(heap_out, ZERO)), distance_of(load(heap_in, ZERO))) >= best:
             break
         settled += 1
         if size <= other_size:
@@ -263,30 +270,31 @@ def meet(
     heap_in[:other_size] = EMPTY
     num_reached[0][0] = count
     num_reached[1][0] = other_count
-    return min(best, UNREACHABLE), settled
+    return min(best, far), settled
 
 
 @jit
 def settle(
     first_out: Uint32s,
     arcs: Uint32s,
-    dist: Uint32s,
+    dist: Distances,
     place: Uint32s,
-    heap: Uint64s,
+    heap: Heap,
     reached: Uint32s,
     num_reached: Uint32s,
     begin: Index,
     end: Index,
     nodes: Uint32s,
-    offsets: Uint32s,
+    offsets: Distances,
     is_wanted: Uint8s,
     num_wanted: Index,
     limit: np.uint64,
 ) -> bool:
     """Search from the seeds between two indices until all wanted nodes, or all within a limit, are settled.
 
-    Returns whether a sum did not fit into 32 bits.
+    Returns whether a sum did not fit.
     """
+    far = unreachable(dist)
     reset(dist, heap, reached, num_reached)
     size = count = ZERO
     for seed in range(begin, end):
@@ -294,17 +302,17 @@ def settle(
         before = np.uint64(dist[node])
         if distance < before:
             at = np.uint64(place[node])
-            if before == UNREACHABLE:
+            if before == far:
                 at = size
                 size += ONE
                 reached[count] = node
                 count += ONE
             dist[node] = distance
-            rise(heap, place, at, (distance << HALF) | node)
+            rise(heap, place, at, entry_of(heap, distance, node))
     left, is_beyond = num_wanted, False
     while size > ZERO and left > 0:
-        root = heap[0]
-        node, distance = root & UNREACHABLE, root >> HALF
+        root = load(heap, ZERO)
+        node, distance = node_of(root), distance_of(root)
         arc, last = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
         if distance > limit:
             break
@@ -312,19 +320,19 @@ def settle(
         size -= ONE
         remove_least(heap, place, size)
         while arc < last:
-            head, through = np.uint64(arcs[arc, 0]), distance + np.uint64(arcs[arc, 1])
+            head, through = np.uint64(arcs[arc, 0]), extended(dist, distance, np.uint64(arcs[arc, 1]))
             arc += ONE
             before = np.uint64(dist[head])
             if through < before:
                 dist[head] = through
                 at = np.uint64(place[head])
-                if before == UNREACHABLE:
+                if before == far:
                     at = size
                     size += ONE
                     reached[count] = head
                     count += ONE
-                rise(heap, place, at, (through << HALF) | head)
-            elif through >= UNREACHABLE:
+                rise(heap, place, at, entry_of(heap, through, head))
+            elif through >= far:
                 is_beyond = True
     heap[:size] = EMPTY
     num_reached[0] = count
@@ -335,24 +343,24 @@ def settle(
 def rows(
     first_out: Uint32s,
     arcs: Uint32s,
-    dist: Uint32s,
+    dist: Distances,
     place: Uint32s,
-    heap: Uint64s,
+    heap: Heap,
     reached: Uint32s,
     num_reached: Uint32s,
     first: Int64s,
     nodes: Uint32s,
-    offsets: Uint32s,
+    offsets: Distances,
     is_wanted: Uint8s,
     num_wanted: Index,
     limit: np.uint64,
     wanted: Uint32s,
-    found: Uint32s,
+    found: Distances,
     overflow: Uint8s,
 ) -> None:
     """Write the distances of wanted nodes from each of some groups of seeds; those beyond a limit are unreachable.
 
-    A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit into 32 bits.
+    A search ends as soon as all wanted nodes are settled. `overflow` tells whether a sum did not fit.
     """
     for row in range(len(found)):
         begin, end = first[row], first[row + 1]
@@ -364,21 +372,21 @@ def rows(
         # fmt: on
         for column in range(len(wanted)):
             distance = np.uint64(dist[wanted[column]])
-            found[row, column] = distance if distance <= limit else UNREACHABLE
+            found[row, column] = distance if distance <= limit else unreachable(dist)
 
 
 @jit
 def near(
     first_out: Uint32s,
     arcs: Uint32s,
-    dist: Uint32s,
+    dist: Distances,
     place: Uint32s,
-    heap: Uint64s,
+    heap: Heap,
     reached: Uint32s,
     num_reached: Uint32s,
     first: Int64s,
     nodes: Uint32s,
-    offsets: Uint32s,
+    offsets: Distances,
     is_wanted: Uint8s,
     num_wanted: Index,
     limit: np.uint64,
@@ -387,7 +395,7 @@ def near(
     is_settled: Flag,
     first_near: Int64s,
     columns: Uint32s,
-    distances: Uint32s,
+    distances: Distances,
     overflow: Uint8s,
 ) -> int:
     """Write the wanted nodes within a limit of groups of seeds, and their distances, and return the next group.

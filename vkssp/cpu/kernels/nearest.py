@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vkssp.cpu.kernels.dijkstra import HALF, ONE, UNREACHABLE, ZERO, remove_least, rise
+from vkssp.cpu.kernels.dijkstra import ONE, ZERO, remove_least, rise
+from vkssp.cpu.kernels.entries import distance_of, entry_of, load, node_of, precedes
 from vkssp.cpu.kernels.types import Flag, Index, Uint8s, Uint32s, Uint64s
 from vkssp.jit import inlined, jit
+
+UNREACHABLE = np.uint64(2**32 - 1)
 
 
 class Lists(NamedTuple):
@@ -57,11 +60,11 @@ def enter(lists: Lists, node: np.uint64, distance: np.uint64, source: np.uint32)
 def place_node(heap: Uint64s, place: Uint32s, size: np.uint64, node: np.uint64, distance: np.uint64) -> np.uint64:
     """Put a node into the heap, or raise it if its distance there is greater; return the new size."""
     at = np.uint64(place[node])
-    entry = (distance << HALF) | node
+    entry = entry_of(heap, distance, node)
     if at == UNREACHABLE:
         rise(heap, place, size, entry)
         return size + ONE
-    if entry < heap[at]:
+    if precedes(entry, load(heap, at)):
         rise(heap, place, at, entry)
     return size
 
@@ -89,7 +92,7 @@ def find(
             size = place_node(heap, place, size, node, distance)
     k = lists.distance.shape[1]
     while size > ZERO:
-        node, distance = heap[0] & UNREACHABLE, heap[0] >> HALF
+        node, distance = node_of(load(heap, ZERO)), distance_of(load(heap, ZERO))
         size -= ONE
         remove_least(heap, place, size)
         place[node] = UNREACHABLE

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Uint32s
+from vkssp.cpu.kernels.entries import extended, unreachable
+from vkssp.cpu.kernels.types import Distances, Uint32s
 from vkssp.jit import jit
 
-UNREACHABLE = np.uint64(2**32 - 1)
 ONE = np.uint64(1)
 
 
 @jit
 def walk(
-    first_in: Uint32s, arcs_in: Uint32s, dist: Uint32s, seeds: Uint32s, targets: Uint32s, path: Uint32s
+    first_in: Uint32s, arcs_in: Uint32s, dist: Distances, seeds: Distances, targets: Distances, path: Uint32s
 ) -> tuple[int, int, int]:
     """Write places in `arcs_in` to `path`, the last arc first; return seed and target, or -1, and the length."""
-    best, target = UNREACHABLE, -1
+    best, target = unreachable(dist), -1
     for i in range(len(targets)):
-        through = np.uint64(dist[targets[i, 0]]) + np.uint64(targets[i, 1])
+        through = extended(dist, np.uint64(dist[targets[i, 0]]), np.uint64(targets[i, 1]))
         if through < best:
             best, target = through, i
     if target < 0:
@@ -33,7 +33,7 @@ def walk(
         while arc < end:
             tail = np.uint64(arcs_in[arc, 0])
             # Loops are left out: a loop of weight zero fits the distance but leads nowhere.
-            if tail != node and np.uint64(dist[tail]) + np.uint64(arcs_in[arc, 1]) == distance:
+            if tail != node and extended(dist, np.uint64(dist[tail]), np.uint64(arcs_in[arc, 1])) == distance:
                 break
             arc += ONE
         # If no arc fits, or the walk goes in circles, the distances are not shortest distances.

@@ -10,6 +10,8 @@ import numpy.typing as npt
 Uint8s = npt.NDArray[np.uint8]
 Uint32s = npt.NDArray[Any]  # kernels assign uint64 values, which numba narrows
 Uint64s = npt.NDArray[np.uint64]
+Distances = npt.NDArray[Any]  # uint32 or uint64
+Heap = npt.NDArray[np.uint64]  # see `vkssp.cpu.kernels.entries`
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[Any]

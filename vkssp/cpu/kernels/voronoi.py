@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from vkssp.cpu.kernels.types import Uint32s
+from vkssp.cpu.kernels.entries import extended, unreachable
+from vkssp.cpu.kernels.types import Distances, Uint32s
 from vkssp.jit import jit
 
-UNREACHABLE = np.uint64(2**32 - 1)
+#: Label of nodes without a label.
+NO_LABEL = np.uint64(2**32 - 1)
 ONE = np.uint64(1)
 
 
 @jit
-def find(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, label: Uint32s, stack: Uint32s) -> None:
+def find(first_out: Uint32s, arcs: Uint32s, dist: Distances, seeds: Distances, label: Uint32s, stack: Uint32s) -> None:
     """Label the nodes on shortest paths from each seed, the least label first; a labelled node keeps its label.
 
     Seeds are (node, offset, label), sorted by label.
     """
-    label[:] = UNREACHABLE
+    label[:] = NO_LABEL
     for i in range(len(seeds)):
         node, own = np.uint64(seeds[i, 0]), seeds[i, 2]
-        if label[node] != UNREACHABLE or dist[node] != seeds[i, 1]:
+        if label[node] != NO_LABEL or dist[node] != seeds[i, 1]:
             continue
         label[node] = own
         stack[0], height = node, 1
@@ -31,9 +33,9 @@ def find(first_out: Uint32s, arcs: Uint32s, dist: Uint32s, seeds: Uint32s, label
             arc, end = np.uint64(first_out[node]), np.uint64(first_out[node + ONE])
             while arc < end:
                 head = np.uint64(arcs[arc, 0])
-                through = distance + np.uint64(arcs[arc, 1])
+                through = extended(dist, distance, np.uint64(arcs[arc, 1]))
                 # A sum that does not fit is no distance, even if it equals the distance of unreachable nodes.
-                if label[head] == UNREACHABLE and through < UNREACHABLE and np.uint64(dist[head]) == through:
+                if label[head] == NO_LABEL and through < unreachable(dist) and np.uint64(dist[head]) == through:
                     label[head] = own
                     stack[height] = head
                     height += 1
