@@ -24,6 +24,12 @@ INCLUDES = SOURCES / "include"
 OUTPUT = ROOT / "vkssp" / "spirv"
 MANIFEST = OUTPUT / "manifest.json"
 TARGET = "vulkan1.2"
+#: Shaders that are also compiled for distances of 64 bits, under their names with this ending; see distance.glsl.
+ALSO_64 = (
+    *("near_far", "start", "gather", "path", "path_parents", "path_stride"),
+    *("voronoi_begin", "voronoi_hook"),
+)
+ENDING_64 = "_64"
 
 
 class ShaderError(Exception):
@@ -31,19 +37,25 @@ class ShaderError(Exception):
 
 
 def sources() -> dict[str, Path]:
-    """Return the source of every shader by its name; names are unique across folders."""
-    return {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
+    """Return the source of every module by its name; names are unique across folders."""
+    found = {path.stem: path for path in sorted(SOURCES.glob("*/*.comp"))}
+    return found | {f"{name}{ENDING_64}": found[name] for name in ALSO_64}
+
+
+def options(name: str) -> list[str]:
+    """Return the compiler's options for a module."""
+    return ["-DDISTANCE_BITS=64"] if name.endswith(ENDING_64) else []
 
 
 def digests() -> dict[str, str]:
-    """Return the digest of every shader's source with its included files."""
+    """Return the digest of every module's source with its included files and options."""
     common = hashlib.sha256(TARGET.encode())
     for path in sorted(INCLUDES.glob("*.glsl")):
         common.update(path.name.encode() + b"\0" + path.read_bytes())
     result = {}
     for name, path in sources().items():
         digest = common.copy()
-        digest.update(path.read_bytes())
+        digest.update(path.read_bytes() + "".join(options(name)).encode())
         result[name] = digest.hexdigest()
     return result
 
@@ -77,7 +89,8 @@ def _compile(name: str, folder: Path) -> None:
         )
     module = folder / f"{name}.spv"
     source = sources()[name]
-    _run([compiler, "-V", "--quiet", "--target-env", TARGET, f"-I{INCLUDES}", "-o", str(module), str(source)], name)
+    target = ["-V", "--quiet", "--target-env", TARGET, f"-I{INCLUDES}", *options(name)]
+    _run([compiler, *target, "-o", str(module), str(source)], name)
     validator = shutil.which("spirv-val")
     if validator:
         _run([validator, "--target-env", TARGET, str(module)], name)

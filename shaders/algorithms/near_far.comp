@@ -18,13 +18,13 @@
 #include "near_far_state.glsl"
 #include "loop.glsl"
 
-layout(std430, binding = 3) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 3) coherent buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 4) readonly restrict buffer Rows { uvec2 row_of[]; };  // first arc and end, see split_rows
 layout(std430, binding = 5) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
-layout(std430, binding = 6) coherent buffer Near { uvec2 near[]; };           // two halves
-layout(std430, binding = 7) coherent buffer Far { uvec2 far[]; };             // two halves
+layout(std430, binding = 6) coherent buffer Near { NODE_DISTANCE near[]; };   // two halves
+layout(std430, binding = 7) coherent buffer Far { NODE_DISTANCE far[]; };     // two halves
 // The same distances, for reads that may be out of date: without `coherent` a nearer cache serves them.
-layout(std430, binding = 8) readonly buffer SameDistances { uint same_dist[]; };
+layout(std430, binding = 8) readonly buffer SameDistances { DISTANCE same_dist[]; };
 #include "targets.glsl"
 #include "queue.glsl"
 #include "scan.glsl"
@@ -35,7 +35,9 @@ layout(constant_id = 3) const uint READ_FIRST = 0;
 layout(constant_id = 4) const uint LEAST_ENTRIES = 8;  // least entries of a workgroup, if the queue is short
 layout(constant_id = 5) const uint LIGHT_FIRST = 0;    // whether the arcs of a row are sorted by their weights
 #define RELAX_READS_FIRST READ_FIRST
+#if DISTANCE_BITS == 32
 #define RELAX_READ(node) same_dist[node]
+#endif
 #define RELAX_IMPROVED(node, before) if (LIGHT_FIRST != 0 && before == UNREACHABLE && node < num_nodes) ++reached
 uint reached = 0;
 
@@ -47,24 +49,27 @@ layout(push_constant) uniform Push {
 };
 #include "improve.glsl"
 
-shared uint arcs_before[WORKGROUP_SIZE + 1];  // of the entries in lower slots
-shared uvec2 slot_entry[WORKGROUP_SIZE];      // first arc, distance
+shared uint arcs_before[WORKGROUP_SIZE + 1];      // of the entries in lower slots
+shared NODE_DISTANCE slot_entry[WORKGROUP_SIZE];  // first arc, distance
 
 // Copy of the state for this dispatch.
 struct Step {
-    uint phase, threshold, bound, near_parity, far_parity, near_length, far_length;
+    uint phase;
+    DISTANCE threshold, bound;
+    uint near_parity, far_parity, near_length, far_length;
 } step;
 shared Step step_read;
 shared uint all_reached;
-uint far_farthest = 0;
+DISTANCE far_farthest = 0;
 #include "near_far_lists.glsl"
 
 // Return the first arc of a row that leads from `distance` to the bound or beyond. From there on no arc improves
 // anything.
-uint useful_end(uvec2 row, uint distance) {
+uint useful_end(uvec2 row, DISTANCE distance) {
     if (LIGHT_FIRST == 0 || step.bound == UNREACHABLE) return row.y;
     if (distance >= step.bound) return row.x;
-    uint too_heavy = step.bound - distance, first = row.x, end = row.y;
+    DISTANCE too_heavy = step.bound - distance;
+    uint first = row.x, end = row.y;
     while (first < end) {
         uint middle = first + (end - first) / 2;
         if (arcs[middle].y < too_heavy) first = middle + 1;
@@ -74,12 +79,12 @@ uint useful_end(uvec2 row, uint distance) {
 }
 
 // Relax the arcs of the workgroup's entries, one or none for each invocation. All invocations must call this.
-void expand(bool has_entry, uvec2 entry) {
+void expand(bool has_entry, NODE_DISTANCE entry) {
     uint first = 0, degree = 0;
     if (COUNTING > 0 && has_entry) ++visited;
     // An entry is out of date if its node is nearer by now. An outdated entry that seems current does no harm.
-    if (has_entry && dist[entry.x] >= entry.y) {
-        uvec2 row = row_of[entry.x];
+    if (has_entry && SHARED_DISTANCE(dist[uint(entry.x)]) >= entry.y) {
+        uvec2 row = row_of[uint(entry.x)];
         first = row.x;
         degree = useful_end(row, entry.y) - row.x;
         if (COUNTING > 0) ++worked;
@@ -87,10 +92,11 @@ void expand(bool has_entry, uvec2 entry) {
     uint slot, before, total = workgroup_scan(degree, slot, before);
     arcs_before[slot + 1] = before + degree;
     if (gl_LocalInvocationIndex == 0) arcs_before[0] = 0;
-    slot_entry[slot] = uvec2(first, entry.y);
+    slot_entry[slot] = NODE_DISTANCE(first, entry.y);
     barrier();
     for (uint start = 0; start < total; start += ARCS_AT_ONCE * WORKGROUP_SIZE) {
-        uint head[ARCS_AT_ONCE], through[ARCS_AT_ONCE], place[ARCS_AT_ONCE];
+        uint head[ARCS_AT_ONCE], place[ARCS_AT_ONCE];
+        DISTANCE through[ARCS_AT_ONCE];
         uvec2 arc[ARCS_AT_ONCE];
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             uint at = start + i * WORKGROUP_SIZE + gl_LocalInvocationIndex, low = 0, high = WORKGROUP_SIZE;
@@ -99,20 +105,20 @@ void expand(bool has_entry, uvec2 entry) {
                 if (arcs_before[middle] <= at) low = middle;
                 else high = middle;
             }
-            place[i] = at < total ? slot_entry[low].x + at - arcs_before[low] : UNREACHABLE;
+            place[i] = at < total ? uint(slot_entry[low].x) + at - arcs_before[low] : NO_INDEX;
             through[i] = slot_entry[low].y;
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
-            arc[i] = place[i] != UNREACHABLE ? arcs[place[i]] : uvec2(0, UNREACHABLE);
+            arc[i] = place[i] != NO_INDEX ? arcs[place[i]] : uvec2(0, NO_INDEX);
         }
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             head[i] = arc[i].x;
-            through[i] = place[i] != UNREACHABLE ? through_arc(through[i], arc[i].y) : UNREACHABLE;
+            through[i] = place[i] != NO_INDEX ? through_arc(through[i], arc[i].y) : UNREACHABLE;
         }
         improve(head, through);
         for (uint i = 0; i < ARCS_AT_ONCE && start + i * WORKGROUP_SIZE < total; ++i) {
             bool is_near = through[i] < step.threshold, is_far = !is_near && through[i] != UNREACHABLE;
-            put(uvec2(head[i], through[i]), is_near, is_far);
+            put(NODE_DISTANCE(head[i], through[i]), is_near, is_far);
             make_room();
         }
     }
@@ -123,7 +129,7 @@ void work_near(uint length, uint in_half) {
     uint each = clamp((length + groups - 1) / groups, min(LEAST_ENTRIES, WORKGROUP_SIZE), WORKGROUP_SIZE);
     for (uint start = gl_WorkGroupID.x * each; start < length; start += groups * each) {
         bool has_entry = lid < each && start + lid < length;
-        uvec2 entry = uvec2(0, UNREACHABLE);
+        NODE_DISTANCE entry = NODE_DISTANCE(0, UNREACHABLE);
         if (has_entry) entry = near[in_half * near_capacity + start + lid];
         expand(has_entry, entry);
     }
@@ -137,7 +143,7 @@ void work_near(uint length, uint in_half) {
         if (lid == 0) near_count[in_list] = 0;
         for (uint start = 0; start < count; start += WORKGROUP_SIZE) {
             bool has_entry = start + lid < count;
-            uvec2 entry = uvec2(0, UNREACHABLE);
+            NODE_DISTANCE entry = NODE_DISTANCE(0, UNREACHABLE);
             if (has_entry) entry = near_list[in_list * LIST + start + lid];
             expand(has_entry, entry);
         }
@@ -148,12 +154,12 @@ void split_far(uint length, uint in_half) {
     uint stride = gl_NumWorkGroups.x * WORKGROUP_SIZE;
     for (uint start = gl_WorkGroupID.x * WORKGROUP_SIZE; start < length; start += stride) {
         uint at = start + gl_LocalInvocationIndex;
-        uvec2 entry = uvec2(0, UNREACHABLE);
+        NODE_DISTANCE entry = NODE_DISTANCE(0, UNREACHABLE);
         bool is_current = false;
         if (at < length) {
             if (COUNTING > 0) ++visited;
             entry = far[in_half * far_capacity + at];
-            is_current = dist[entry.x] >= entry.y;
+            is_current = SHARED_DISTANCE(dist[uint(entry.x)]) >= entry.y;
             if (is_current) far_farthest = max(far_farthest, entry.y);
         }
         put(entry, is_current && entry.y < step.threshold, is_current && entry.y >= step.threshold);
@@ -163,7 +169,7 @@ void split_far(uint length, uint in_half) {
 
 // Add this workgroup's results to the state from which the bound follows. All invocations must call this.
 void fold_bound() {
-    uint farthest = UNREACHABLE - workgroup_min(UNREACHABLE - far_farthest);
+    DISTANCE farthest = UNREACHABLE - workgroup_min(UNREACHABLE - far_farthest);
     if (reached != 0) atomicAdd(all_reached, reached);
     barrier();
     if (gl_LocalInvocationIndex != 0) return;

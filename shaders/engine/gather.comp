@@ -1,10 +1,12 @@
 // Gathering of the distances of some nodes, so that only these are downloaded.
 #version 460
+#extension GL_GOOGLE_include_directive : require
+#include "distance_type.glsl"
 
 layout(local_size_x_id = 0) in;
-layout(std430, binding = 0) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 0) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 1) readonly restrict buffer Nodes { uint nodes[]; };
-layout(std430, binding = 2) writeonly restrict buffer Gathered { uint gathered[]; };
+layout(std430, binding = 2) writeonly restrict buffer Gathered { DISTANCE gathered[]; };
 
 layout(push_constant) uniform Push {
     uint count;

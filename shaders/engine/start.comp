@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
 
-layout(std430, binding = 0) coherent buffer Distances { uint dist[]; };
+layout(std430, binding = 0) coherent buffer Distances { DISTANCE dist[]; };
 #define TERMINALS_BINDING 1
 #include "terminals.glsl"
 
@@ -13,6 +13,6 @@ layout(push_constant) uniform Push {
 
 void main() {
     for (uint i = gl_GlobalInvocationID.x; i < num_seeds; i += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        atomicMin(dist[terminals[i].x], terminals[i].y);  // a node may be in the list twice
+        atomicMin(dist[uint(terminals[i].x)], terminals[i].y);  // a node may be in the list twice
     }
 }

@@ -13,7 +13,7 @@
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstOut { uint first_out[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs[]; };  // head, weight
-layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 3) coherent buffer Labels { uint label[]; };
 layout(std430, binding = 4) coherent buffer Parents { uint parent[]; };
 layout(std430, binding = 5) coherent buffer StateBuffer { VoronoiState state; };
@@ -56,7 +56,8 @@ void main() {
             if (first_out[tail + 1] <= arc) ++tail;
             if (first_out[tail + 1] <= arc) tail = tail_of(arc, tail + 1, high);
             uvec2 head_weight = arcs[arc];
-            uint head = head_weight.x, distance = dist[head];
+            uint head = head_weight.x;
+            DISTANCE distance = dist[head];
             if (distance == UNREACHABLE || head == tail || extend(dist[tail], head_weight.y) != distance) continue;
             if (is_first != 0) {
                 atomicMin(parent[head], tail);

@@ -28,11 +28,11 @@ void main() {
     barrier();
     if (is_over) return;
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-        uint before = from[node], next = UNREACHABLE;
-        if (before != UNREACHABLE) {
+        uint before = from[node], next = NO_INDEX;
+        if (before != NO_INDEX) {
             next = from[before];
             atomicMin(label[node], label[before]);
-            if (next != UNREACHABLE) moves = true;
+            if (next != NO_INDEX) moves = true;
         }
         to[node] = next;
     }

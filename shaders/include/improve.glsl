@@ -8,24 +8,24 @@
 #define ARCS_AT_ONCE 4
 #endif
 #ifndef RELAX_READ
-#define RELAX_READ(node) dist[node]
+#define RELAX_READ(node) SHARED_DISTANCE(dist[node])
 #endif
 #ifndef RELAX_IMPROVED
 #define RELAX_IMPROVED(node, before)
 #endif
 
 // Return the distance of an arc's head through its tail; UNREACHABLE if the sum does not fit.
-uint through_arc(uint distance, uint weight) {
+DISTANCE through_arc(DISTANCE distance, uint weight) {
     if (COUNTING > 0) ++relaxed;
-    uint through = extend(distance, weight);
+    DISTANCE through = extend(distance, weight);
     if (through == UNREACHABLE) sum_overflow = true;
     return through;
 }
 
 // Improve some heads to the distances `through`. An element of `through` that improves nothing becomes UNREACHABLE;
 // elements that are UNREACHABLE already are passed over.
-void improve(uint head[ARCS_AT_ONCE], inout uint through[ARCS_AT_ONCE]) {
-    uint before[ARCS_AT_ONCE];
+void improve(uint head[ARCS_AT_ONCE], inout DISTANCE through[ARCS_AT_ONCE]) {
+    DISTANCE before[ARCS_AT_ONCE];
     if (RELAX_READS_FIRST != 0) {
         for (uint i = 0; i < ARCS_AT_ONCE; ++i) {
             if (through[i] != UNREACHABLE) before[i] = RELAX_READ(head[i]);

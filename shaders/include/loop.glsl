@@ -11,7 +11,9 @@ layout(constant_id = 1) const uint COUNTING = 0;  // 1: totals, 2: also a row of
 const uint TRACE_ROWS = 1024;  // a ring, copied out before it is full
 
 struct Row {
-    uint iteration, phase, low, high, first_node, last_node, visited, worked, relaxed, improved;
+    uint iteration, phase;
+    DISTANCE low, high;
+    uint first_node, last_node, visited, worked, relaxed, improved;
 };
 
 layout(std430, binding = 0) coherent buffer StateBuffer {
@@ -87,7 +89,7 @@ bool last_workgroup() {
 }
 
 // Complete the counts and the trace of an iteration. One invocation of the last workgroup calls this.
-void finish_iteration(uint phase, uint low, uint high, uint first_node, uint last_node) {
+void finish_iteration(uint phase, DISTANCE low, DISTANCE high, uint first_node, uint last_node) {
     if (COUNTING > 1) {
         rows[loop.iterations % TRACE_ROWS] = Row(loop.iterations, phase, low, high, first_node, last_node, loop.work[0],
                                                  loop.work[1], loop.work[2], loop.work[3]);

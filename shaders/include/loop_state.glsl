@@ -5,7 +5,7 @@ struct Loop {
     uint ticket;  // workgroups that have finished this dispatch
     uint iterations;
     uint num_seeds, num_targets;
-    uint best;      // distance of the best target
+    DISTANCE best;  // distance of the best target
     uint overflow;   // a sum did not fit
     uint cut_short;  // the device ended a loop early, see check_loops()
     uint work[4];    // of this iteration: visited, worked, relaxed, improved

@@ -7,13 +7,13 @@
 
 const uint LIST = 2 * WORKGROUP_SIZE;
 // With rounds, near_list has two halves: one for the next round and one for this round.
-shared uvec2 near_list[ROUNDS > 1 ? 2 * LIST : LIST];
-shared uvec2 far_list[LIST];
+shared NODE_DISTANCE near_list[ROUNDS > 1 ? 2 * LIST : LIST];
+shared NODE_DISTANCE far_list[LIST];
 shared uint near_count[2], far_count, near_base, far_base;
 
 uint near_half, far_half;  // halves of the queues to append to
 uint out_list = 0;         // half of near_list to append to
-uint far_nearest = UNREACHABLE;
+DISTANCE far_nearest = UNREACHABLE;
 uint own_near = 0, own_far = 0;  // entries in the subgroup's own part
 
 bool has_own_lists() { return ROUNDS == 1 && gl_NumSubgroups * gl_SubgroupSize == WORKGROUP_SIZE; }
@@ -24,12 +24,12 @@ uint take_far(uint count) {
     return step.phase == SPLIT ? atomicAdd(state.far_next, count) : atomicAdd(state.far_length, count);
 }
 
-void append_near(uint place, uvec2 entry) {
+void append_near(uint place, NODE_DISTANCE entry) {
     if (place < near_capacity) near[near_half * near_capacity + place] = entry;
     else atomicOr(state.queue_overflow, NEAR_OVERFLOW);
 }
 
-void append_far(uint place, uvec2 entry) {
+void append_far(uint place, NODE_DISTANCE entry) {
     if (place < far_capacity) far[far_half * far_capacity + place] = entry;
     else atomicOr(state.queue_overflow, FAR_OVERFLOW);
 }
@@ -82,7 +82,7 @@ void append_own_far(uint base) {
 }
 
 // Put the entries of a subgroup into its own lists. A list without room is appended to its queue first.
-void put_own(uvec2 entry, bool is_near, bool is_far) {
+void put_own(NODE_DISTANCE entry, bool is_near, bool is_far) {
     uint own = 2 * gl_SubgroupSize * gl_SubgroupID, base = 0;
     uvec4 ballot = subgroupBallot(is_near);
     uint count = subgroupBallotBitCount(ballot);
@@ -107,7 +107,7 @@ void put_own(uvec2 entry, bool is_near, bool is_far) {
 }
 
 // Put an entry of each invocation, or none, into the lists. All invocations must call this.
-void put(uvec2 entry, bool is_near, bool is_far) {
+void put(NODE_DISTANCE entry, bool is_near, bool is_far) {
     if (is_far) far_nearest = min(far_nearest, entry.y);
     if (has_own_lists()) {
         put_own(entry, is_near, is_far);

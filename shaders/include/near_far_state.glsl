@@ -9,22 +9,22 @@ const uint NEAR_OVERFLOW = 1, FAR_OVERFLOW = 2;
 
 struct State {
     uint phase;
-    uint delta, widest;            // width of the bucket, and its upper limit
-    uint low, threshold;           // distances of the near queue; all nodes below `low` are final
+    DISTANCE delta, widest;        // width of the bucket, and its upper limit
+    DISTANCE low, threshold;       // distances of the near queue; all nodes below `low` are final
     uint near_parity, far_parity;  // which half of its buffer a queue is read from
     uint near_length;              // entries of the near queue
     uint buckets;
     uint queue_overflow;
-    uint bound;  // upper bound of all distances that are not final; UNREACHABLE if not known
+    DISTANCE bound;  // upper bound of all distances that are not final; UNREACHABLE if not known
     // Words that many workgroups add to have their own cache lines, apart from the words that all read at their start.
     uint near_gap[32];
     uint near_next;  // entries of the next near queue
     uint far_gap[32];
     uint far_length, far_next;  // entries of the far pile, and, in a split, of the remaining pile
     uint nearest_gap[32];
-    uint far_nearest;  // least distance in the far pile
+    DISTANCE far_nearest;  // least distance in the far pile
     // Only where light arcs come first:
-    uint far_farthest;  // largest distance in the far pile, at the last split
-    uint reached;       // reached nodes that have an incoming arc
+    DISTANCE far_farthest;  // largest distance in the far pile, at the last split
+    uint reached;           // reached nodes that have an incoming arc
     uint end_gap[32];
 };

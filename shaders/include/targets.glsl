@@ -4,7 +4,7 @@
 #include "terminals.glsl"
 
 // Store the present distance of the best target and return it. One invocation calls this.
-uint update_best() {
+DISTANCE update_best() {
     bool beyond;
     loop.best = best_target(loop.num_seeds, loop.num_targets, beyond);
     if (beyond) loop.overflow = 1;

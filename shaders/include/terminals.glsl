@@ -2,16 +2,16 @@
 // the place. Needs `dist`, and TERMINALS_BINDING defined.
 
 layout(std430, binding = TERMINALS_BINDING) readonly restrict buffer Terminals {
-    uvec2 terminals[];  // (node, offset): first the seeds, then the targets
+    NODE_DISTANCE terminals[];  // (node, offset): first the seeds, then the targets
 };
 
 // Return the least distance of a target by the distances found so far; set `overflow` if a target's sum does not fit.
-uint best_target(uint num_seeds, uint num_targets, out bool overflow) {
-    uint best = UNREACHABLE;
+DISTANCE best_target(uint num_seeds, uint num_targets, out bool overflow) {
+    DISTANCE best = UNREACHABLE;
     overflow = false;
     for (uint i = 0; i < num_targets; ++i) {
-        uvec2 target = terminals[num_seeds + i];
-        uint distance = dist[target.x], through = extend(distance, target.y);
+        NODE_DISTANCE target = terminals[num_seeds + i];
+        DISTANCE distance = dist[uint(target.x)], through = extend(distance, target.y);
         if (through == UNREACHABLE && distance != UNREACHABLE) overflow = true;
         best = min(best, through);
     }

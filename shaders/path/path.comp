@@ -10,7 +10,7 @@
 layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly restrict buffer FirstIn { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer ArcsIn { uvec2 arcs_in[]; };  // tail, weight
-layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 3) coherent buffer Path {
     uint started, done;
     uint node;    // present node of the walk
@@ -38,12 +38,12 @@ void main() {
         barrier();  // no invocation may set `started` before all have read it
         if (lid == 0) {
             bool beyond;
-            uint best = best_target(num_seeds, num_targets, beyond);
+            DISTANCE best = best_target(num_seeds, num_targets, beyond);
             for (uint i = num_targets; i-- > 0;) {
-                uvec2 place = terminals[num_seeds + i];
-                if (extend(dist[place.x], place.y) == best) target = i;
+                NODE_DISTANCE place = terminals[num_seeds + i];
+                if (extend(dist[uint(place.x)], place.y) == best) target = i;
             }
-            node = terminals[num_seeds + target].x;
+            node = uint(terminals[num_seeds + target].x);
             length = 0;
             started = 1;
         }
@@ -52,16 +52,16 @@ void main() {
     }
     uint at = node, count = length;
     for (uint spent = 0; spent < steps; ++spent) {
-        if (lid == 0) found = UNREACHABLE;
+        if (lid == 0) found = NO_INDEX;
         barrier();
-        uint distance = dist[at];
+        DISTANCE distance = dist[at];
         for (uint i = lid; i < num_seeds; i += gl_WorkGroupSize.x) {
-            if (terminals[i].x == at && terminals[i].y == distance) atomicMin(found, i);
+            if (uint(terminals[i].x) == at && terminals[i].y == distance) atomicMin(found, i);
         }
         barrier();
         uint reached = found;
         barrier();
-        if (reached != UNREACHABLE) {
+        if (reached != NO_INDEX) {
             if (lid == 0) {
                 seed = reached;
                 done = 1;
@@ -78,14 +78,14 @@ void main() {
                 if (fits) atomicMin(found, arc);
             }
             barrier();
-            bool hit = found != UNREACHABLE;
+            bool hit = found != NO_INDEX;
             barrier();
             if (hit) break;
         }
         uint arc = found;
         barrier();
         // No arc fits, or the walk goes in circles: these are no shortest distances.
-        if (arc == UNREACHABLE || count >= num_nodes) {
+        if (arc == NO_INDEX || count >= num_nodes) {
             if (lid == 0) done = 2;
             break;
         }

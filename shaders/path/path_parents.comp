@@ -6,7 +6,7 @@
 
 layout(std430, binding = 0) readonly restrict buffer Rows { uint first_in[]; };
 layout(std430, binding = 1) readonly restrict buffer Arcs { uvec2 arcs_in[]; };  // tail, weight
-layout(std430, binding = 2) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 2) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 3) writeonly restrict buffer ParentArcs { uint parent_arc[]; };
 layout(std430, binding = 4) writeonly restrict buffer Jumps { uint jump[]; };
 #define TERMINALS_BINDING 5
@@ -19,10 +19,11 @@ layout(push_constant) uniform Push {
 
 void main() {
     for (uint node = gl_GlobalInvocationID.x; node < num_nodes; node += gl_NumWorkGroups.x * WORKGROUP_SIZE) {
-        uint distance = dist[node], arc = UNREACHABLE, tail = node;
+        DISTANCE distance = dist[node];
+        uint arc = NO_INDEX, tail = node;
         bool is_seed = false;
         for (uint i = 0; i < num_seeds; ++i) {
-            is_seed = is_seed || (terminals[i].x == node && terminals[i].y == distance);
+            is_seed = is_seed || (uint(terminals[i].x) == node && terminals[i].y == distance);
         }
         uint end = is_seed || distance == UNREACHABLE ? 0 : first_in[node + 1];
         for (uint k = first_in[node]; k < end; ++k) {

@@ -4,7 +4,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "prelude.glsl"
 
-layout(std430, binding = 0) readonly restrict buffer Distances { uint dist[]; };
+layout(std430, binding = 0) readonly restrict buffer Distances { DISTANCE dist[]; };
 layout(std430, binding = 1) readonly restrict buffer Jumps { uint jump[]; };
 layout(std430, binding = 2) writeonly restrict buffer Marks { uint marks[]; };
 layout(std430, binding = 3) coherent buffer Path {
@@ -25,12 +25,12 @@ void main() {
     if (gl_LocalInvocationIndex != 0 || done != 0) return;
     if (started == 0) {
         bool beyond;
-        uint best = best_target(num_seeds, num_targets, beyond);
+        DISTANCE best = best_target(num_seeds, num_targets, beyond);
         for (uint i = num_targets; i-- > 0;) {
-            uvec2 place = terminals[num_seeds + i];
-            if (extend(dist[place.x], place.y) == best) target = i;
+            NODE_DISTANCE place = terminals[num_seeds + i];
+            if (extend(dist[uint(place.x)], place.y) == best) target = i;
         }
-        node = terminals[num_seeds + target].x;
+        node = uint(terminals[num_seeds + target].x);
         length = 0;
         started = 1;
     }
@@ -41,7 +41,7 @@ void main() {
             // The node is a seed, or the distances are not shortest distances.
             done = 2;
             for (uint i = num_seeds; i-- > 0;) {
-                if (terminals[i].x == at && terminals[i].y == dist[at]) {
+                if (uint(terminals[i].x) == at && terminals[i].y == dist[at]) {
                     seed = i;
                     done = 1;
                 }
