@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from vkssp.checks import index_of, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import Uint32s
 from vkssp.graph.distance_type import BITS_32, DistanceType
 
 #: Name that stands for the algorithm that fits the graph best.
@@ -54,7 +54,8 @@ def row_of(distance_type: DistanceType) -> np.dtype[Any]:
     if distance_type is BITS_32:
         return ROW
     far = {"low", "high"}
-    return np.dtype([(name, distance_type.dtype if name in far else kind) for name, kind in ROW.descr], align=True)
+    kinds = {name: ROW[name] for name in ROW.names or ()}
+    return np.dtype([(name, distance_type.dtype if name in far else kind) for name, kind in kinds.items()], align=True)
 
 
 def timed(rows: npt.NDArray[Any], microseconds: npt.NDArray[Any] | float) -> npt.NDArray[Any]:
@@ -82,6 +83,8 @@ class Description:
         When to choose the algorithm.
     ends_early : bool
         Whether a search for targets ends as soon as the best of them is known.
+    distance_bits : tuple of int
+        Bits that distances may have. If there are others than 32, the search takes a `DistanceType`.
     """
 
     idea: str
@@ -89,6 +92,7 @@ class Description:
     complexity: str
     use: str
     ends_early: bool
+    distance_bits: tuple[int, ...] = (32,)
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class Parameter:
         Explanation in one line.
     power_of_two : bool
         Whether the value must be a power of two.
+    is_distance : bool
+        Whether the value is a distance, so that `high` is that for distances of 32 bits.
     """
 
     name: str
@@ -115,9 +121,12 @@ class Parameter:
     default: int | None
     meaning: str
     power_of_two: bool = False
+    is_distance: bool = False
 
 
-def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> dict[str, int | None]:
+def check_parameters(
+    algorithm: type[Algorithm], given: Mapping[str, Any], distance_type: DistanceType = BITS_32
+) -> dict[str, int | None]:
     """Return the values of all parameters of an algorithm.
 
     Raises
@@ -138,7 +147,7 @@ def check_parameters(algorithm: type[Algorithm], given: Mapping[str, Any]) -> di
             continue
         if index_of(value) is None:
             raise QueryError(f"{name} is {shown(value)}; {algorithm.NAME} takes an integer")
-        low, high = parameter.low, parameter.high
+        low, high = parameter.low, distance_type.unreachable - 1 if parameter.is_distance else parameter.high
         number = whole_number(value, name, low, high, f"{algorithm.NAME} takes {low} to {high}")
         if parameter.power_of_two and number & (number - 1):
             raise QueryError(f"{name} is {number}; {algorithm.NAME} takes a power of two")
@@ -178,8 +187,8 @@ class FinishedRows:
     overflow : numpy.ndarray
         For each row whether a sum did not fit, shape (rows,), bool.
     read : callable
-        Returns the rows, shape (rows, k), uint32 or uint64, or their aggregates, int64; on a device they stay there until the
-        generator is resumed.
+        Returns the rows, shape (rows, k), uint32 or uint64, or their aggregates, int64; on a device they stay there
+        until the generator is resumed.
     sums : numpy.ndarray or None
         What the rows without overflow have together, by the caller's ids, if it is wanted: loads of arcs, shape
         (num_arcs,), or sums by node, shape (3, num_nodes); see `vkssp.prepared.aggregates`.
@@ -233,8 +242,6 @@ class Algorithm(Protocol):
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
     #: Place where the search runs, `VULKAN` or `CPU`; this determines the kind of graph that it takes.
     RUNS_ON: ClassVar[str]
-    #: Bits that distances may have, 32 among them; with others the search takes a `DistanceType`.
-    DISTANCE_BITS: ClassVar[tuple[int, ...]]
 
     def __init__(self, graph: Any, *, counting: int = 0, **parameters: Any) -> None:
         """Allocate buffers and make pipelines; `counting` is an index into `COUNTING`."""
@@ -243,7 +250,7 @@ class Algorithm(Protocol):
     def is_current(self) -> bool:
         """Whether the search may be used after weights have changed; otherwise another one must be made."""
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Compute distances from the nearest seed to every node, or to the best target and all nearer nodes.
 
         The search may leave out nodes beyond a limit; they then have larger distances, or none.

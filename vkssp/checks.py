@@ -130,9 +130,9 @@ def _column(values: Any, name: str, what: str, error: Error) -> npt.NDArray[Any]
 
 
 def whole_numbers(
-    values: npt.ArrayLike, name: str, what: str, limit: int, error: Error = GraphError
-) -> npt.NDArray[np.uint32]:
-    """Return values as one-dimensional uint32s, or raise an error that names the first invalid value.
+    values: npt.ArrayLike, name: str, what: str, limit: int, error: Error = GraphError, dtype: npt.DTypeLike = np.uint32
+) -> npt.NDArray[Any]:
+    """Return values as one-dimensional uint32s or uint64s, or raise an error that names the first invalid value.
 
     Parameters
     ----------
@@ -146,11 +146,13 @@ def whole_numbers(
         Largest valid value.
     error : type
         Type of the error.
+    dtype : dtype
+        Type of the result, which holds the largest valid value.
     """
     array = _column(values, name, what, error)
     if array.size == 0:
-        return np.zeros(0, np.uint32)
-    if array.dtype == np.uint32 and limit >= 2**32 - 1:
+        return np.zeros(0, dtype)
+    if array.dtype == np.uint32 == dtype and limit >= 2**32 - 1:
         return array
     if array.dtype.kind == "b":
         cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
@@ -176,10 +178,10 @@ def whole_numbers(
     if low < 0:
         at = int(np.argmin(array))
         raise error(f"{name}[{at}] is {shown(array[at])}; {what} must not be negative")
-    if high > limit:
+    if int(high) > limit:  # not as a float, which may be rounded
         at = int(np.argmax(array))
         raise error(f"{name}[{at}] is {shown(array[at])}; the largest of {what} that can be held is {limit}")
-    return array if array.dtype == np.uint32 else own(array.astype(np.uint32))
+    return array if array.dtype == dtype else own(array.astype(dtype))
 
 
 def real_numbers(

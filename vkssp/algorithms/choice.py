@@ -14,12 +14,15 @@ import numpy as np
 
 from vkssp.algorithm import AUTO, CPU, VULKAN, check_parameters
 from vkssp.algorithms.registry import ALGORITHMS
-from vkssp.checks import shown
+from vkssp.checks import index_of, shown
 from vkssp.cpu.device import CpuDevice
+from vkssp.engine.shaders import lacks_of
 from vkssp.errors import QueryError
 from vkssp.former import warn_of
 from vkssp.gpu.device import Device
-from vkssp.gpu.instance import hardware_devices
+from vkssp.gpu.instance import DeviceInfo, hardware_devices
+from vkssp.gpu.instance import choose as choose_device
+from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES, DistanceType
 from vkssp.graph.landmarks import BLOCK, leaving_share
 from vkssp.prepared.blocks import OTHER_BYTES, RECORD_BYTES, bytes_in_blocks
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -67,12 +70,52 @@ def current(name: str, device: Any) -> tuple[str, Any]:
     return name, device
 
 
-def places_of(name: str) -> tuple[str, ...]:
-    """Return the places where an algorithm runs, `VULKAN` first."""
-    return (VULKAN, CPU) if _is_auto(name) else tuple(ALGORITHMS[name])
+def checked_type(distance_bits: int) -> DistanceType:
+    """Return the type of distances of so many bits; raise `QueryError` if there is none."""
+    kind = DISTANCE_TYPES.get(index_of(distance_bits) or 0)
+    if kind is None:
+        raise QueryError(f"distance_bits is {shown(distance_bits)}; give 32 or 64")
+    return kind
 
 
-def place_of(name: str, device: Any, reduces: bool = False) -> str:
+def places_of(name: str, distance_type: DistanceType = BITS_32) -> tuple[str, ...]:
+    """Return the places where an algorithm finds distances of a type, `VULKAN` first.
+
+    Raises
+    ------
+    QueryError
+        If there are none.
+    """
+    if _is_auto(name):
+        return VULKAN, CPU
+    bits = distance_type.bits
+    found = {
+        each: tuple(place for place, kind in kinds.items() if bits in kind.DESCRIPTION.distance_bits)
+        for each, kinds in ALGORITHMS.items()
+    }
+    if not found[name]:
+        names = ", ".join(each for each, places in found.items() if places)
+        raise QueryError(f"{name} finds distances of 32 bits only; leave algorithm out, or choose one of {names}")
+    return found[name]
+
+
+def able_hardware(distance_type: DistanceType) -> list[DeviceInfo]:
+    """Return the usable devices that are no software and have what distances of a type need."""
+    return [info for info in hardware_devices() if not lacks_of(info, distance_type)]
+
+
+def device_for(device: Any, place: str, distance_type: DistanceType) -> Any:
+    """Return a device or, if none is named, the index of the fastest hardware device that can find 64-bit distances.
+
+    None stands for the default device, as for `Device`, which is also a software device if there is no other.
+    """
+    if device is not None or Device.selected() or place == CPU or distance_type is BITS_32:
+        return device
+    able = able_hardware(distance_type)
+    return choose_device(able, None).index if able else None
+
+
+def place_of(name: str, device: Any, reduces: bool = False, distance_type: DistanceType = BITS_32) -> str:
     """Return the place where an algorithm runs: `VULKAN` or `CPU`.
 
     Parameters
@@ -81,17 +124,19 @@ def place_of(name: str, device: Any, reduces: bool = False) -> str:
         Name of an algorithm, or `AUTO`.
     device : Device, CpuDevice, int, str or None
         Device that the caller chose. ``"cpu"`` or a `CpuDevice` is the CPU. None is what VKSSP_DEVICE selects or, if
-        that is not set, a Vulkan device that is no software, or else the CPU; and the place of the algorithm if it has
-        only one.
+        that is not set, a Vulkan device that is no software and can find such distances, or else the CPU; and the
+        place of the algorithm if it has only one.
     reduces : bool
         Whether the graph is to be reduced, which only Vulkan devices search.
+    distance_type : DistanceType
+        Type of the distances.
 
     Raises
     ------
     QueryError
-        If the algorithm does not run on this device.
+        If the algorithm does not run on this device, or finds no such distances.
     """
-    places = places_of(name)
+    places = places_of(name, distance_type)
     is_default = device is None
     wanted = Device.selected() if is_default else device
     if is_cpu(wanted):
@@ -101,7 +146,7 @@ def place_of(name: str, device: Any, reduces: bool = False) -> str:
         return CPU
     if VULKAN not in places and not is_default:
         raise QueryError(f"{name} runs on the CPU; leave device out, or choose another algorithm")
-    if is_default and not wanted and CPU in places and not reduces and not hardware_devices():
+    if is_default and not wanted and CPU in places and not reduces and not able_hardware(distance_type):
         return CPU  # software devices are slower than compiled code
     return places[0]
 
@@ -111,7 +156,9 @@ def is_cpu(device: Any) -> bool:
     return isinstance(device, CpuDevice) or (isinstance(device, str) and device.lower() == CPU)
 
 
-def checked(name: str, parameters: Mapping[str, Any], place: str) -> dict[str, int | None]:
+def checked(
+    name: str, parameters: Mapping[str, Any], place: str, distance_type: DistanceType = BITS_32
+) -> dict[str, int | None]:
     """Return the values of all parameters of an algorithm.
 
     Parameters
@@ -122,6 +169,8 @@ def checked(name: str, parameters: Mapping[str, Any], place: str) -> dict[str, i
         Parameters that differ from the defaults.
     place : str
         Place where the algorithm runs.
+    distance_type : DistanceType
+        Type of the distances, which bounds parameters that are distances.
 
     Raises
     ------
@@ -129,7 +178,7 @@ def checked(name: str, parameters: Mapping[str, Any], place: str) -> dict[str, i
         If a parameter does not exist, or a value is out of range.
     """
     if not _is_auto(name):
-        return check_parameters(ALGORITHMS[name][place], parameters)
+        return check_parameters(ALGORITHMS[name][place], parameters, distance_type)
     for parameter in parameters:
         raise QueryError(
             f"{parameter} may be a parameter of an algorithm, but algorithm is 'auto', which has none; name one, "
@@ -143,7 +192,7 @@ def _is_auto(name: object) -> bool:
     return isinstance(name, str) and name == AUTO
 
 
-def choose(renumbered: RenumberedGraph, largest_buffer: int) -> str:
+def choose(renumbered: RenumberedGraph, largest_buffer: int, distance_type: DistanceType = BITS_32) -> str:
     """Return the name of the algorithm that is expected to find all distances in a graph fastest.
 
     The choice depends on the degrees and the numbering of nodes. These suffice for most graphs in practice, but not for
@@ -155,7 +204,11 @@ def choose(renumbered: RenumberedGraph, largest_buffer: int) -> str:
         The graph, with its numbering on the device.
     largest_buffer : int
         Bytes of the largest buffer of the device.
+    distance_type : DistanceType
+        Type of the distances; only work queues find those of 64 bits.
     """
+    if distance_type is not BITS_32:
+        return "near_far"
     first_out, num_arcs = renumbered.first_out, renumbered.num_arcs
     mean = num_arcs / max(1, renumbered.num_nodes)
     if renumbered.arcs.nbytes > largest_buffer:

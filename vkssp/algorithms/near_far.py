@@ -21,17 +21,16 @@ from vkssp.algorithm import Description, Outcome, Parameter, Terminal
 from vkssp.engine.device_algorithm import WORKGROUP_SIZE, WORKGROUPS, DeviceAlgorithm, Step, state_dtype
 from vkssp.errors import DeviceError
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE
+from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES
 from vkssp.prepared.bucket_width import DELTA, DELTA_PER_MEAN, default_delta, first_bucket
 from vkssp.references import DAVIDSON, NIKLAUS
 
 _ROUNDS_CONSTANT, _READ_FIRST_CONSTANT, _LEAST_ENTRIES_CONSTANT, _LIGHT_FIRST_CONSTANT = 2, 3, 4, 5
 #: Queues by their bits in `queue_overflow` of the state.
 _QUEUES = {1: "near queue", 2: "far pile"}
-# An entry of a queue has two words, and each queue has two halves.
-_BYTES_PER_PLACE = 16
-# Bytes of shared memory for prefix sums and for a list per invocation, and for everything else.
-_SHARED_FOR_SCAN, _SHARED_FOR_LIST, _SHARED_BESIDES = 20, 16, 128
+# Bytes of shared memory per invocation for prefix sums without the entry there, entries per invocation of a list, and
+# bytes for everything else.
+_SHARED_FOR_SCAN, _ENTRIES_OF_LIST, _SHARED_BESIDES = 12, 2, 128
 # From this mean degree on, a short queue soon fills the device, and most relaxations improve nothing. Then a search is
 # faster with one round in a dispatch, with buckets that are narrower the more arcs there are, with a read before the
 # atomic minimum, and with light arcs first.
@@ -55,6 +54,7 @@ class NearFar(DeviceAlgorithm):
         complexity="L / delta splits and the steps between them; work in proportion to what improves",
         use="any graph; road networks without coordinates, social networks, near targets",
         ends_early=True,
+        distance_bits=tuple(DISTANCE_TYPES),
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         DELTA,
@@ -68,6 +68,9 @@ class NearFar(DeviceAlgorithm):
         *(("nearest_gap", 32), "far_nearest", "far_farthest", "reached", ("end_gap", 32)),
     )
     COUNTERS: ClassVar[tuple[str, ...]] = ("buckets",)
+    DISTANCES: ClassVar[frozenset[str]] = frozenset(
+        ("delta", "widest", "low", "threshold", "bound", "far_nearest", "far_farthest")
+    )
     CUTS_NODES: ClassVar[bool] = True
     SWEEPS: ClassVar[bool] = False
 
@@ -76,12 +79,22 @@ class NearFar(DeviceAlgorithm):
         arcs = graph.renumbered.arcs.nbytes + 8 * graph.num_pieces
         name = "arcs light first" if self.has_many_arcs else "arcs"
         rows = graph.missing("rows", 8 * (self._num_nodes + graph.num_pieces))
-        return 2 * _BYTES_PER_PLACE * self.first_capacity + rows + graph.missing(name, arcs)
+        return 2 * self._place_bytes * self.first_capacity + rows + graph.missing(name, arcs)
+
+    @property
+    def _entry_bytes(self) -> int:
+        """Bytes of an entry of a queue: a node and a distance, in two words of a distance."""
+        return 2 * self.distance_type.nbytes
+
+    @property
+    def _place_bytes(self) -> int:
+        """Bytes of the places of an entry in both halves of a queue."""
+        return 2 * self._entry_bytes
 
     @property
     def most_entries(self) -> int:
         """Most entries of a queue that the device can bind."""
-        return self._device.limits.buffer // _BYTES_PER_PLACE
+        return self._device.limits.buffer // self._place_bytes
 
     @property
     def first_capacity(self) -> int:
@@ -107,16 +120,18 @@ class NearFar(DeviceAlgorithm):
         many_arcs = self.has_many_arcs
         degree = graph.renumbered.num_arcs / max(1, self._num_nodes)
         per_mean = _DELTA_PER_MEAN_AND_DEGREE / degree if many_arcs else DELTA_PER_MEAN
-        self._delta = self._parameters["delta"] or default_delta(graph.renumbered.spread.mean, per_mean)
+        self._delta = self._parameters["delta"] or default_delta(
+            graph.renumbered.spread.mean, per_mean, self._unreachable - 1
+        )
         rounds = self._parameters["rounds"] or (1 if many_arcs else 16)
-        shared = _SHARED_FOR_SCAN + _SHARED_FOR_LIST * (3 if rounds > 1 else 2)
+        shared = _SHARED_FOR_SCAN + self._entry_bytes * (1 + _ENTRIES_OF_LIST * (3 if rounds > 1 else 2))
         fitting = (limits.shared_memory - _SHARED_BESIDES) // shared
         # If the device ends long loops too early, larger workgroups leave less work to each invocation.
         software = 32 if self._more_groups == 1 else 256
         default = self._size(default=512 if many_arcs else 256, software=software)
         size = self._parameters["workgroup_size"] or min(default, fitting)
         self._queues = [
-            self._buffer(f"the {name}", _BYTES_PER_PLACE * places) for name, places in self.capacity.items()
+            self._buffer(f"the {name}", self._place_bytes * places) for name, places in self.capacity.items()
         ]
         arcs = graph.arcs_light_first() if many_arcs else graph.arcs
         kernel = self._kernel(
@@ -139,20 +154,20 @@ class NearFar(DeviceAlgorithm):
         return [Step(kernel, groups, (near, far, self._num_nodes, int(reachable)))]
 
     def _begin(self, recording: Recording, num_seeds: int) -> None:
-        recording.copy(self.seeds, self._queues[0], 8 * num_seeds)
+        recording.copy(self.seeds, self._queues[0], self._entry_bytes * num_seeds)
 
     def _initial(self, seeds: Sequence[Terminal], targets: Sequence[Terminal]) -> Mapping[str, int]:
         reached = 0
         if self.has_many_arcs:
             reached = int(np.count_nonzero(self._graph.renumbered.has_arc_in[list({node for node, _ in seeds})]))
         return {
-            **first_bucket(self._delta, seeds, targets),
+            **first_bucket(self._delta, seeds, targets, unreachable=self._unreachable),
             "near_length": len(seeds),
-            "bound": UNREACHABLE,
+            "bound": self._unreachable,
             "reached": reached,
         }
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`. A search whose queue was too short is repeated with a longer one."""
         while True:
             outcome = super().search(seeds, targets)
@@ -168,8 +183,9 @@ class NearFar(DeviceAlgorithm):
 
     def _lengthen(self, name: str) -> None:
         if self.capacity[name] >= self.most_entries:
+            other = "algorithm, such as delta_step" if self.distance_type is BITS_32 else "device, such as 'cpu'"
             raise DeviceError(
                 f"the {name} of near_far has more entries than the {self.most_entries} that {self._device.info.name} "
-                "can bind; choose another algorithm, such as delta_step"
+                f"can bind; choose another {other}"
             )
         self.capacity[name] = min(2 * self.capacity[name], self.most_entries)

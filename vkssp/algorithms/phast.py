@@ -217,7 +217,7 @@ class Phast(Resource):
         length = np.repeat(hierarchy.num_ancestors, hierarchy.size)
         return levels_of(bounds, length, self._device, self._size)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
         terminals = np.array([*seeds, *targets], np.uint32).reshape(-1)
         if terminals.nbytes <= self.terminals.nbytes:  # no path is walked back for more terminals

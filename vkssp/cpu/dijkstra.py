@@ -56,9 +56,9 @@ class Dijkstra(CpuSearch):
         complexity="O((n + m) log n) work, n iterations",
         use="On the CPU: for short routes, for graphs too small for a GPU, and as the reference for all others.",
         ends_early=True,
+        distance_bits=tuple(DISTANCE_TYPES),
     )
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = ()
-    DISTANCE_BITS: ClassVar[tuple[int, ...]] = tuple(DISTANCE_TYPES)
 
     def __init__(self, graph: CpuGraph, *, counting: int = 0, distance_type: DistanceType = BITS_32) -> None:
         super().__init__(graph, counting, distance_type)
@@ -103,9 +103,7 @@ class Dijkstra(CpuSearch):
                 raise GivenUpError
         return Work(settled, visited, worked, relaxed, improved, overflow)
 
-    def _settle(
-        self, seeds: npt.NDArray[Any], targets: npt.NDArray[Any], settled: int, most: int, pauses: bool
-    ) -> Any:
+    def _settle(self, seeds: npt.NDArray[Any], targets: npt.NDArray[Any], settled: int, most: int, pauses: bool) -> Any:
         return self._kernels.search(
             self._graph.first_out,
             self._graph.arcs,

@@ -128,7 +128,7 @@ class PhastCpu(Resource):
         """Whether the algorithm is still usable: new weights need a new graph, which closes it. See `Algorithm`."""
         return not self.closed
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`. With targets, the sweep waits until the caller reads other distances."""
         began = time.perf_counter()
         self._seeds, self._targets, self._is_swept = seeds, targets, False

@@ -144,7 +144,9 @@ def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int, aggregates: Agg
     cores, loads = num_cores(), 0
     if aggregates is not None and isinstance(aggregates[0], ArcLoads):
         loads = kind.LOAD_BYTES
-    each = (kind.NODE_BYTES + loads) * graph.renumbered.graph.num_nodes + kind.DISTANCE_TYPE.nbytes * _WIDTH * _AHEAD * wanted
+    each = (
+        kind.NODE_BYTES + loads
+    ) * graph.renumbered.graph.num_nodes + kind.DISTANCE_TYPE.nbytes * _WIDTH * _AHEAD * wanted
     # The question for free memory takes longer than a small table.
     is_small = each * cores <= MOST_MEMORY * SMALL
     return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1
@@ -387,7 +389,8 @@ class SearchRows(Rows):
         """Return what kernels take of some groups of seeds, and of what is looked for."""
         bounds = groups.first[first : end + 1]
         seeds = slice(int(bounds[0]), int(bounds[-1]))
-        arrays = all_read_only(bounds - bounds[0], groups.node[seeds], groups.offset[seeds])
+        offset = groups.offset[seeds].astype(self.DISTANCE_TYPE.dtype, copy=False)
+        arrays = all_read_only(bounds - bounds[0], groups.node[seeds], offset)
         return *arrays, self._is_wanted, self._num_wanted, np.uint64(self._limit)
 
     def make(self, groups: Groups, first: int, end: int) -> FinishedRows:

@@ -71,7 +71,6 @@ class CpuSearch(Resource):
     """
 
     RUNS_ON: ClassVar[str] = CPU
-    DISTANCE_BITS: ClassVar[tuple[int, ...]] = (32,)
     #: Maximum number of iterations of a search for each node of the graph.
     _ITERATIONS_PER_NODE: ClassVar[int] = 1
 
@@ -92,9 +91,7 @@ class CpuSearch(Resource):
         """Run a search, which begins with the reset of the distances; seeds and targets have shape (k, 2)."""
         raise NotImplementedError
 
-    def search(
-        self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None
-    ) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`."""
         places = [*seeds, *targets]
         self.terminals = np.array(places, self.terminals.dtype).reshape(len(places), 2)

@@ -9,17 +9,19 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithm import MAX_TERMINALS, ROW, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal
+from vkssp.algorithm import MAX_TERMINALS, TOTALS, TRACE, VULKAN, Description, Outcome, Parameter, Terminal, row_of
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.gather import Gather
 from vkssp.engine.loop import Loop
 from vkssp.engine.path import PathWalker
+from vkssp.engine.shaders import needs_of, shader_of, widened
 from vkssp.engine.voronoi import DeviceVoronoi
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import Uint32s
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.prepared.terminals import least_of_each
 from vkssp.resource import Resource
 
@@ -40,6 +42,9 @@ TRACE_ROWS = 1024
 MOST_GROUPS = 512
 #: Features that every kernel with a state uses.
 NEEDS = ("subgroup_basic", "subgroup_arithmetic")
+
+# Word of the distance of unreachable nodes.
+_ALL_ONES = 2**32 - 1
 
 #: Parameters that most algorithms have.
 WORKGROUP_SIZE = Parameter("workgroup_size", 1, 1024, None, "invocations in a workgroup")
@@ -87,6 +92,8 @@ class DeviceAlgorithm(Resource):
         Work that follows each search.
     owner : Resource, optional
         Resource that closes the algorithm, by default the graph.
+    distance_type : DistanceType
+        Type of the distances; one of those that the description names.
     **parameters : int, optional
         Parameters that `PARAMETERS` declares.
 
@@ -108,8 +115,9 @@ class DeviceAlgorithm(Resource):
     DESCRIPTION: ClassVar[Description]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
     RUNS_ON: ClassVar[str] = VULKAN
-    #: Layout of the state.
+    #: Layout of the state for distances of 32 bits, and the names of its fields that are distances.
     STATE: ClassVar[np.dtype[Any]]
+    DISTANCES: ClassVar[frozenset[str]] = frozenset()
     #: Fields of the state that are also counters.
     COUNTERS: ClassVar[tuple[str, ...]] = ()
     #: Whether nodes with very many arcs are cut into pieces; the pieces have distances, too.
@@ -126,9 +134,12 @@ class DeviceAlgorithm(Resource):
         counting: int = 0,
         afterwards: Afterwards | None = None,
         owner: Resource | None = None,
-        **parameters: int | None,
+        distance_type: DistanceType = BITS_32,
+        **parameters: Any,
     ) -> None:
         super().__init__(owner or graph)
+        self.distance_type, self._unreachable = distance_type, distance_type.unreachable
+        self._layout = widened(self.STATE, {"best", *self.DISTANCES}, distance_type)
         self._afterwards = afterwards
         self._graph, self._counting, self._num_nodes = graph, counting, graph.num_nodes
         self._parameters = {parameter.name: parameter.default for parameter in self.PARAMETERS} | parameters
@@ -136,7 +147,7 @@ class DeviceAlgorithm(Resource):
         # Each invocation costs time on a software device; a GPU needs many to be busy.
         self._software = graph.device.info.kind == "cpu"
         self._trace: list[npt.NDArray[Any]] = []
-        self.ended = np.zeros(1, self.STATE)[0]
+        self.ended = np.zeros(1, self._layout)[0]
         self.parts: list[Resource] = []
         self._more_groups = 1
         try:
@@ -148,7 +159,7 @@ class DeviceAlgorithm(Resource):
 
     def _require_memory(self) -> None:
         """Raise `DeviceError` if the device has too little memory, before any is allocated."""
-        own = (4 + self.OWN_BYTES) * self._num_nodes
+        own = (self.distance_type.nbytes + self.OWN_BYTES) * self._num_nodes
         if own + self._graph_bytes(at_most=True) > self._device.free_bytes():
             self._device.require(int(own) + self._graph_bytes(at_most=False), f"{self.NAME} on this graph")
 
@@ -160,19 +171,21 @@ class DeviceAlgorithm(Resource):
 
     def _make(self) -> None:
         num_distances = self._num_nodes + (self._graph.num_pieces if self.CUTS_NODES else 0)
-        self.distances = self._buffer("the distances", 4 * num_distances)
-        most = 16 * MAX_TERMINALS
+        self.distances = self._buffer("the distances", self.distance_type.nbytes * num_distances)
+        most = 4 * self.distance_type.nbytes * MAX_TERMINALS
         self.terminals = Buffer(self._device, most, mapped=True, name="the terminals", owner=self)
         self.seeds = self.terminals
         # Buffer for more seeds than `terminals` holds; made when a search first needs it.
         self._many: tuple[Buffer, Bindings] | None = None
         self._most_seeds = 0
-        self.state = self._buffer("the state", self.STATE.itemsize)
-        self._first = Buffer(self._device, self.STATE.itemsize, mapped=True, name="the first state", owner=self)
-        self._rows = self._buffer("the trace", ROW.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
+        self.state = self._buffer("the state", self._layout.itemsize)
+        self._first = Buffer(self._device, self._layout.itemsize, mapped=True, name="the first state", owner=self)
+        self._row = row_of(self.distance_type)
+        self._rows = self._buffer("the trace", self._row.itemsize * (TRACE_ROWS if self._counting > 1 else 1))
         size = min(64, self._device.limits.workgroup_size)
         self.parts = []  # parts made from here on can be made again
-        start = Kernel(self._device, "start", bindings=2, push_constants=1, workgroup_size=size, owner=self)
+        name = self._shader("start")
+        start = Kernel(self._device, name, bindings=2, push_constants=1, workgroup_size=size, owner=self)
         self._start = start.on(self.distances, self.terminals)
         self._make_loop()
 
@@ -193,10 +206,10 @@ class DeviceAlgorithm(Resource):
                     recording.dispatch(step.workgroups)
                     recording.barrier()
 
-        trace = (self._rows, ROW, TRACE_ROWS) if self._counting > 1 else None
+        trace = (self._rows, self._row, TRACE_ROWS) if self._counting > 1 else None
         graph = self._graph.renumbered
         work = graph.num_nodes + graph.num_arcs if self.SWEEPS else 1
-        self.loop = Loop(self._device, self.state, self.STATE, iterate, trace, work, self, self._finish())
+        self.loop = Loop(self._device, self.state, self._layout, iterate, trace, work, self, self._finish())
         self.parts.append(self.loop)
 
     @property
@@ -232,17 +245,20 @@ class DeviceAlgorithm(Resource):
         """Return a kernel bound to the state, the trace and the given buffers."""
         kernel = Kernel(
             self._device,
-            name,
+            self._shader(name),
             bindings=2 + len(buffers),
             push_constants=push_constants,
             workgroup_size=workgroup_size,
             constants={COUNTING_CONSTANT: self._counting, **(constants or {})},
             shared_bytes=64 + shared_bytes,
-            needs=(*NEEDS, *needs),
+            needs=(*NEEDS, *needs_of(self.distance_type), *needs),
             owner=self,
         )
         self.parts.append(kernel)
         return kernel.on(self.state, self._rows, *buffers)
+
+    def _shader(self, name: str) -> str:
+        return shader_of(name, self.distance_type)
 
     def _size(self, name: str = "workgroup_size", default: int = 256, software: int = 32) -> int:
         """Return the size of a workgroup: the parameter, or a default that the device supports."""
@@ -269,14 +285,14 @@ class DeviceAlgorithm(Resource):
         """Return the values that `_begin` depends on; if they are unchanged, nothing is recorded again."""
         return (len(seeds),)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`."""
         seeds = self._place(seeds, targets)
-        initial = self._first.view(self.STATE)
+        initial = self._first.view(self._layout)
 
         def begin(recording: Recording) -> None:
-            recording.fill(self.distances, UNREACHABLE)
-            recording.copy(self._first, self.state, self.STATE.itemsize)
+            recording.fill(self.distances, _ALL_ONES)
+            recording.copy(self._first, self.state, self._layout.itemsize)
             self._begin(recording, len(seeds))
             if self._afterwards is not None:
                 self._afterwards.begin(recording)
@@ -291,7 +307,7 @@ class DeviceAlgorithm(Resource):
         while True:
             # Set in each round: parts that were made again can have other initial values.
             self._first.view()[:] = 0
-            loop = {"best": UNREACHABLE, "num_seeds": len(seeds), "num_targets": len(targets)}
+            loop = {"best": self._unreachable, "num_seeds": len(seeds), "num_targets": len(targets)}
             for name, value in (*loop.items(), *self._initial(seeds, targets).items()):
                 initial[name] = value
             state, milliseconds, self._trace = self.loop.run(begin, self._begins_like(seeds))
@@ -311,7 +327,8 @@ class DeviceAlgorithm(Resource):
         A search with many seeds has no targets, and its caller does not ask for the seed of a path. So only the best
         seed of each node is kept.
         """
-        places = np.array([*seeds, *targets], np.uint32).reshape(-1, 2)
+        dtype = self.distance_type.dtype
+        places = np.array([*seeds, *targets], dtype).reshape(-1, 2)
         self.seeds = self.terminals
         if places.nbytes > self.terminals.nbytes:
             places = places[least_of_each(*places.T)]
@@ -320,13 +337,14 @@ class DeviceAlgorithm(Resource):
             if self._many is None or len(places) > self._most_seeds:
                 self._many = self._make_many(len(places))
             self.seeds, _ = self._many
-        self.seeds.view()[: places.size] = places.reshape(-1)
+        self.seeds.view(dtype)[: places.size] = places.reshape(-1)
         return seeds
 
     def _make_many(self, count: int) -> tuple[Buffer, Bindings]:
         """Return a buffer for `count` seeds and the kernel that begins a search from it; close earlier ones."""
         self._most_seeds = 1 << (count - 1).bit_length()
-        buffer = Buffer(self._device, 8 * self._most_seeds, mapped=True, name="the seeds", owner=self)
+        nbytes = 2 * self.distance_type.nbytes * self._most_seeds
+        buffer = Buffer(self._device, nbytes, mapped=True, name="the seeds", owner=self)
         start = self._start.kernel.on(self.distances, buffer)
         # A new loop is younger than the buffer, so it closes first and waits for submissions that use the buffer. The
         # new parts also suffice for the seeds.
@@ -346,9 +364,9 @@ class DeviceAlgorithm(Resource):
         self._more_groups *= 8
         self._make_loop()
 
-    def read(self) -> Uint32s:
+    def read(self) -> npt.NDArray[Any]:
         """Return the distances of the last search; see `Algorithm`."""
-        return self.distances.read(np.uint32, self._num_nodes)
+        return self.distances.read(self.distance_type.dtype, self._num_nodes)
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the iterations of the last search; see `Algorithm`."""
@@ -356,12 +374,12 @@ class DeviceAlgorithm(Resource):
 
     def walker(self) -> PathWalker:
         """Return a walker along the distances; see `Algorithm`."""
-        return PathWalker(self._graph, self.distances, self.terminals)
+        return PathWalker(self._graph, self.distances, self.terminals, distance_type=self.distance_type)
 
     def voronoi(self, most_seeds: int) -> DeviceVoronoi:
         """Return a finder of nearest seeds; see `Algorithm`."""
-        return DeviceVoronoi(self._graph, self.distances, most_seeds, self)
+        return DeviceVoronoi(self._graph, self.distances, most_seeds, self, self.distance_type)
 
     def reader(self, nodes: Uint32s) -> Gather:
         """Return a reader of the distances of some nodes; see `Algorithm`."""
-        return Gather(self._device, self.distances, nodes, self)
+        return Gather(self._device, self.distances, nodes, self, self.distance_type)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy.typing as npt
+
+from vkssp.engine.shaders import shader_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.device import Device
 from vkssp.gpu.kernel import Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import Uint32s
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.resource import Resource
 
 
@@ -23,6 +29,8 @@ class Gather(Resource):
         Indices of the nodes in `distances`, shape (k,), uint32.
     owner : Resource
         Resource that closes the reader.
+    distance_type : DistanceType
+        Type of the distances.
 
     Attributes
     ----------
@@ -30,15 +38,19 @@ class Gather(Resource):
         Number of nodes.
     """
 
-    def __init__(self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource) -> None:
+    def __init__(
+        self, device: Device, distances: Buffer, nodes: Uint32s, owner: Resource, distance_type: DistanceType = BITS_32
+    ) -> None:
         super().__init__(owner)
-        self.count = len(nodes)
+        self.count, self._dtype = len(nodes), distance_type.dtype
+        nbytes = distance_type.nbytes * len(nodes)
         try:
             wanted = Buffer(device, nodes.nbytes, name="the nodes to gather", owner=self)
-            gathered = Buffer(device, nodes.nbytes, name="the gathered distances", owner=self)
-            self._mapped = Buffer(device, nodes.nbytes, mapped=True, name="the mapped distances", owner=self)
+            gathered = Buffer(device, nbytes, name="the gathered distances", owner=self)
+            self._mapped = Buffer(device, nbytes, mapped=True, name="the mapped distances", owner=self)
             size = min(256, device.limits.workgroup_size)
-            kernel = Kernel(device, "gather", bindings=3, push_constants=1, workgroup_size=size, owner=self)
+            name = shader_of("gather", distance_type)
+            kernel = Kernel(device, name, bindings=3, push_constants=1, workgroup_size=size, owner=self)
             bound = kernel.on(distances, wanted, gathered)
             self._recording = Recording(device, owner=self)
             wanted.write(nodes)
@@ -48,15 +60,15 @@ class Gather(Resource):
                 recording.push(bound, self.count)
                 recording.dispatch(min(max(1, -(-self.count // size)), device.limits.workgroups))
                 recording.barrier("compute", "transfer")
-                recording.copy(gathered, self._mapped, nodes.nbytes)
+                recording.copy(gathered, self._mapped, nbytes)
                 recording.barrier("transfer", "host")
         except BaseException:
             self.close()
             raise
 
-    def read(self) -> Uint32s:
-        """Return the distances, in the order of the nodes, shape (k,), uint32."""
+    def read(self) -> npt.NDArray[Any]:
+        """Return the distances, in the order of the nodes, shape (k,), uint32 or uint64."""
         self._recording.submit()
         self._recording.wait()
-        found: Uint32s = self._mapped.view()[: self.count].copy()
+        found: npt.NDArray[Any] = self._mapped.view(self._dtype)[: self.count].copy()
         return found

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.shaders import shader_of
 from vkssp.errors import DeviceError
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.resource import Resource
 
 #: Same layout as the block Path in shaders/path/path.comp, without the array of arcs at its end.
@@ -39,10 +41,18 @@ class PathWalker(Resource):
         Distances, seeds and targets of the algorithm's last search.
     owner : Resource, optional
         Resource that closes the walker; by default the graph.
+    distance_type : DistanceType
+        Type of the distances.
     """
 
     def __init__(
-        self, graph: DeviceGraph, distances: Buffer, terminals: Buffer, *, owner: Resource | None = None
+        self,
+        graph: DeviceGraph,
+        distances: Buffer,
+        terminals: Buffer,
+        *,
+        owner: Resource | None = None,
+        distance_type: DistanceType = BITS_32,
     ) -> None:
         device, rows = graph.device, 4 * (graph.num_nodes + 1)
         first_in = graph.renumbered.reverse()[0]
@@ -51,14 +61,14 @@ class PathWalker(Resource):
         device.require(own + graph.missing("incoming", rows + graph.renumbered.arcs.nbytes), "a route on this graph")
         self._first_in, self._arcs_in, self._arc_in = graph.incoming()
         super().__init__(owner or graph)
-        self._device, self._num_nodes = device, graph.num_nodes
+        self._device, self._num_nodes, self._distance_type = device, graph.num_nodes, distance_type
         self._size = min(64, device.limits.workgroup_size)
         # Large enough, since a shortest path visits no node twice.
         self._path = self._buffer("the path", HEADER.itemsize + 4 * graph.num_nodes)
         self._mapped = Buffer(device, HEADER.itemsize + 4, mapped=True, name="the mapped path", owner=self)
         self._jumping = _Jumping(self, distances, terminals) if jumps else None
         if not jumps:
-            kernel = self.kernel("path", 5, 4)
+            kernel = self.kernel_of_distances("path", 5, 4)
             self._walk = kernel.on(self._first_in, self._arcs_in, distances, self._path, terminals)
         # Made last and so closed first: submissions must end before their buffers are freed.
         self._recording = Recording(device, owner=self)
@@ -71,6 +81,10 @@ class PathWalker(Resource):
         return Kernel(
             self._device, name, bindings=bindings, push_constants=push_constants, workgroup_size=self._size, owner=self
         )
+
+    def kernel_of_distances(self, name: str, bindings: int, push_constants: int) -> Kernel:
+        """Return a kernel for the type of the distances."""
+        return self.kernel(shader_of(name, self._distance_type), bindings, push_constants)
 
     def walk(self, num_seeds: int, num_targets: int) -> tuple[int, int, npt.NDArray[np.int64]]:
         """Return the path to the best target of the last search, which must have reached one.
@@ -138,8 +152,10 @@ class _Jumping:
         jumps = [walker._buffer("the jumps", 4 * num_nodes) for _ in range(2 if self._doublings else 1)]
         marks = walker._buffer("the nodes between jumps", 4 * self._most)
         self.num_arcs = walker._buffer("the length of the path", 4)
-        parents, double = walker.kernel("path_parents", 6, 2), walker.kernel("path_jump", 2, 1)
-        stride, fill = walker.kernel("path_stride", 5, 4), walker.kernel("path_fill", 5, 1)
+        parents, stride = (
+            walker.kernel_of_distances(*which) for which in (("path_parents", 6, 2), ("path_stride", 5, 4))
+        )
+        double, fill = walker.kernel("path_jump", 2, 1), walker.kernel("path_fill", 5, 1)
         self._parents = parents.on(walker._first_in, walker._arcs_in, distances, parent_arc, jumps[0], terminals)
         self._double = [double.on(jumps[0], jumps[-1]), double.on(jumps[-1], jumps[0])]
         self._stride = stride.on(distances, jumps[self._doublings % 2], marks, walker._path, terminals)

@@ -132,7 +132,7 @@ class ReducedSearch(Resource):
     RUNS_ON: ClassVar[str] = VULKAN
 
     def __init__(
-        self, graph: ReducedGraph, kind: type[DeviceAlgorithm], *, counting: int = 0, **parameters: int | None
+        self, graph: ReducedGraph, kind: type[DeviceAlgorithm], *, counting: int = 0, **parameters: Any
     ) -> None:
         super().__init__(graph)
         self._graph, self._counting, self._device = graph, counting, graph.device
@@ -175,7 +175,7 @@ class ReducedSearch(Resource):
         recording.barrier()
         self._lowering(recording, lower, _NEAR_BYTES // 8)
 
-    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int = UNREACHABLE) -> Outcome:
+    def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = (), limit: int | None = None) -> Outcome:
         """Find distances; see `Algorithm`."""
         graph, inner = self._graph, self._inner
         places = np.array([*seeds, *targets], np.uint32).reshape(-1)

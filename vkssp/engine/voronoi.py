@@ -13,13 +13,18 @@ U. Vishkin, "An O(log n) parallel connectivity algorithm", Journal of Algorithms
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.engine.device_graph import DeviceGraph
+from vkssp.engine.shaders import shader_of
 from vkssp.gpu.buffer import Buffer
 from vkssp.gpu.kernel import Bindings, Kernel
 from vkssp.gpu.recording import Recording
 from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.resource import Resource
 
 #: Same layout as VoronoiState in shaders/include/voronoi_state.glsl.
@@ -27,7 +32,7 @@ STATE = np.dtype([("changed", np.uint32), ("moves", np.uint32, 33)])
 #: Arcs of an invocation, as in shaders/engine/voronoi_hook.comp.
 ARCS_EACH = 8
 # For a node: label, parent in the forest, and pointers before and after a jump. For a seed: node, offset and label.
-_BYTES_PER_NODE, _BYTES_PER_SEED = 16, 12
+_BYTES_PER_NODE, _WORDS_PER_SEED = 16, 3
 
 
 class DeviceVoronoi(Resource):
@@ -43,6 +48,8 @@ class DeviceVoronoi(Resource):
         Maximum number of seeds of a search.
     owner : Resource
         The algorithm; closing it closes this object.
+    distance_type : DistanceType
+        Type of the distances.
 
     Raises
     ------
@@ -50,17 +57,22 @@ class DeviceVoronoi(Resource):
         If the device has too little memory; nothing was allocated then.
     """
 
-    def __init__(self, graph: DeviceGraph, distances: Buffer, most_seeds: int, owner: Resource) -> None:
+    def __init__(
+        self,
+        graph: DeviceGraph,
+        distances: Buffer,
+        most_seeds: int,
+        owner: Resource,
+        distance_type: DistanceType = BITS_32,
+    ) -> None:
         device, count, num_arcs = graph.device, graph.num_nodes, graph.renumbered.num_arcs
         of_graph = graph.missing("first_out", 4 * (count + 1)) + graph.missing("arcs", graph.renumbered.arcs.nbytes)
-        device.require(
-            _BYTES_PER_NODE * count + _BYTES_PER_SEED * most_seeds + of_graph, "finding nearest sources in this graph"
-        )
+        of_seeds = _WORDS_PER_SEED * distance_type.nbytes * most_seeds
+        device.require(_BYTES_PER_NODE * count + of_seeds + of_graph, "finding nearest sources in this graph")
         first_out, arcs = graph.first_out, graph.arcs
         super().__init__(owner)
-        self.most_seeds, self._num_nodes = most_seeds, count
+        self.most_seeds, self._num_nodes, self._dtype = most_seeds, count, distance_type.dtype
         try:
-            of_seeds = _BYTES_PER_SEED * most_seeds
             self._seeds = Buffer(device, of_seeds, mapped=True, name="the labelled seeds", owner=self)
             names = ("the labels", "the forest", "the pointers before a jump", "the pointers after a jump")
             buffers = [Buffer(device, 4 * count, name=name, owner=self) for name in names]
@@ -83,8 +95,11 @@ class DeviceVoronoi(Resource):
                 return made.on(*bound)
 
             labels, parents, state = self._labels, self._parents, self._state
-            self._begin = kernel("voronoi_begin", distances, self._seeds, labels, push_constants=1)
-            self._hook = kernel("voronoi_hook", first_out, arcs, distances, labels, parents, state, push_constants=3)
+            self._begin = kernel(
+                shader_of("voronoi_begin", distance_type), distances, self._seeds, labels, push_constants=1
+            )
+            hook = shader_of("voronoi_hook", distance_type)
+            self._hook = kernel(hook, first_out, arcs, distances, labels, parents, state, push_constants=3)
             # The first pass reads the forest and does not change it; the other passes alternate between two buffers.
             first = kernel("voronoi_jump", parents, pointers[0], labels, state, push_constants=2)
             turns = [first.kernel.on(pointers[i], pointers[1 - i], labels, state) for i in (0, 1)]
@@ -127,13 +142,13 @@ class DeviceVoronoi(Resource):
         recording.push(self._hook, self._num_nodes, self._num_arcs, int(is_first))
         recording.dispatch(self._arc_groups)
 
-    def find(self, seeds: Uint32s) -> Uint32s:
+    def find(self, seeds: npt.NDArray[Any]) -> Uint32s:
         """Return the label of each node after a search from some seeds that found all distances.
 
         Parameters
         ----------
         seeds : numpy.ndarray
-            Node, offset and label of each, shape (k, 3), uint32; no node twice.
+            Node, offset and label of each, shape (k, 3), of the type of distances; no node twice.
 
         Returns
         -------
@@ -141,7 +156,7 @@ class DeviceVoronoi(Resource):
             Least label of the nearest seeds of each node, 2**32 - 1 for unreachable nodes; shape (num_nodes,), uint32,
             by the ids of the renumbered graph.
         """
-        self._seeds.view()[: seeds.size] = seeds.reshape(-1)
+        self._seeds.view(self._dtype)[: seeds.size] = seeds.reshape(-1)
         with self._first.record() as recording:
             recording.barrier("all", "all")
             for buffer in (self._labels, self._parents):

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+#: Array of distances, uint32 or uint64.
+Distances = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,11 @@ class DistanceType:
         return f"a shortest distance passes 2**{self.bits} - 2, the most that {self.bits} bits hold; {cure}"
 
 
-#: Types of distances by their bits.
 BITS_32, BITS_64 = DistanceType(32), DistanceType(64)
+#: Types of distances by their bits.
 DISTANCE_TYPES = {kind.bits: kind for kind in (BITS_32, BITS_64)}
 
 
-def unreachable_in(distances: np.ndarray) -> int:
-    """Return the distance of unreachable nodes in an array of distances, uint32 or uint64."""
+def unreachable_in(distances: Distances) -> int:
+    """Return the distance of unreachable nodes in an array of distances."""
     return int(np.iinfo(distances.dtype).max)

@@ -17,6 +17,7 @@ from vkssp.checks import choice, flag
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
+from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.landmarks import landmark_order, road_order
 from vkssp.graph.order import Order, z_order
@@ -284,19 +285,19 @@ class RenumberedGraph:
             lightest[has_arcs] = np.minimum.reduceat(self.arcs[:, 1], self.first_out[:-1][has_arcs])
         return lightest
 
-    def overflowed(self, found: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return a mask of the nodes that are reached only by paths whose sums do not fit into 32 bits.
+    def overflowed(self, found: Distances) -> npt.NDArray[np.bool_]:
+        """Return a mask of the nodes that are reached only by paths whose sums do not fit into the bits of distances.
 
         Parameters
         ----------
         found : numpy.ndarray
-            Distances of a search with such sums, shape (num_nodes,), uint32.
+            Distances of a search with such sums, shape (num_nodes,), uint32 or uint64.
         """
         from scipy import sparse
         from scipy.sparse import csgraph
 
-        tails, heads = tails_of(self.first_out), self.arcs[:, 0]
-        first = np.unique(heads[(found[tails] != UNREACHABLE) & (found[heads] == UNREACHABLE)])
+        tails, heads, unreachable = tails_of(self.first_out), self.arcs[:, 0], unreachable_in(found)
+        first = np.unique(heads[(found[tails] != unreachable) & (found[heads] == unreachable)])
         beyond = np.zeros(len(found), np.bool_)
         if len(first):
             # Search from an additional node with links to all heads of arcs whose sums do not fit.
@@ -304,7 +305,7 @@ class RenumberedGraph:
             ends = np.concatenate([tails, np.full(len(first), n)]), np.concatenate([heads, first])
             links = sparse.csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=(n + 1, n + 1))
             beyond[csgraph.breadth_first_order(links, n, return_predecessors=False)[1:]] = True
-            beyond &= found == UNREACHABLE
+            beyond &= found == unreachable
         return beyond
 
     def complete(self, arcs: npt.NDArray[np.int64], source: int, target: int) -> npt.NDArray[np.int64]:

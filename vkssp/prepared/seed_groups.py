@@ -13,6 +13,7 @@ from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import listed
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.csr import ranges, within
+from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.terminals import terminals
 
@@ -44,13 +45,13 @@ class Groups:
     first : numpy.ndarray
         Offset of each group's first seed, shape (groups + 1,), int64.
     node, offset : numpy.ndarray
-        Nodes and offsets of the seeds, group by group, shape (seeds,), uint32.
+        Nodes, uint32, and offsets, uint32 or uint64, of the seeds, group by group, shape (seeds,).
     demand : Demand, optional
         What the groups' loads are made of; see `vkssp.prepared.aggregates.ArcLoads`.
     """
 
     def __init__(
-        self, first: npt.NDArray[np.int64], node: Uint32s, offset: Uint32s, demand: Demand | None = None
+        self, first: npt.NDArray[np.int64], node: Uint32s, offset: Distances, demand: Demand | None = None
     ) -> None:
         self.first, self.node, self.offset, self.demand = first, node, offset, demand
         self.given = node  # nodes by the caller's ids, also after `moved`
@@ -117,7 +118,9 @@ class Groups:
         places[(*at, 0)], places[(*at, 1)] = self.node[seed], self.offset[seed]
 
 
-def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequence[Terminal]]) -> Groups:
+def checked_groups(
+    renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequence[Terminal]], distance_type: DistanceType = BITS_32
+) -> Groups:
     """Return checked groups of seeds by the caller's ids; a group may be empty.
 
     Parameters
@@ -126,6 +129,8 @@ def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequenc
         The graph.
     seeds : Groups or sequence of sequences of (int, int)
         Seeds by the caller's ids; `Groups` are not checked.
+    distance_type : DistanceType
+        Type of the distances, which bounds offsets.
 
     Raises
     ------
@@ -142,14 +147,14 @@ def checked_groups(renumbered: RenumberedGraph, seeds: Groups | Sequence[Sequenc
         flat = np.array([seed for group in seeds for seed in group] or np.empty((0, 2), np.int64))
     except ValueError:
         flat = np.empty(0)  # has no two columns, so the seeds are checked one by one
-    most = (renumbered.graph.num_nodes, UNREACHABLE)
+    most, dtype = (renumbered.graph.num_nodes, distance_type.unreachable), distance_type.dtype
     is_good = flat.shape == (first[-1], 2) and flat.dtype.kind in "iu" and int(count.max(initial=0)) <= MAX_TERMINALS
     if is_good and bool(((flat >= 0) & (flat < most)).all()):
-        node, offset = flat.T.astype(np.uint32)
-        return Groups(first, node, offset)
+        return Groups(first, flat[:, 0].astype(np.uint32), flat[:, 1].astype(dtype))
     for group in seeds:
         if len(group):
-            terminals(renumbered, group, "source")  # raises for the first invalid group
+            # Raises for the first invalid group.
+            terminals(renumbered, group, "source", distance_type=distance_type)
     found = [(operator.index(node), operator.index(offset)) for group in seeds for node, offset in group]
-    node, offset = np.array(found, np.int64).reshape(-1, 2).T.astype(np.uint32)
-    return Groups(first, node, offset)
+    checked = np.array(found, np.uint64).reshape(-1, 2)
+    return Groups(first, checked[:, 0].astype(np.uint32), checked[:, 1].astype(dtype))

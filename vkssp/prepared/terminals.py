@@ -11,12 +11,17 @@ import numpy.typing as npt
 from vkssp.algorithm import MAX_TERMINALS, Terminal
 from vkssp.checks import ids_among, index_of, listed, shown, whole_number
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE, Graph, Uint32s, checked_graph
+from vkssp.graph import Graph, Uint32s, checked_graph
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.prepared.renumbered import RenumberedGraph
 
 
 def terminals(
-    renumbered: RenumberedGraph, places: Sequence[Terminal], name: str, most: int | None = MAX_TERMINALS
+    renumbered: RenumberedGraph,
+    places: Sequence[Terminal],
+    name: str,
+    most: int | None = MAX_TERMINALS,
+    distance_type: DistanceType = BITS_32,
 ) -> list[Terminal]:
     """Return seeds or targets by the ids of the renumbered graph.
 
@@ -30,6 +35,8 @@ def terminals(
         ``"source"`` for seeds, of which there must be at least one, or ``"target"``.
     most : int, optional
         Maximum number of places; None for any number.
+    distance_type : DistanceType
+        Type of the distances, which bounds offsets.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def terminals(
     if (most is not None and len(places) > most) or (name == "source" and len(places) == 0):
         wanted = "at least 1" if most is None else f"1 to {most}"
         raise QueryError(f"there are {len(places)} places named {name}; give {wanted}")
-    result, num_nodes = [], renumbered.graph.num_nodes
+    result, num_nodes, unreachable = [], renumbered.graph.num_nodes, distance_type.unreachable
     for place in places:
         index: int | None
         weight: int | None
@@ -52,8 +59,8 @@ def terminals(
             except (TypeError, ValueError):
                 raise QueryError(f"a {name} is {shown(place)}; give a node id and a weight") from None
             weight, index = index_of(offset), index_of(node)
-        if weight is None or not 0 <= weight < UNREACHABLE:
-            raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {UNREACHABLE - 1}")
+        if weight is None or not 0 <= weight < unreachable:
+            raise QueryError(f"the weight to a {name} is {shown(offset)}; give 0 to {unreachable - 1}")
         if index is None or not 0 <= index < num_nodes:
             raise _no_node(node, name, num_nodes)
         result.append((int(renumbered.node[index]), weight))
@@ -61,12 +68,15 @@ def terminals(
 
 
 def ends_of(
-    renumbered: RenumberedGraph, seeds: Sequence[Terminal], targets: Sequence[Terminal]
+    renumbered: RenumberedGraph,
+    seeds: Sequence[Terminal],
+    targets: Sequence[Terminal],
+    distance_type: DistanceType = BITS_32,
 ) -> tuple[list[Terminal], list[Terminal]]:
     """Return checked seeds and targets by the ids of the renumbered graph; see `terminals`."""
     # A search without targets may have any number of seeds.
-    ends = terminals(renumbered, targets, "target")
-    return terminals(renumbered, seeds, "source", MAX_TERMINALS if ends else None), ends
+    ends = terminals(renumbered, targets, "target", distance_type=distance_type)
+    return terminals(renumbered, seeds, "source", MAX_TERMINALS if ends else None, distance_type), ends
 
 
 def terminal(renumbered: RenumberedGraph, node: Any, name: str) -> Terminal:
@@ -104,20 +114,25 @@ def nodes_of(graph: Graph, nodes: npt.ArrayLike, name: str) -> Uint32s:
     return found
 
 
-def checked_columns(graph: Graph, nodes: npt.ArrayLike, limit: int) -> tuple[Uint32s, int]:
+def checked_columns(
+    graph: Graph, nodes: npt.ArrayLike, limit: int | None, distance_type: DistanceType = BITS_32
+) -> tuple[Uint32s, int]:
     """Return the checked nodes of the columns of a table, perhaps none, and the checked limit of distances.
+
+    Without a limit it is the distance of unreachable nodes, which may also be given.
 
     Raises
     ------
     QueryError
         If `graph` is no graph, a node is not in it, or the limit is no distance.
     """
-    most = whole_number(limit, "limit", 0, UNREACHABLE)
+    unreachable = distance_type.unreachable
+    most = unreachable if limit is None else whole_number(limit, "limit", 0, unreachable)
     return ids_among(nodes, "nodes", "node", checked_graph(graph, QueryError).num_nodes, QueryError), most
 
 
-def checked_limit(limit: int | None) -> int:
-    """Return the distance beyond which nodes count as unreachable, or `UNREACHABLE` if there is no limit.
+def checked_limit(limit: int | None, distance_type: DistanceType = BITS_32) -> int:
+    """Return the distance beyond which nodes count as unreachable; that of unreachable nodes if there is no limit.
 
     Raises
     ------
@@ -125,8 +140,8 @@ def checked_limit(limit: int | None) -> int:
         If the limit is no distance.
     """
     if limit is None:
-        return UNREACHABLE
-    most = UNREACHABLE - 1
+        return distance_type.unreachable
+    most = distance_type.unreachable - 1
     return whole_number(limit, "limit", 0, most, f"give a weight, 0 to {most}, or leave it out")
 
 

@@ -25,7 +25,8 @@ from vkssp.cores import num_cores
 from vkssp.cpu.dijkstra import GivenUpError
 from vkssp.cpu.nearness import Nearness
 from vkssp.gpu.device import Device
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import Distances
 from vkssp.locks import Claim
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
@@ -171,7 +172,7 @@ class HybridSession(Resource):
             return self._on_device(searching, predicted, lambda: self._main.search_path(seeds, targets))
         return self._ended(near, searching, found)
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `Session.from_seeds`."""
         cpu_us, device_us = self._all_us
         if self._hierarchy is not None or limit is None or cpu_us < device_us:
@@ -205,7 +206,7 @@ class HybridSession(Resource):
         nodes: Uint32s,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, some rows at a time; see `RowSource.row_blocks`."""
@@ -218,7 +219,7 @@ class HybridSession(Resource):
             if aggregates is not None:
                 query = "sums"
                 device_us += rows * graph.num_nodes * _LEAST_NODE_US
-                if limit != UNREACHABLE and isinstance(seeds, Groups):
+                if limit is not None and limit != self._main.distance_type.unreachable and isinstance(seeds, Groups):
                     row_us = max(1e-6, self._searches.cpu_node_us) * max(1.0, rows / num_cores())
                     cpu_us = min(cpu_us, row_us * self.near().settled_nodes(seeds, limit, 2 * device_us / row_us))
         else:

@@ -12,8 +12,8 @@ from vkssp.checks import whole_number, whole_numbers
 from vkssp.cpu.nearest import check_room, nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.prepared.terminals import checked_limit, least_of_each, nodes_of
-from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.session import Session
 
 
@@ -27,16 +27,16 @@ class NearestSources:
     ----------
     distance : numpy.ndarray
         Distance from the nearest source, including its offset; 2**32 - 1 if no path leads to the node, or none within
-        the limit; shape (num_nodes,), uint32. If a number of sources was asked for, their distances in ascending order,
-        shape (num_nodes, count).
+        the limit; shape (num_nodes,), uint32. If the solver has distances of 64 bits, uint64 and 2**64 - 1. If a number
+        of sources was asked for, their distances in ascending order, shape (num_nodes, count).
     source : numpy.ndarray
         Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
-        where the distance is 2**32 - 1; shape and type as above.
+        where no path leads; shape as above, uint32.
     """
 
     __repr__ = brief
 
-    distance: Uint32s
+    distance: Distances
     source: Uint32s
 
 
@@ -44,19 +44,21 @@ def nearest_sources(
     session: Session, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None
 ) -> NearestSources:
     """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest`."""
-    most = checked_limit(limit)
+    kind = session.distance_type
+    most = checked_limit(limit, kind)
     with session.holding():
         renumbered = session.renumbered
         nodes = renumbered.node[nodes_of(renumbered.graph, sources, "sources")]
-        weights = _offsets(offsets, len(nodes))
+        weights = _offsets(offsets, len(nodes), kind)
         best = least_of_each(nodes, weights)
-        seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)[best]
+        numbers = np.arange(len(nodes), dtype=np.uint32)
+        seeds = np.stack([nodes, weights, numbers], axis=1)[best]  # of the type of the distances
         # Allocated before the search, so that a lack of memory wastes no search.
         voronoi = session.voronoi(len(seeds))
         outcome = session.run(seeds[:, :2].tolist(), [], most)
         distance = session.read()
         if limit is None and outcome.overflow and renumbered.overflowed(distance).any():
-            raise DistanceOverflowError(OVERFLOW)
+            raise DistanceOverflowError(kind.overflow)
         try:
             source = voronoi.find(seeds)
         except BaseException:
@@ -64,7 +66,7 @@ def nearest_sources(
             raise
     if limit is not None:
         beyond = distance > most
-        distance[beyond] = source[beyond] = UNREACHABLE
+        distance[beyond], source[beyond] = kind.unreachable, UNREACHABLE
     if not renumbered.is_identity:
         distance, source = distance[renumbered.node], source[renumbered.node]
     return NearestSources(distance, source)
@@ -78,7 +80,7 @@ def several_nearest(
     nodes = nodes_of(graph, sources, "sources")
     if not len(nodes):
         raise QueryError("there are no sources; give at least one")
-    weights = _offsets(offsets, len(nodes))
+    weights = _offsets(offsets, len(nodes), BITS_32)
     count = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many sources are wanted for each node")
     check_room(graph.num_nodes, count)
     seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)
@@ -90,10 +92,11 @@ def several_nearest(
     return NearestSources(distance, source)
 
 
-def _offsets(offsets: npt.ArrayLike | None, count: int) -> Uint32s:
+def _offsets(offsets: npt.ArrayLike | None, count: int, distance_type: DistanceType) -> Distances:
     if offsets is None:
-        return np.zeros(count, np.uint32)
-    weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE - 1, QueryError)
+        return np.zeros(count, distance_type.dtype)
+    most, dtype = distance_type.unreachable - 1, distance_type.dtype
+    weights = whole_numbers(offsets, "offsets", "weights", most, QueryError, dtype)
     if len(weights) != count:
         raise QueryError(f"there are {len(weights)} offsets for {count} sources; give one for each")
     return weights

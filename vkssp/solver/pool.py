@@ -17,17 +17,17 @@ import numpy.typing as npt
 
 from vkssp import memory
 from vkssp.algorithm import AUTO, CPU, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import choice, flag, number_of, shown
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, checked_type, current, place_of
+from vkssp.checks import flag, number_of, shown
 from vkssp.cpu.device import CpuDevice, CpuInfo
 from vkssp.errors import DeviceError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import DEVICE_VARIABLE, Device
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import Distances
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
 from vkssp.prepared.aggregates import Aggregates
-from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns
@@ -40,11 +40,11 @@ from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
-from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
+from vkssp.solver.shared_graph import SharedWeights, WeightsChange, checked_reduction, renumbered_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances, pairs, table
+from vkssp.solver.tables import distances, pairs, require_32_bits, table
 from vkssp.solver.work_sharing import RowScheduler, Worker
 from vkssp.terminal import printable
 
@@ -110,6 +110,8 @@ class SolverPool(Resource):
         See `Solver`.
     waiting_bytes : int, optional
         Memory that rows may take that are finished before their turn; by default an eighth of the free memory.
+    distance_bits : int
+        32, or 64 for distances beyond 2**32 - 2; see `Solver`. By default all devices that can find such distances.
     **parameters : int
         Parameters of the algorithm.
 
@@ -140,19 +142,20 @@ class SolverPool(Resource):
         order: str = "auto",
         reduction: str | None = None,
         waiting_bytes: int | None = None,
+        distance_bits: int = 32,
         **parameters: Any,
     ) -> None:
         algorithm, devices = current(algorithm, devices)
+        self.distance_type = kind = checked_type(distance_bits)
         if waiting_bytes is not None:
             most = number_of(waiting_bytes)
             if most is None or not 1 <= most < math.inf:
                 raise QueryError(f"waiting_bytes is {shown(waiting_bytes)}; give a number of bytes, more than 0")
             waiting_bytes = int(most)
-        if reduction is not None:
-            choice(reduction, "reduction", REDUCTIONS)
-        selected, are_meant = chosen(devices, algorithm, reduction == "full")
+        wanted = checked_reduction(reduction, algorithm, kind)
+        selected, are_meant = chosen(devices, algorithm, reduction == "full", kind)
         try:
-            places = {place_of(algorithm, device) for device in selected}
+            places = {place_of(algorithm, device, distance_type=kind) for device in selected}
         except QueryError as error:
             if devices is not None or not Device.selected():
                 raise
@@ -160,7 +163,7 @@ class SolverPool(Resource):
         if reduction == "full" and CPU in places:
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         for place in places:
-            checked(algorithm, parameters, place)
+            checked(algorithm, parameters, place, kind)
         self._waiting_bytes, self._own = waiting_bytes, _Own()
         self._members: list[_Member] = []
         self._lost: dict[_Member, object] = {}  # values are claims: the thread with the first one logs the loss
@@ -168,13 +171,13 @@ class SolverPool(Resource):
         super().__init__()
         try:
             # Derived data such as a reduction is kept: it is made for one device and serves all.
-            wanted = ("auto" if algorithm == AUTO else "none") if reduction is None else reduction
-            renumbered, _ = renumbered_for(graph, algorithm, order, wanted, False, keep=True)
+            renumbered, _ = renumbered_for(graph, algorithm, order, wanted, False, keep=True, distance_type=kind)
             self._weights = SharedWeights(renumbered)
             trouble: DeviceError | None = None
             for device in selected:
                 try:
-                    solver = Solver(renumbered, algorithm, device, order=order, reduction=reduction, **parameters)
+                    options: dict[str, Any] = {"reduction": reduction, "distance_bits": distance_bits, **parameters}
+                    solver = Solver(renumbered, algorithm, device, order=order, **options)
                 except DeviceError as error:
                     if are_meant:
                         raise
@@ -241,15 +244,15 @@ class SolverPool(Resource):
         nodes: Uint32s,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, by all devices; see `RowSource.row_blocks`."""
-        nodes, limit = checked_columns(graph, nodes, limit)
+        nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole, self._own.answering = flag(whole, "whole"), None
         with self.holding():
-            groups = checked_groups(self._weights.renumbered, seeds)
-        return self._blocks(graph, groups, nodes, whole, limit, aggregates)
+            groups = checked_groups(self._weights.renumbered, seeds, self.distance_type)
+        return self._blocks(graph, groups, nodes, whole, most, aggregates)
 
     def _blocks(
         self, graph: Graph, seeds: Groups, nodes: Uint32s, whole: bool, limit: int, aggregates: Aggregates | None
@@ -272,7 +275,7 @@ class SolverPool(Resource):
 
         free = memory.free_bytes()
         waiting = self._waiting_bytes or (_WAITING_BYTES if free is None else free // _WAITING_PART)
-        most, helped = waiting // (4 * max(1, wanted)), self._weights.lock.helped
+        most, helped = waiting // (self.distance_type.nbytes * max(1, wanted)), self._weights.lock.helped
         scheduler = RowScheduler(list(map(worker, self._left())), len(seeds), most, helped)
         self._schedulers.add(scheduler)
         yield from scheduler.blocks(self._waiting)
@@ -283,7 +286,7 @@ class SolverPool(Resource):
         with self._weights.lock.helped():
             yield
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `Solver.distances`."""
         return self._ask(lambda solver: solver.from_seeds(seeds, limit))
 
@@ -294,14 +297,16 @@ class SolverPool(Resource):
     @overload
     def distances(
         self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def distances(
         self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+    def distances(
+        self, source: Any, *, limit: int | None = None, chunked: bool = False
+    ) -> Distances | Iterator[Distances]:
         """Return the distances to every node, from many nodes by all devices; see `Solver.distances`."""
         return distances(self, source, limit, chunked)
 
@@ -313,7 +318,7 @@ class SolverPool(Resource):
         *,
         limit: int | None = None,
         chunked: Literal[False] = False,
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def table(
@@ -323,7 +328,7 @@ class SolverPool(Resource):
         *,
         limit: int | None = None,
         chunked: Literal[True],
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
     def table(
         self,
@@ -332,11 +337,11 @@ class SolverPool(Resource):
         *,
         limit: int | None = None,
         chunked: bool = False,
-    ) -> Uint32s | Iterator[Uint32s]:
+    ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target, by all devices; see `Solver.table`."""
         return table(self, sources, targets, limit, chunked)
 
-    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes, from one device; see `Solver.pairs`."""
         return pairs(self, sources, targets)
 
@@ -418,6 +423,7 @@ class SolverPool(Resource):
         reverse: bool = False,
     ) -> npt.NDArray[Any]:
         """Return the sums of values that can be reached from nodes, by all devices; see `Solver.accessibility`."""
+        require_32_bits(self, "accessibility")
         with self._facing(reverse) as source:
             return accessibility(source, values, limits, decays, sources)
 
@@ -447,6 +453,7 @@ class SolverPool(Resource):
         seed: int = 0,
     ) -> Centrality | SampledCentrality:
         """Return the centrality of nodes, by all devices; see `Solver.centrality`."""
+        require_32_bits(self, "centrality")
         if sample is None:
             with self._facing(reverse) as source:
                 return centrality(source, sources, limit)
@@ -459,6 +466,7 @@ class SolverPool(Resource):
         self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return how straight the shortest paths from nodes are, by all devices; see `Solver.straightness`."""
+        require_32_bits(self, "straightness")
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
@@ -471,6 +479,7 @@ class SolverPool(Resource):
         seed: int = 0,
     ) -> Betweenness:
         """Return on how many shortest paths each arc and each node lies, by all devices; see `Solver.betweenness`."""
+        require_32_bits(self, "betweenness")
         return betweenness(self, sources, limit, sample, seed)
 
     def flows(
@@ -484,6 +493,7 @@ class SolverPool(Resource):
         turns: bool = False,
     ) -> Flows:
         """Return the loads of all arcs if a demand takes its shortest paths, by all devices; see `Solver.flows`."""
+        require_32_bits(self, "flows")
         return flows(self, sources, targets, demand, skims, select, turns)
 
     def flows_of(
@@ -494,12 +504,14 @@ class SolverPool(Resource):
         turns: bool = False,
     ) -> Flows:
         """Return the loads of all arcs by a demand that comes in parts, by all devices; see `Solver.flows_of`."""
+        require_32_bits(self, "flows_of")
         return flows_of(self, parts, select, turns)
 
     def for_graph(self, graph: Graph) -> SolverPool:
         """Return a pool for another graph on the same devices."""
         names = {member.solver.algorithm for member in self._left()}
-        return SolverPool(graph, names.pop() if len(names) == 1 else AUTO, self.devices)
+        algorithm = names.pop() if len(names) == 1 else AUTO
+        return SolverPool(graph, algorithm, self.devices, distance_bits=self.distance_type.bits)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[SolverPool]:

@@ -20,14 +20,16 @@ from vkssp.cpu.rows import Rows
 from vkssp.cpu.trees import Trees
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.prepared.aggregates import Aggregates, ArcLoads, NodeSums
 from vkssp.prepared.seed_groups import Groups
 
 if TYPE_CHECKING:
     from vkssp.solver.session import Session
 
-OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
+#: Message of the error that a shortest distance does not fit into 32 bits.
+OVERFLOW = BITS_32.overflow
 # Words of a block, about, to bound memory.
 _BLOCK_WORDS = 1 << 22
 #: Most rows of a block, so that the first block arrives soon.
@@ -36,13 +38,13 @@ MOST_ROWS = 32
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Block of rows of distances, with marks for distances that do not fit into 32 bits.
+    """Block of rows of distances, with marks for distances that do not fit into their bits.
 
     Attributes
     ----------
     distances : numpy.ndarray
-        Distances to k nodes, or to all nodes of the graph, 2**32 - 1 if no path has a weight that fits; shape (rows, k)
-        or (rows, num_nodes), uint32. In place of them there may be their aggregates, int64.
+        Distances to k nodes, or to all nodes of the graph, shape (rows, k) or (rows, num_nodes): uint32, 2**32 - 1 if
+        no path has a weight that fits, or uint64, 2**64 - 1. In place of them there may be their aggregates, int64.
     overflowed : numpy.ndarray or None
         Whether paths lead to each of the k nodes, but none whose weight fits; shape (rows, k), bool; None if no
         distance overflowed.
@@ -63,13 +65,13 @@ class RowBlock:
         return np.zeros((len(self), count), np.bool_) if self.overflowed is None else self.overflowed
 
 
-def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None, None]:
+def fitting(blocks: Generator[RowBlock, None, None], distance_type: DistanceType) -> Generator[Distances, None, None]:
     """Yield the distances of blocks of rows if the caller needs all of them.
 
     Raises
     ------
     DistanceOverflowError
-        If a distance does not fit into 32 bits; raised after the rows before it.
+        If a distance does not fit into its bits; raised after the rows before it.
     """
     with closing(blocks):
         for block in blocks:
@@ -77,7 +79,7 @@ def fitting(blocks: Generator[RowBlock, None, None]) -> Generator[Uint32s, None,
             if len(bad):
                 if bad[0]:
                     yield block.distances[: bad[0]]
-                raise DistanceOverflowError(OVERFLOW)
+                raise DistanceOverflowError(distance_type.overflow)
             yield block.distances
 
 
@@ -138,7 +140,7 @@ class RowMaker:
         aggregates: Aggregates | None = None,
     ) -> None:
         self.session, self._graph, self._total, self._limit = session, graph, total, limit
-        self._aggregates = aggregates
+        self._aggregates, self._unreachable = aggregates, session.distance_type.unreachable
         self._trees: Trees | None = None
         with session.holding():
             self._node = session.renumbered.node
@@ -198,7 +200,7 @@ class RowMaker:
                     found = finished.read()
                 sums, groups = finished.sums, seeds.between(done, done + len(found))
                 # Only a separate search tells whether a sum that overflowed matters.
-                again = np.flatnonzero(finished.overflow & (limit == UNREACHABLE))
+                again = np.flatnonzero(finished.overflow & (limit == self._unreachable))
                 if in_place:
                     for row in again.tolist():
                         one = self._alone(groups.between(row, row + 1))
@@ -282,7 +284,8 @@ class RowMaker:
     def _one_by_one(self, groups: list[list[Terminal]]) -> RowBlock:
         """Return rows, each from a separate search."""
         session, limit = self.session, self._limit
-        found = np.full((len(groups), len(self._wanted)), UNREACHABLE, np.uint32)
+        unreachable, dtype = self._unreachable, session.distance_type.dtype
+        found = np.full((len(groups), len(self._wanted)), unreachable, dtype)
         overflowed = None
         for row, group in enumerate(groups):
             with self._holding():
@@ -292,8 +295,8 @@ class RowMaker:
                 if self._reader is None or self._reader.closed:
                     self._reader = session.algorithm().reader(self._wanted)
                 found[row] = self._reader.read()
-                if limit != UNREACHABLE:
-                    found[row, found[row] > limit] = UNREACHABLE
+                if limit != unreachable:
+                    found[row, found[row] > limit] = unreachable
                 elif outcome.overflow:
                     beyond = session.renumbered.overflowed(session.algorithm().read())[self._checked]
                     if beyond.any():

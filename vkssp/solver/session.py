@@ -24,10 +24,11 @@ from vkssp.cpu.device import CpuGraph
 from vkssp.cpu.dijkstra import Dijkstra, GivenUpError
 from vkssp.cpu.meeting_rows import MeetingRows, meetings_suit
 from vkssp.cpu.phast import PhastCpu
-from vkssp.cpu.rows import Rows, SearchRows, SweepRows, rows_at_once, searches_suit, settled_nodes
+from vkssp.cpu.rows import Rows, SearchRows, SweepRows, WideSearchRows, rows_at_once, searches_suit, settled_nodes
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.distance_type import Distances
 from vkssp.locks import Claim, ReentrantLock, claim
 from vkssp.memory import SMALL
 from vkssp.prepared.aggregates import Aggregates
@@ -35,11 +36,15 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
 from vkssp.prepared.terminals import checked_columns, checked_limit, ends_of, pairs_of, terminal, terminals
 from vkssp.resource import Resource
-from vkssp.solver.row_maker import OVERFLOW, RowBlock, RowMaker
+from vkssp.solver.row_maker import RowBlock, RowMaker
 from vkssp.solver.shared_graph import SharedGraph, SharedWeights, WeightsChange
 
-#: Makers of many rows on the CPU, by algorithm.
-CPU_ROWS: dict[str, type[Rows]] = {Dijkstra.NAME: SearchRows, PhastCpu.NAME: SweepRows}
+#: Makers of many rows on the CPU, by algorithm and bits of distances.
+CPU_ROWS: dict[tuple[str, int], type[Rows]] = {
+    (Dijkstra.NAME, 32): SearchRows,
+    (Dijkstra.NAME, 64): WideSearchRows,
+    (PhastCpu.NAME, 32): SweepRows,
+}
 # Nodes of a graph that the preparation of a table over a hierarchy, by the host, looks at in the time of a pair.
 _NODES_A_PAIR = {VULKAN: 4, CPU: 256}
 #: Weight of a path, the indices of its seed and its target, and the ids of its arcs, int64.
@@ -107,6 +112,8 @@ class Session(Resource):
     ----------
     name : str
         Name of the algorithm, also if the session has chosen it.
+    distance_type : DistanceType
+        Type of the distances.
     last : Outcome or None
         Outcome of the last search.
     download_s : float or None
@@ -124,6 +131,7 @@ class Session(Resource):
         owner: Resource | None = None,
     ) -> None:
         self.shared, self.device, self.counting = shared, shared.device, counting
+        self.distance_type, self._unreachable = shared.distance_type, shared.distance_type.unreachable
         self.last: Outcome | None = None
         self.download_s: float | None = None
         self._hold = object()
@@ -139,7 +147,7 @@ class Session(Resource):
                 self.name = name
                 if name == AUTO:
                     self.name = self._chosen()
-                self.parameters = parameters or checked(self.name, {}, shared.place)
+                self.parameters = parameters or checked(self.name, {}, shared.place, shared.distance_type)
                 self.algorithm()
         except BaseException:
             self.close()
@@ -149,7 +157,9 @@ class Session(Resource):
         """Return the name of the algorithm that should be the fastest for this graph in this place."""
         if self.shared.sweeps:
             return Phast.NAME
-        return Dijkstra.NAME if self.shared.place == CPU else choose(self.renumbered, self.shared.largest_buffer)
+        if self.shared.place == CPU:
+            return Dijkstra.NAME
+        return choose(self.renumbered, self.shared.largest_buffer, self.distance_type)
 
     @property
     def graph(self) -> Graph:
@@ -231,7 +241,7 @@ class Session(Resource):
             finally:
                 self._workspace = None
 
-    def read(self) -> Uint32s:
+    def read(self) -> Distances:
         """Return the distances of the last search, by the node numbers of the prepared graph."""
         began = time.perf_counter()
         found = self.algorithm().read()
@@ -300,20 +310,20 @@ class Session(Resource):
         nodes: Uint32s,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time; see `RowSource`."""
-        nodes, limit = checked_columns(graph, nodes, limit)
+        nodes, most = checked_columns(graph, nodes, limit, self.distance_type)
         whole = flag(whole, "whole")
         with self.holding():
-            groups = checked_groups(self.renumbered, seeds)
+            groups = checked_groups(self.renumbered, seeds, self.distance_type)
             kept = None if self._kept is None else self._kept[0]
-            is_kept = isinstance(kept, Rows) and kept.suits(self.renumbered.node[nodes], len(groups), limit)
-            block = None if whole or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, limit)
+            is_kept = isinstance(kept, Rows) and kept.suits(self.renumbered.node[nodes], len(groups), most)
+            block = None if whole or is_kept or self.graph is not graph else self._by_pairs(groups, nodes, most)
         if block is not None:
             return (one for one in (block,))
-        maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=limit, aggregates=aggregates)
+        maker = self.row_maker(graph, nodes, len(groups), whole=whole, limit=most, aggregates=aggregates)
         return maker.once(groups)
 
     def _by_pairs(self, groups: Groups, nodes: Uint32s, limit: int) -> RowBlock | None:
@@ -348,7 +358,7 @@ class Session(Resource):
         total: int,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int,
         aggregates: Aggregates | None = None,
     ) -> RowMaker:
         """Return a maker of rows as in `row_blocks`, `total` of them in several calls; the caller closes it."""
@@ -385,7 +395,7 @@ class Session(Resource):
         """Return how many of some rows of so many nodes are made at once; less than 2 where one after the other."""
         graph = self.copy
         if isinstance(graph, CpuGraph):
-            kind = CPU_ROWS.get(self.name)
+            kind = CPU_ROWS.get((self.name, self.distance_type.bits))
             return 1 if kind is None or not wanted else rows_at_once(kind, graph, wanted, aggregates)
         if self.name == Phast.NAME and isinstance(graph, DeviceGraph) and wanted:
             return sweeps_at_once(graph, rows, wanted, aggregates)
@@ -411,7 +421,7 @@ class Session(Resource):
         if aggregates is None and self.name == PhastCpu.NAME and isinstance(graph, CpuGraph):
             return MeetingRows if meetings_suit(graph, wanted, total) else SweepRows
         if aggregates is None or not isinstance(graph, CpuGraph) or not searches_suit(graph, seeds, limit):
-            return CPU_ROWS[self.name]
+            return CPU_ROWS[self.name, self.distance_type.bits]
         return SearchRows
 
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
@@ -470,11 +480,11 @@ class Session(Resource):
         """Find the shortest path from any seed to any target; see `vkssp.Solver.search_path` and `run`."""
         seeds, targets = pairs_of(seeds, "source"), pairs_of(targets, "target")
         with self.holding():
-            here_seeds, here_targets = ends_of(self.renumbered, seeds, targets)
+            here_seeds, here_targets = ends_of(self.renumbered, seeds, targets, self.distance_type)
             if len(targets) == 0:
                 raise QueryError("there is no target; give at least one")
             best = self.best(here_seeds, here_targets, patience)
-            if best == UNREACHABLE:
+            if best == self._unreachable:
                 return None
             walker = self.walker()
             try:
@@ -484,37 +494,38 @@ class Session(Resource):
                 raise
             return best, seed, target, self.renumbered.complete(arcs, seeds[seed][0], targets[target][0])
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None, patience: Patience | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances` and `run`."""
-        within = checked_limit(limit)
+        within = checked_limit(limit, self.distance_type)
         with self.holding():
             renumbered = self.renumbered
-            outcome = self.run(terminals(renumbered, seeds, "source", None), [], within, patience)
+            here = terminals(renumbered, seeds, "source", None, self.distance_type)
+            outcome = self.run(here, [], within, patience)
             found = self.read()
         if limit is not None:
-            found[found > within] = UNREACHABLE
+            found[found > within] = self._unreachable
         elif outcome.overflow and renumbered.overflowed(found).any():
-            raise DistanceOverflowError(OVERFLOW)
+            raise DistanceOverflowError(self.distance_type.overflow)
         return found if renumbered.is_identity else found[renumbered.node]
 
     def best(self, seeds: list[Terminal], targets: list[Terminal], patience: Patience | None = None) -> int:
-        """Search for targets, and return the distance to the best of them, 2**32 - 1 if no path leads to any.
+        """Search for targets, and return the distance to the best of them, or that of unreachable nodes.
 
         Raises
         ------
         DistanceOverflowError
-            If the distance does not fit into 32 bits.
+            If the distance does not fit into its bits.
         """
-        outcome = self.run(seeds, targets, UNREACHABLE, patience)
-        if outcome.best == UNREACHABLE and outcome.overflow:
+        outcome = self.run(seeds, targets, None, patience)
+        if outcome.best == self._unreachable and outcome.overflow:
             found = self.algorithm().read()
             beyond = self.renumbered.overflowed(found)
-            if any(found[node] != UNREACHABLE or beyond[node] for node, _ in targets):
-                raise DistanceOverflowError(OVERFLOW)
+            if any(found[node] != self._unreachable or beyond[node] for node, _ in targets):
+                raise DistanceOverflowError(self.distance_type.overflow)
         return outcome.best
 
     def run(
-        self, seeds: list[Terminal], targets: list[Terminal], limit: int = UNREACHABLE, patience: Patience | None = None
+        self, seeds: list[Terminal], targets: list[Terminal], limit: int | None = None, patience: Patience | None = None
     ) -> Outcome:
         """Search from seeds, given by the node numbers of the prepared graph; see `Algorithm.search`.
 

@@ -9,9 +9,11 @@ from vkssp.algorithm import CPU, VULKAN
 from vkssp.algorithms.choice import is_cpu, places_of
 from vkssp.checks import index_of, is_many, shown
 from vkssp.cpu.device import CpuDevice
+from vkssp.engine.shaders import lacks_of
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import hardware_devices, list_devices
+from vkssp.graph.distance_type import BITS_32, DistanceType
 
 #: Selector of all devices of the machine.
 ALL = "all"
@@ -28,7 +30,7 @@ def are_several(devices: Devices | None) -> bool:
 
 
 def chosen(
-    devices: Devices | None, algorithm: str, reduces: bool = False
+    devices: Devices | None, algorithm: str, reduces: bool = False, distance_type: DistanceType = BITS_32
 ) -> tuple[list[Device | CpuDevice | int | str], bool]:
     """Return the selected devices, and whether the caller named each of them.
 
@@ -40,18 +42,21 @@ def chosen(
         Name of the algorithm that will run there.
     reduces : bool
         Whether the graph is to be reduced, which only Vulkan devices search.
+    distance_type : DistanceType
+        Type of the distances, which devices that are not named can find.
 
     Raises
     ------
     QueryError
-        If the selection is invalid or empty, or names an open device or the CPU twice.
+        If the selection is invalid or empty, names an open device or the CPU twice, or the algorithm finds no such
+        distances.
     DeviceError
         If the algorithm needs a Vulkan device, and there is no Vulkan loader or driver.
     """
     if devices is None:
         devices = Device.selected() or ALL
     if isinstance(devices, str) and devices == ALL:
-        return _all(algorithm, reduces), False
+        return _all(algorithm, reduces, distance_type), False
     if isinstance(devices, str) and are_several(devices):
         devices = [part.strip() for part in devices.split(",")]
     several: Any = devices
@@ -66,10 +71,11 @@ def chosen(
     return named, True
 
 
-def _all(algorithm: str, reduces: bool) -> list[Device | CpuDevice | int | str]:
+def _all(algorithm: str, reduces: bool, distance_type: DistanceType) -> list[Device | CpuDevice | int | str]:
     """Return all devices that are no software, or else the CPU, or software devices if the CPU lacks the algorithm."""
-    places = [place for place in places_of(algorithm) if place == VULKAN or not reduces]
-    hardware = [info.index for info in hardware_devices()] if VULKAN in places else []
+    places = [place for place in places_of(algorithm, distance_type) if place == VULKAN or not reduces]
+    able = [info for info in hardware_devices() if not lacks_of(info, distance_type)]
+    hardware = [info.index for info in able] if VULKAN in places else []
     if hardware or CPU in places:
         return [*hardware] or [CPU]
     # Opening the device "" raises an error with the list.

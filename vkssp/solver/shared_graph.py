@@ -16,10 +16,12 @@ from vkssp.checks import choice
 from vkssp.cpu.device import CpuDevice, CpuGraph
 from vkssp.engine.device_graph import DeviceGraph
 from vkssp.engine.reduced import ReducedGraph, ReducedSearch
+from vkssp.engine.shaders import require
 from vkssp.errors import QueryError
 from vkssp.gpu.device import Device
-from vkssp.gpu.instance import require_no_fork
+from vkssp.gpu.instance import choose, list_devices, require_no_fork
 from vkssp.graph import Graph, checked_graph
+from vkssp.graph.distance_type import BITS_32, DistanceType
 from vkssp.locks import ReadersWriterLock, ReentrantLock
 from vkssp.prepared.reduction import REDUCTIONS, reduction_for
 from vkssp.prepared.renumbered import ORDERS, RenumberedGraph
@@ -92,12 +94,14 @@ class SharedGraph:
         Whether the graph is meant for sweeps over its hierarchy.
     has_companion : bool
         Whether the CPU may answer queries, too.
+    distance_type : DistanceType
+        Type of the distances of all searches.
 
     Attributes
     ----------
     graph : DeviceGraph or CpuGraph
         The graph; replaced if a change of weights cannot be made in place.
-    sweeps, has_companion : bool
+    sweeps, has_companion, distance_type
         The parameters.
     weights : SharedWeights
         The current weights. Copies that change together share one object, assigned before their first use.
@@ -111,7 +115,9 @@ class SharedGraph:
         make: Callable[[RenumberedGraph, Resource], DeviceGraph | CpuGraph],
         sweeps: bool = False,
         has_companion: bool = False,
+        distance_type: DistanceType = BITS_32,
     ) -> None:
+        self.distance_type = distance_type
         self.sweeps, self.has_companion = sweeps, has_companion
         self._companion: SharedGraph | None = None
         self.weights, self.device, self._is_owner, self._make = SharedWeights(renumbered), device, is_owner, make
@@ -186,7 +192,7 @@ class SharedGraph:
         """Return the same graph on the CPU, with the same weights."""
         with self._lock.held():
             if self._companion is None:
-                companion = on_cpu(self.renumbered, CpuDevice(), True, self.sweeps)
+                companion = on_cpu(self.renumbered, CpuDevice(), True, self.sweeps, self.distance_type)
                 companion.weights = self.weights
                 companion.hold(self)
                 self._companion = companion  # last, so that an interrupt leaves none with weights of its own
@@ -211,7 +217,9 @@ class SharedGraph:
         """Return an algorithm with its buffers, on the core if the graph is reduced."""
         if isinstance(self.graph, ReducedGraph):
             return ReducedSearch(self.graph, kind, counting=counting, **parameters)
-        made: Algorithm = kind(self.graph, counting=counting, **parameters)
+        # Algorithms for 32 bits only do not take the type.
+        of_type = {} if self.distance_type is BITS_32 else {"distance_type": self.distance_type}
+        made: Algorithm = kind(self.graph, counting=counting, **of_type, **parameters)
         return made
 
     def hold(self, holder: object) -> None:
@@ -231,9 +239,37 @@ class SharedGraph:
                     self.device.close()
 
 
-def on_cpu(renumbered: RenumberedGraph, cpu: CpuDevice, is_owner: bool, sweeps: bool) -> SharedGraph:
+def on_cpu(
+    renumbered: RenumberedGraph, cpu: CpuDevice, is_owner: bool, sweeps: bool, distance_type: DistanceType
+) -> SharedGraph:
     """Return a graph on the CPU."""
-    return SharedGraph(renumbered, cpu, is_owner, lambda graph, owner: CpuGraph(graph, cpu, owner), sweeps)
+
+    def make(graph: RenumberedGraph, owner: Resource) -> CpuGraph:
+        return CpuGraph(graph, cpu, owner)
+
+    return SharedGraph(renumbered, cpu, is_owner, make, sweeps, distance_type=distance_type)
+
+
+def checked_reduction(
+    reduction: str | None, algorithm: str, distance_type: DistanceType, name: str = "reduction"
+) -> str:
+    """Return the reduction of a graph that a caller asks for, or the default one.
+
+    Raises
+    ------
+    QueryError
+        If there is no such reduction, or no search of a reduced graph for distances of the type.
+    """
+    if reduction is None:
+        reduction = "auto" if algorithm == AUTO else "none"
+    choice(reduction, name, REDUCTIONS)
+    if distance_type is BITS_32:
+        return reduction
+    if reduction == "full":
+        raise QueryError(
+            f"reduction is 'full', but distances of {distance_type.bits} bits are found in whole graphs; leave it out"
+        )
+    return "none"
 
 
 def share(
@@ -245,21 +281,25 @@ def share(
     reduction: str,
     is_traced: bool,
     has_companion: bool = False,
+    distance_type: DistanceType = BITS_32,
 ) -> SharedGraph:
     """Return a graph, renumbered and perhaps reduced, on the device where the algorithm runs.
 
     `has_companion` says whether the CPU may answer queries, too, if the place is a device.
     """
     choice(reduction, "reduction", REDUCTIONS)
+    # Before time is spent on the graph.
     if place == VULKAN and not isinstance(device, Device):
-        require_no_fork()  # before time is spent on the graph
-    renumbered, sweeps = renumbered_for(graph, algorithm, order, reduction, is_traced)
+        require_no_fork()
+    if place == VULKAN and distance_type is not BITS_32:
+        _require_able(device, distance_type)
+    renumbered, sweeps = renumbered_for(graph, algorithm, order, reduction, is_traced, distance_type=distance_type)
     if place == CPU:
         if reduction == "full":
             raise QueryError("reduction is 'full', but algorithms for the CPU search whole graphs; leave it out")
         cpu = device if isinstance(device, CpuDevice) else CpuDevice()
         _ = cpu.handle  # an error if it has been closed
-        return on_cpu(renumbered, cpu, cpu is not device, sweeps)
+        return on_cpu(renumbered, cpu, cpu is not device, sweeps, distance_type)
     assert not isinstance(device, CpuDevice)
     opened = device if isinstance(device, Device) else Device(device)
     _ = opened.handle  # an error if it has been closed
@@ -279,15 +319,30 @@ def share(
         return DeviceGraph(opened, graph, owner) if reduced is None else ReducedGraph(opened, graph, reduced, owner)
 
     try:
-        return SharedGraph(renumbered, opened, opened is not device, make, sweeps, has_companion)
+        return SharedGraph(renumbered, opened, opened is not device, make, sweeps, has_companion, distance_type)
     except BaseException:
         if opened is not device:
             opened.close()
         raise
 
 
+def _require_able(device: Any, distance_type: DistanceType) -> None:
+    """Raise `DeviceError` if a device that is perhaps not yet open cannot find distances of a type."""
+    if isinstance(device, Device):
+        require(device.info, distance_type)
+        return
+    listed = list_devices()
+    require(Device.default(listed) if device is None else choose(listed, device), distance_type)
+
+
 def renumbered_for(
-    graph: Graph | RenumberedGraph, algorithm: str, order: str, reduction: str, is_traced: bool, keep: bool = False
+    graph: Graph | RenumberedGraph,
+    algorithm: str,
+    order: str,
+    reduction: str,
+    is_traced: bool,
+    keep: bool = False,
+    distance_type: DistanceType = BITS_32,
 ) -> tuple[RenumberedGraph, bool]:
     """Return a graph prepared in an order, and whether it is for sweeps, which need the order of the hierarchy."""
     choice(order, "order", ORDERS)
@@ -295,7 +350,7 @@ def renumbered_for(
         checked_graph(graph, QueryError)
     # The graph has a hierarchy, and the caller asks for nothing that sweeps lack.
     whole, orders = (graph, (order,)) if isinstance(graph, Graph) else (graph.graph, (order, graph.order))
-    is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced
+    is_fit = whole.hierarchy is not None and reduction != "full" and not is_traced and distance_type is BITS_32
     sweeps = algorithm == Phast.NAME or (algorithm == AUTO and is_fit and {*orders} <= {"auto", "hierarchy"})
     if sweeps and reduction == "full":
         raise QueryError("reduction is 'full', but phast sweeps over the hierarchy of the whole graph; leave it out")

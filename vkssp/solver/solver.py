@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, checked_type, current, device_for, place_of
 from vkssp.checks import choice, flag, is_many
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
 from vkssp.gpu.device import Device
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import Distances, DistanceType
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
 from vkssp.prepared.aggregates import Aggregates
-from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import ends_of, pairs_of
@@ -36,10 +36,10 @@ from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources, nearest_sources, several_nearest
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
-from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
+from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, checked_reduction, share
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances, pairs, table
+from vkssp.solver.tables import distances, pairs, require_32_bits, table
 
 
 class Solver(Resource):
@@ -79,6 +79,12 @@ class Solver(Resource):
     counters : str
         Counters of searches: ``"iterations"`` costs nothing, ``"totals"`` also counts the work and costs almost
         nothing, ``"trace"`` keeps a row for each iteration, see `trace`.
+    distance_bits : int
+        Bits of distances. With 32, the default, paths may weigh up to 2**32 - 2, and distances are uint32, 2**32 - 1
+        where no path leads. With 64 they may weigh up to 2**64 - 2, offsets included, and distances are uint64,
+        2**64 - 1 where no path leads; weights of arcs stay uint32. Such distances are found by ``dijkstra``, and by
+        ``near_far`` on devices with 64-bit integers and their atomic operations; ``"auto"`` takes other devices only
+        for 32 bits. Graphs are not reduced then, and aggregates, such as `accessibility` or `flows`, need 32 bits.
     **parameters : int
         Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
@@ -90,6 +96,8 @@ class Solver(Resource):
         The device.
     algorithm : str
         Name of the algorithm, also if it was chosen.
+    unreachable : int
+        Distance of nodes that no path reaches: 2**32 - 1, or 2**64 - 1 with 64 bits.
     core_nodes : int or None
         Number of nodes of the core if the graph is reduced, else None.
     last : Outcome or None
@@ -122,23 +130,23 @@ class Solver(Resource):
         order: str = "auto",
         reduction: str | None = None,
         counters: str = "iterations",
+        distance_bits: int = 32,
         **parameters: Any,
     ) -> None:
         algorithm, device = current(algorithm, device)
-        if reduction is not None:
-            choice(reduction, "reduction", REDUCTIONS)
-        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, reduction == "full")
-        values = checked(algorithm, parameters, place)
+        kind = checked_type(distance_bits)
+        wanted = checked_reduction(reduction, algorithm, kind)
+        place = graph.place if isinstance(graph, SharedGraph) else place_of(algorithm, device, wanted == "full", kind)
+        values = checked(algorithm, parameters, place, kind)
         choice(counters, "counters", COUNTING)
         began, uploaded_s = time.perf_counter(), device.upload_s if isinstance(device, Device) else 0.0
         if isinstance(graph, SharedGraph):
             shared, uploaded_s = graph, graph.device.upload_s
         else:
-            if reduction is None:
-                reduction = "auto" if algorithm == AUTO else "none"
-            is_free = algorithm == AUTO and device is None and not Device.selected() and reduction != "full"
+            is_free = algorithm == AUTO and device is None and not Device.selected() and wanted != "full"
             has_companion = is_free and counters == "iterations"
-            shared = share(graph, algorithm, order, place, device, reduction, counters == "trace", has_companion)
+            on = device_for(device, place, kind)
+            shared = share(graph, algorithm, order, place, on, wanted, counters == "trace", has_companion, kind)
         super().__init__()
         self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
         self._queries = HybridSession(self._session, self) if shared.has_companion else self._session
@@ -152,7 +160,10 @@ class Solver(Resource):
         session = self._session
         session.check_open()
         parameters: dict[str, Any] = dict(session.parameters)
-        return Solver(session.shared, session.name, counters=COUNTING[session.counting], **parameters)
+        bits = session.distance_type.bits
+        return Solver(
+            session.shared, session.name, counters=COUNTING[session.counting], distance_bits=bits, **parameters
+        )
 
     @property
     def session(self) -> Session:
@@ -168,6 +179,16 @@ class Solver(Resource):
     def algorithm(self) -> str:
         """Name of the algorithm, also if it was chosen."""
         return self._session.name
+
+    @property
+    def distance_type(self) -> DistanceType:
+        """Type of the distances; for other modules of the package."""
+        return self._session.distance_type
+
+    @property
+    def unreachable(self) -> int:
+        """Distance of nodes that no path reaches: the largest number that distances hold."""
+        return self._session.distance_type.unreachable
 
     @property
     def core_nodes(self) -> int | None:
@@ -192,14 +213,16 @@ class Solver(Resource):
     @overload
     def distances(
         self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def distances(
         self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+    def distances(
+        self, source: Any, *, limit: int | None = None, chunked: bool = False
+    ) -> Distances | Iterator[Distances]:
         """Return the distances to every node: from one node, from each of many nodes, or from the best of some seeds.
 
         With ``block_resident`` and ``phast``, as many searches from many nodes as fit into the memory of the device run
@@ -254,7 +277,7 @@ class Solver(Resource):
         *,
         limit: int | None = None,
         chunked: Literal[False] = False,
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def table(
@@ -264,7 +287,7 @@ class Solver(Resource):
         *,
         limit: int | None = None,
         chunked: Literal[True],
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
     def table(
         self,
@@ -273,7 +296,7 @@ class Solver(Resource):
         *,
         limit: int | None = None,
         chunked: bool = False,
-    ) -> Uint32s | Iterator[Uint32s]:
+    ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target.
 
         With ``block_resident`` many searches share the device, and searches to few targets end when these are settled.
@@ -316,7 +339,7 @@ class Solver(Resource):
         """
         return table(self, sources, targets, limit, chunked)
 
-    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes.
 
         ``phast`` searches all pairs at once, each from both ends; 10 000 pairs take a millisecond on a large GPU. Other
@@ -390,7 +413,7 @@ class Solver(Resource):
         nodes: Uint32s,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds; see `RowSource.row_blocks`."""
@@ -404,7 +427,7 @@ class Solver(Resource):
         """Change weights by a function, as soon as no search runs; see `SharedGraph.set_weights`."""
         self._session.change_weights(change)
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `distances`."""
         return self._queries.from_seeds(seeds, limit)
 
@@ -486,7 +509,7 @@ class Solver(Resource):
         """
         session = self._queries.on_device()
         with session.holding():
-            return session.run(*ends_of(session.renumbered, seeds, targets))
+            return session.run(*ends_of(session.renumbered, seeds, targets, session.distance_type))
 
     def trace(self) -> npt.NDArray[Any]:
         """Return the trace of the last search.
@@ -601,6 +624,7 @@ class Solver(Resource):
         [[1, 2], [1, 2], [2, 0], [2, 0], [0, 2]]
         """
         if count is not None:
+            require_32_bits(self, "nearest with count")
             self._session.check_open()
             graph = backward(self.graph) if flag(reverse, "reverse") else self.graph
             return several_nearest(graph, sources, offsets, limit, count)
@@ -662,6 +686,7 @@ class Solver(Resource):
         [[30, 60], [60, 60], [50, 60], [40, 40]]
         [[23.75]]
         """
+        require_32_bits(self, "accessibility")
         with self._facing(reverse) as source:
             return accessibility(source, values, limits, decays, sources)
 
@@ -729,6 +754,7 @@ class Solver(Resource):
         >>> found.closeness.round(3).tolist(), found.eccentricity.tolist()
         ([0.111, 0.158, 0.158, 0.081], [16, 12, 9, 16])
         """
+        require_32_bits(self, "centrality")
         if sample is None:
             with self._facing(reverse) as source:
                 return centrality(source, sources, limit)
@@ -777,6 +803,7 @@ class Solver(Resource):
         ...     solver.straightness().round(3).tolist()
         [0.755, 0.834, 0.662]
         """
+        require_32_bits(self, "straightness")
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
@@ -827,6 +854,7 @@ class Solver(Resource):
         >>> found.arcs.tolist(), found.nodes.tolist(), found.num_pairs
         ([3, 4, 3], [0, 2, 2, 0], 6)
         """
+        require_32_bits(self, "betweenness")
         return betweenness(self, sources, limit, sample, seed)
 
     def flows(
@@ -883,6 +911,7 @@ class Solver(Resource):
         >>> found.skims["metres"].tolist()
         [[120.0, 200.0], [50.0, 130.0]]
         """
+        require_32_bits(self, "flows")
         return flows(self, sources, targets, demand, skims, select, turns)
 
     def flows_of(
@@ -923,13 +952,15 @@ class Solver(Resource):
         ...     solver.flows_of([([0, 1], [2, 3], [10, 5]), ([0], [1], [7])]).arcs.tolist()
         [17, 15, 5]
         """
+        require_32_bits(self, "flows_of")
         return flows_of(self, parts, select, turns)
 
     def for_graph(self, graph: Graph) -> Solver:
         """Return a solver of another graph, with the same algorithm and parameters, on the same device."""
         session = self._session
         parameters: dict[str, Any] = dict(session.parameters)
-        return Solver(graph, session.name, self.device, **parameters)
+        bits = session.distance_type.bits
+        return Solver(graph, session.name, self.device, distance_bits=bits, **parameters)
 
     @contextmanager
     def _facing(self, reverse: bool) -> Iterator[Solver]:

@@ -128,7 +128,7 @@ class Maker:
         self.figures = [summed[name](self._whole) for name in self._summed]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
-    def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int = UNREACHABLE) -> Iterator[Rows]:
+    def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int | None = None) -> Iterator[Rows]:
         """Return the rows of some starts within a limit, at most `most` rows at a time."""
         seeds = Groups(starts.first, starts.node, starts.weight)
         whole, row = self._tree is not None, 0

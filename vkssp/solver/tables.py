@@ -12,12 +12,13 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph, Uint32s
+from vkssp.graph.distance_type import BITS_32, Distances, DistanceType
 from vkssp.memory import require
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
-from vkssp.solver.row_maker import OVERFLOW, RowBlock, fitting
+from vkssp.solver.row_maker import RowBlock, fitting
 
 # Rows that are computed at a time for pairs.
 _ROWS_OF_PAIRS = 256
@@ -30,6 +31,10 @@ class RowSource(Protocol):
     def graph(self) -> Graph:
         """The graph, with the weights that it has now."""
 
+    @property
+    def distance_type(self) -> DistanceType:
+        """Type of the distances."""
+
     def holding(self) -> AbstractContextManager[object]:
         """Keep the weights as they are for several questions."""
 
@@ -40,7 +45,7 @@ class RowSource(Protocol):
         nodes: Uint32s,
         *,
         whole: bool = False,
-        limit: int = UNREACHABLE,
+        limit: int | None = None,
         aggregates: Aggregates | None = None,
     ) -> Generator[RowBlock, None, None]:
         """Return distances from seeds to nodes, a row for each group of seeds, some rows at a time.
@@ -58,16 +63,16 @@ class RowSource(Protocol):
             The nodes whose distances are wanted, shape (k,), uint32.
         whole : bool
             Whether rows hold the distances of all nodes of the graph.
-        limit : int
-            Distances beyond it count as unreachable, and are not looked for.
+        limit : int, optional
+            Distances beyond it count as unreachable, and are not looked for; that of unreachable nodes is no limit.
         aggregates : tuple of Aggregate, optional
-            What is made of whole rows in place of their distances; then a distance that does not fit into 32 bits is an
-            error, if there is no limit.
+            What is made of whole rows in place of their distances, if these have 32 bits; then a distance that does not
+            fit is an error, if there is no limit.
 
         Returns
         -------
         generator of RowBlock
-            Blocks of rows. A distance that does not fit into 32 bits is no error here: the caller decides whether its
+            Blocks of rows. A distance that does not fit into its bits is no error here: the caller decides whether its
             answer needs the distance.
 
         Raises
@@ -79,8 +84,14 @@ class RowSource(Protocol):
     def fast_pairs(self, sources: Uint32s, targets: Uint32s) -> Uint32s | None:
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
 
-    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
+    def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Distances:
         """Return the distance from the best of some seeds to every node; see `vkssp.Solver.distances`."""
+
+
+def require_32_bits(source: RowSource, query: str) -> None:
+    """Raise `QueryError` if the distances of a source have more bits than a query of some name can work with."""
+    if source.distance_type is not BITS_32:
+        raise QueryError(f"{query} works with distances of 32 bits only; make the solver without distance_bits=64")
 
 
 def rows(
@@ -89,26 +100,26 @@ def rows(
     seeds: Groups | Sequence[Sequence[Terminal]],
     nodes: Uint32s,
     *,
-    limit: int = UNREACHABLE,
-) -> Iterator[Uint32s]:
+    limit: int | None = None,
+) -> Iterator[Distances]:
     """Return distances from seeds to nodes if the caller needs all of them; see `RowSource.row_blocks`.
 
     Returns
     -------
     iterator of numpy.ndarray
-        Blocks of rows, shape (rows, k), uint32; 2**32 - 1 where no path leads.
+        Blocks of rows, shape (rows, k): uint32, 2**32 - 1 where no path leads, or uint64, 2**64 - 1.
 
     Raises
     ------
     QueryError
         As `row_blocks` does.
     DistanceOverflowError
-        While blocks are made, if a distance to one of the nodes does not fit into 32 bits.
+        While blocks are made, if a distance to one of the nodes does not fit into its bits.
     """
-    return fitting(source.row_blocks(graph, seeds, nodes, limit=limit))
+    return fitting(source.row_blocks(graph, seeds, nodes, limit=limit), source.distance_type)
 
 
-def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Uint32s | Iterator[Uint32s]:
+def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Distances | Iterator[Distances]:
     """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
     if isinstance(source, Iterator):
         source = list(source)
@@ -123,34 +134,39 @@ def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) 
 
 def table(
     source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: int | None, chunked: bool
-) -> Uint32s | Iterator[Uint32s]:
+) -> Distances | Iterator[Distances]:
     """Return the distances from each of some nodes to each of others; see `vkssp.Solver.table`."""
-    graph, most, chunked = source.graph, checked_limit(limit), flag(chunked, "chunked")
+    graph, kind, chunked = source.graph, source.distance_type, flag(chunked, "chunked")
+    most = checked_limit(limit, kind)
     tails = nodes_of(graph, sources, "sources")
     heads = tails if targets is None else nodes_of(graph, targets, "targets")
     shape = len(tails), len(heads)
     if not chunked:
         what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
-        require(4 * shape[0] * shape[1], what, "ask for blocks of rows by chunked=True, or for a file by write_table")
+        require(
+            kind.nbytes * shape[0] * shape[1],
+            what,
+            "ask for blocks of rows by chunked=True, or for a file by write_table",
+        )
     blocks = rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
-    return blocks if chunked else _gathered(blocks, shape)
+    return blocks if chunked else _gathered(blocks, shape, kind.dtype)
 
 
-def _gathered(blocks: Iterator[Uint32s], shape: tuple[int, int]) -> Uint32s:
+def _gathered(blocks: Iterator[Distances], shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
     """Return blocks of rows as one array of a shape."""
-    whole, at = np.empty((0, shape[1]), np.uint32), 0
+    whole, at = np.empty((0, shape[1]), dtype), 0
     # To the end: the maker of the rows keeps its buffers for the next table only if it is not stopped before.
     for block in blocks:
         if len(block) == shape[0]:
             whole = block  # not copied
         else:
-            whole = np.empty(shape, np.uint32) if at == 0 else whole
+            whole = np.empty(shape, dtype) if at == 0 else whole
             whole[at : at + len(block)] = block
         at += len(block)
     return whole
 
 
-def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
     """Return the distances of many pairs of nodes; see `vkssp.Solver.pairs`."""
     graph = source.graph
     tails, heads = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
@@ -160,7 +176,7 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
         found = source.fast_pairs(tails, heads)
         if found is not None:
             return found
-        found = np.empty(len(tails), np.uint32)
+        found = np.empty(len(tails), source.distance_type.dtype)
         order = np.argsort(tails, kind="stable")
         starts, first = np.unique(tails[order], return_index=True)
         for begin in range(0, len(starts), _ROWS_OF_PAIRS):
@@ -173,5 +189,5 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
             # The rows hold more than the pairs: only an overflow of a pair is an error.
             beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
             if np.concatenate(beyond)[row, column].any():
-                raise DistanceOverflowError(OVERFLOW)
+                raise DistanceOverflowError(source.distance_type.overflow)
     return found

@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from vkssp.cpu.kernels.entries import clear, distance_of, entry_of, extended, load, node_of, precedes, store, unreachable
+from vkssp.cpu.kernels.entries import (
+    clear,
+    distance_of,
+    entry_of,
+    extended,
+    load,
+    node_of,
+    precedes,
+    store,
+    unreachable,
+)
 from vkssp.cpu.kernels.types import Distances, Flag, Heap, Index, Int64s, Rows, Totals, Uint8s, Uint32s
 from vkssp.jit import jit
 

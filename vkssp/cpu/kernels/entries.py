@@ -1,8 +1,8 @@
 """Operations on distances of 32 or 64 bits, and on the entries of a heap, which kernels call.
 
-The type of an array of distances, or of a heap, determines the operation when a kernel is compiled; each of them is one
-or two instructions. An entry of a heap is a distance and a node, and entries are ordered by distance, then by node. With
-distances of 32 bits it is a uint64 with the distance in the upper half, so that four children of an entry take 32
+The type of an array of distances, or of a heap, determines the operation when a kernel is compiled; an operation is one
+or two instructions. An entry of a heap is a distance and a node, and entries are ordered by distance, then by node.
+With distances of 32 bits it is a uint64 with the distance in the upper half, so that four children of an entry take 32
 bytes, and a heap is an array of shape (n,). With distances of 64 bits it is two uint64, and a heap has shape (n, 2).
 """
 
@@ -18,7 +18,7 @@ from vkssp.cpu.kernels.vectors import intrinsic
 
 cgutils: Any = _cgutils
 _WORD, _DOUBLE = ir.IntType(64), ir.IntType(128)
-_PAIR: Any = types.UniTuple(types.uint64, 2)
+_PAIR: Any = types.UniTuple(types.uint64, 2)  # type: ignore[no-untyped-call]
 _EMPTY = ir.Constant(_WORD, 2**64 - 1)
 
 
