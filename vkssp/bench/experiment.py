@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vkssp.algorithm import AUTO, CPU, VULKAN
-from vkssp.algorithms.choice import checked, current, places_of
+from vkssp.algorithms.choice import checked, checked_type, current, places_of
 from vkssp.algorithms.registry import ALGORITHMS
 from vkssp.bench.peers import peer_named
 from vkssp.cpu.device import CpuDevice
@@ -31,22 +31,25 @@ class Run:
         Parameters that differ from the defaults.
     reduction : str, optional
         Whether the graph is reduced first; see `vkssp.Solver`.
+    distance_bits : int
+        Bits of distances; see `vkssp.Solver`.
     """
 
     algorithm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
     reduction: str | None = None
+    distance_bits: int = 32
 
     def __post_init__(self) -> None:
         """Check the name and the parameters."""
         name, place = self._parts
-        checked(name, self.parameters, place)
+        checked(name, self.parameters, place, checked_type(self.distance_bits))
         if self.reduction not in (None, *REDUCTIONS):
             raise QueryError(f"reduction is {self.reduction!r}; choose one of {', '.join(REDUCTIONS)}")
 
     @classmethod
     def parse(cls, text: str) -> Run:
-        """Parse a run of the form ``NAME[@cpu][,PARAMETER=N...][,reduction=WORD]``.
+        """Parse a run of the form ``NAME[@cpu][,PARAMETER=N...][,reduction=WORD][,distance_bits=N]``.
 
         Raises
         ------
@@ -64,7 +67,7 @@ class Run:
                 parameters[key.replace("-", "_")] = int(value)
             except ValueError:
                 raise QueryError(f"run is {text!r}; write NAME,PARAMETER=N, such as near_far,delta=1000") from None
-        return cls(name, parameters, reduction)
+        return cls(name, parameters, reduction, parameters.pop("distance_bits", 32))
 
     def __str__(self) -> str:
         """Return the run in the form that `parse` reads."""
@@ -72,8 +75,10 @@ class Run:
 
     @property
     def settings(self) -> dict[str, int | str]:
-        """Parameters, and the reduction if it was given."""
-        return {**self.parameters, **({} if self.reduction is None else {"reduction": self.reduction})}
+        """Parameters, the reduction if it was given, and the bits of distances if they are not 32."""
+        reduction = {} if self.reduction is None else {"reduction": self.reduction}
+        bits = {} if self.distance_bits == 32 else {"distance_bits": self.distance_bits}
+        return {**self.parameters, **reduction, **bits}
 
     @property
     def runs_on(self) -> str:
@@ -87,7 +92,7 @@ class Run:
         if at and place != CPU:
             raise QueryError(f"algorithm is {self.algorithm!r}; write {name}, or {name}@{CPU} for the CPU")
         name, device = current(name, place or None)
-        places = places_of(name)
+        places = places_of(name, checked_type(self.distance_bits))
         if device == CPU and CPU not in places:
             raise QueryError(f"{name} runs on Vulkan devices only; leave @{CPU} out, or choose another algorithm")
         return name, CPU if device == CPU else places[0]
@@ -96,9 +101,10 @@ class Run:
         self, graph: Graph | RenumberedGraph, device: Device | CpuDevice, counters: str = "iterations"
     ) -> Solver:
         """Return a solver for a graph: on the CPU if the run or the device asks for it, else on the device."""
-        (name, place), parameters = self._parts, dict[str, Any](self.parameters)
+        name, place = self._parts
+        options: dict[str, Any] = {"counters": counters, "distance_bits": self.distance_bits, **self.parameters}
         where = CPU if place == CPU and isinstance(device, Device) else device
-        return Solver(graph, name, where, reduction=self.reduction, counters=counters, **parameters)
+        return Solver(graph, name, where, reduction=self.reduction, **options)
 
 
 def run_text(algorithm: str, parameters: Mapping[str, int | str]) -> str:

@@ -24,7 +24,8 @@ from vkssp.cpu.device import CpuDevice, cpu_model
 from vkssp.errors import DeviceError, QueryError, VksspError
 from vkssp.gpu.device import Device
 from vkssp.gpu.instance import list_devices
-from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph import Graph
+from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.reading import read_graph
 from vkssp.solver.solver import Solver
@@ -205,11 +206,13 @@ def _head(experiment: Experiment, device: Device | CpuDevice) -> dict[str, Any]:
     }
 
 
-def _references(graph: RenumberedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Uint32s], list[float]]:
+def _references(graph: RenumberedGraph, text: str, experiment: Experiment) -> tuple[dict[int, Distances], list[float]]:
     """Return the distances from random sources that reach far, and Dijkstra's milliseconds for each source."""
-    expected: dict[int, Uint32s] = {}
+    expected: dict[int, Distances] = {}
     times: list[float] = []
-    for source, found, milliseconds in far_sources(graph, experiment.sources, experiment.seed, f" of {text}"):
+    runs = (*experiment.runs, *experiment.more.get(text, ()))
+    bits = min(run.distance_bits for run in runs)
+    for source, found, milliseconds in far_sources(graph, experiment.sources, experiment.seed, f" of {text}", bits):
         expected[source] = found
         times.append(milliseconds)
         if sum(times) > 1e3 * experiment.limit_s:
@@ -218,8 +221,8 @@ def _references(graph: RenumberedGraph, text: str, experiment: Experiment) -> tu
 
 
 def far_sources(
-    graph: Graph | RenumberedGraph, count: int, seed: int, where: str = ""
-) -> Iterator[tuple[int, Uint32s, float]]:
+    graph: Graph | RenumberedGraph, count: int, seed: int, where: str = "", distance_bits: int = 32
+) -> Iterator[tuple[int, Distances, float]]:
     """Yield different random nodes that reach more than a tenth of all nodes.
 
     Parameters
@@ -232,6 +235,8 @@ def far_sources(
         Seed of the random choice.
     where : str
         Words about the graph for the error, such as " of rmat:20".
+    distance_bits : int
+        Bits of the distances.
 
     Yields
     ------
@@ -244,14 +249,14 @@ def far_sources(
         If too few such nodes are found, or numba is not installed.
     """
     rng, seen = np.random.default_rng(seed), set()
-    with Solver(graph, "dijkstra") as solver:
+    with Solver(graph, "dijkstra", distance_bits=distance_bits) as solver:
         num_nodes = solver.graph.num_nodes
         for _ in range(_PATIENCE * count if num_nodes else 0):
             source = int(rng.integers(num_nodes))
             if source in seen:
                 continue
             found = solver.distances(source)
-            if np.count_nonzero(found != UNREACHABLE) > num_nodes / 10:
+            if np.count_nonzero(found != solver.unreachable) > num_nodes / 10:
                 assert solver.last is not None
                 seen.add(source)
                 yield source, found, solver.last.device_ms
@@ -281,7 +286,7 @@ def _row(name: str, parameters: Mapping[str, int | str], runs_on: str, version: 
 
 
 def _measure_run(
-    graph: RenumberedGraph, run: Run, expected: dict[int, Uint32s], device: Device | CpuDevice, experiment: Experiment
+    graph: RenumberedGraph, run: Run, expected: dict[int, Distances], device: Device | CpuDevice, experiment: Experiment
 ) -> dict[str, Any]:
     row = _row(run.algorithm, run.settings, run.runs_on, vkssp.__version__)
     try:
@@ -300,13 +305,13 @@ def _measure_run(
     return row
 
 
-def _measure_peer(graph: Graph, name: str, expected: dict[int, Uint32s], experiment: Experiment) -> dict[str, Any]:
+def _measure_peer(graph: Graph, name: str, expected: dict[int, Distances], experiment: Experiment) -> dict[str, Any]:
     kind = PEERS[name]
     row = _row(name, {}, "peer", None)
     try:
         module = kind.load()
         row["version"] = kind.version()
-        farthest = max(int(found[found != UNREACHABLE].max()) for found in expected.values())
+        farthest = max(int(found[found != unreachable_in(found)].max()) for found in expected.values())
         if farthest > kind.LARGEST:
             raise QueryError(f"the largest distance is {farthest}, and it holds {kind.LARGEST} at most")
         began = time.perf_counter()

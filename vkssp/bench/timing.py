@@ -11,7 +11,7 @@ import numpy as np
 from vkssp.bench.experiment import Experiment
 from vkssp.bench.peers import Peer
 from vkssp.errors import VksspError
-from vkssp.graph import Uint32s
+from vkssp.graph.distance_type import Distances, unreachable_in
 from vkssp.solver.solver import Solver
 
 Value = TypeVar("Value")
@@ -28,7 +28,7 @@ class Times(NamedTuple):
 class Timed(Protocol):
     """Search that reports its times."""
 
-    def distances(self, source: int) -> tuple[Uint32s, Times]:
+    def distances(self, source: int) -> tuple[Distances, Times]:
         """Compute the distances from a node; return them and the times."""
 
     def search(self, source: int) -> Times:
@@ -41,7 +41,7 @@ class TimedSolver:
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
 
-    def distances(self, source: int) -> tuple[Uint32s, Times]:
+    def distances(self, source: int) -> tuple[Distances, Times]:
         """Return the distances from a node, and the times of finding them."""
         began = time.perf_counter()
         found = self._solver.distances(source)
@@ -63,7 +63,7 @@ class TimedPeer:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
-    def distances(self, source: int) -> tuple[Uint32s, Times]:
+    def distances(self, source: int) -> tuple[Distances, Times]:
         """Return the distances from a node, and the times of finding them."""
         began = time.perf_counter()
         found = self._peer.search(source)
@@ -79,7 +79,7 @@ class TimedPeer:
         return Times(call_ms, call_ms)
 
 
-def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], experiment: Experiment) -> bool:
+def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Distances], experiment: Experiment) -> bool:
     """Fill a row with times; return whether the run is so slow that each search runs only once.
 
     Parameters
@@ -101,7 +101,7 @@ def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], exp
     samples, slow = {}, False
     for source, distances in _until(expected, experiment.limit_s):
         found, first = timed.distances(source)
-        if not np.array_equal(found, distances):
+        if not same_distances(found, distances):
             raise VksspError(f"wrong distances from node {source}")
         samples[source] = [first]
         # The device's time decides, because the first call may wait for an upload.
@@ -123,6 +123,13 @@ def fill(row: dict[str, Any], timed: Timed, expected: Mapping[int, Uint32s], exp
         row["device_ms"].append([sample.device_ms for sample in times])
         row["call_ms"].append([sample.call_ms for sample in times])
     return slow
+
+
+def same_distances(found: Distances, expected: Distances) -> bool:
+    """Return whether distances of 32 or 64 bits are those of another array."""
+    if found.dtype != expected.dtype:
+        expected = np.where(expected == unreachable_in(expected), unreachable_in(found), expected.astype(np.uint64))
+    return np.array_equal(found, expected)
 
 
 def _until(values: Mapping[int, Value], limit_s: float) -> Iterator[tuple[int, Value]]:

@@ -33,8 +33,9 @@ def run(args: argparse.Namespace) -> Result:
     for algorithm in chosen:
         description = algorithm.DESCRIPTION
         where = "Vulkan device" if algorithm.RUNS_ON == VULKAN else "CPU"
+        bits = " or ".join(map(str, description.distance_bits))
         early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
-        lines += [f"{algorithm.NAME}  ({where}; {early})"]
+        lines += [f"{algorithm.NAME}  ({where}; {bits} bits; {early})"]
         lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
         for name, text in (("use", description.use), ("work", description.complexity), ("paper", description.source)):
             lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)

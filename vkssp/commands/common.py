@@ -8,6 +8,7 @@ from typing import Any
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
 from vkssp.graph import Graph
+from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES
 from vkssp.graph.hierarchy import Hierarchy
 from vkssp.graph.traffic import with_traffic
 from vkssp.options import add_reading, file_name, reading
@@ -124,14 +125,26 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
     )
 
 
+def add_distance_bits(parser: argparse._ActionsContainer) -> None:
+    """Add the option for the bits of distances."""
+    parser.add_argument(
+        "--distance-bits",
+        type=int,
+        choices=tuple(DISTANCE_TYPES),
+        default=BITS_32.bits,
+        help="64: distances beyond 4294967294, as uint64 (default: 32)",
+    )
+
+
 def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver; check those of its algorithm, so that errors come before a graph is read."""
-    from vkssp.algorithms.choice import checked, current, place_of
+    from vkssp.algorithms.choice import checked, checked_type, current, place_of
 
-    given = dict(args.set)
+    given, kind = dict(args.set), checked_type(getattr(args, "distance_bits", BITS_32.bits))
     args.algorithm, args.device = current(args.algorithm, args.device)
-    checked(args.algorithm, given, place_of(args.algorithm, args.device))
-    return {**given, "order": args.order, "reduction": args.reduction}
+    checked(args.algorithm, given, place_of(args.algorithm, args.device, distance_type=kind), kind)
+    of_type = {} if kind is BITS_32 else {"distance_bits": kind.bits}
+    return {**given, **of_type, "order": args.order, "reduction": args.reduction}
 
 
 def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:

@@ -11,8 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import COUNTING, ROW
-from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
-from vkssp.graph import UNREACHABLE
+from vkssp.commands.common import (
+    Result,
+    add_distance_bits,
+    add_graph,
+    add_json,
+    add_solver,
+    check_outputs,
+    load,
+    solver_parameters,
+)
 from vkssp.graph.metric import duration
 from vkssp.options import file_name
 
@@ -31,8 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_name,
         metavar="D.npy",
-        help="write the distances as a NumPy array of uint32; 4294967295 for nodes that no path reaches",
+        help="write the distances as a NumPy array of uint32, 4294967295 for nodes that no path reaches; or of uint64, "
+        "18446744073709551615, with 64 bits",
     )
+    add_distance_bits(parser)
     parser.add_argument(
         "--counters", choices=COUNTING[:2], default=COUNTING[0], help="count only iterations, or also the total work"
     )
@@ -57,9 +67,9 @@ def run(args: argparse.Namespace) -> Result:
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm), outcome, timings = solver.answered_by, solver.last, solver.timings
         device, core_nodes = answering.info, solver.core_nodes if answering is solver.device else None
-        trace = solver.trace() if args.trace else None
+        trace, unreachable = solver.trace() if args.trace else None, solver.unreachable
     assert outcome is not None and timings.download_ms is not None
-    reached = found[found != UNREACHABLE]
+    reached = found[found != unreachable]
     result: dict[str, Any] = {
         "source": args.source,
         "reached": len(reached),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
     Result,
+    add_distance_bits,
     add_graph,
     add_json,
     add_solver,
@@ -72,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="values to write: duration (seconds) and distance (metres) of the best route, or weight (default: the "
         "metric of the search)",
     )
+    add_distance_bits(parser)
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument(
@@ -107,6 +109,8 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError(f"{args.sources} and {args.targets} are places and nodes; give two of one kind")
     if sources.places is None and (args.avoid is not None or args.metric != "duration"):
         raise QueryError("--avoid and --metric are for tables between places, and these are nodes; leave them out")
+    if sources.places is not None and "distance_bits" in parameters:
+        raise QueryError("--distance-bits 64 is for tables between nodes, and these are places; leave it out")
     graph = load(args)
     make: Callable[..., Router | Solver | SolverPool] = solver_on
     if sources.places is not None:

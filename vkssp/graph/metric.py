@@ -14,6 +14,7 @@ from vkssp.arrays import own
 from vkssp.checks import choice, items_of, number_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph.csr import UNREACHABLE
+from vkssp.graph.distance_type import BITS_64
 from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
 
@@ -47,10 +48,15 @@ class Unit:
     per_weight: float
 
     def values(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; other weights unchanged, uint32."""
+        """Return weights in seconds or metres, float32, NaN where no path leads; other weights unchanged.
+
+        Weights are uint64 if distances have 64 bits, and otherwise any integers that fit into uint32.
+        """
+        is_wide = weight.dtype == np.uint64
         if self.name == "weight":
-            return weight.astype(np.uint32, copy=False)
-        return np.where(weight == UNREACHABLE, np.nan, weight * self.per_weight).astype(np.float32)
+            return weight if is_wide else weight.astype(np.uint32, copy=False)
+        unreachable = BITS_64.unreachable if is_wide else UNREACHABLE
+        return np.where(weight == unreachable, np.nan, weight * self.per_weight).astype(np.float32)
 
     def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
         """Convert limits in seconds, metres or weights to ascending weights; errors call the limits `name`.

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM
+from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
 from vkssp.checks import flag, listed
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
+from vkssp.graph.distance_type import BITS_32
 from vkssp.graph.metric import measured_by, unit_of
 from vkssp.graph.traffic import Change, changed_weights, speed_weights
 from vkssp.resource import Resource
@@ -96,6 +97,8 @@ class Router(Resource):
     ) -> None:
         super().__init__()
         checked_graph(graph, QueryError)
+        if checked_type(parameters.get("distance_bits", 32)) is not BITS_32:
+            raise QueryError("a Router works with distances of 32 bits only; leave distance_bits out, or use a Solver")
         areas = None if avoid is None else read_areas(avoid)
         index = StreetIndex(measured_by(graph, metric), areas)
         self.solver, self.metric = solver_on(index.searched, algorithm, device, **parameters), metric

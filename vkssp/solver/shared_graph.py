@@ -250,9 +250,7 @@ def on_cpu(
     return SharedGraph(renumbered, cpu, is_owner, make, sweeps, distance_type=distance_type)
 
 
-def checked_reduction(
-    reduction: str | None, algorithm: str, distance_type: DistanceType, name: str = "reduction"
-) -> str:
+def checked_reduction(reduction: str | None, algorithm: str, distance_type: DistanceType) -> str:
     """Return the reduction of a graph that a caller asks for, or the default one.
 
     Raises
@@ -262,7 +260,7 @@ def checked_reduction(
     """
     if reduction is None:
         reduction = "auto" if algorithm == AUTO else "none"
-    choice(reduction, name, REDUCTIONS)
+    choice(reduction, "reduction", REDUCTIONS)
     if distance_type is BITS_32:
         return reduction
     if reduction == "full":

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from vkssp.checks import items_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
+from vkssp.graph.distance_type import DISTANCE_TYPES
 from vkssp.graph.metric import duration
 from vkssp.solver.table_file import DTYPES, Block, write_table
 
@@ -29,11 +30,20 @@ class Table:
         Numbers of sources and targets.
     metrics : tuple of str
         Metrics of the table, see `DTYPES`.
+    distance_bits : int
+        Bits of weights: 32, or 64 from a solver whose distances have 64.
     """
 
     shape: tuple[int, int]
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
+    distance_bits: int = 32
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype[Any]]:
+        """Type of each metric of the table; see `DTYPES`."""
+        of_weight = {"weight": DISTANCE_TYPES[self.distance_bits].dtype}
+        return {name: of_weight.get(name, DTYPES[name]) for name in self.metrics}
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled."""
@@ -45,7 +55,7 @@ class Table:
 
     def read(self) -> Block:
         """Return the whole table, an array of shape `shape` for each metric."""
-        whole: Block = {name: np.empty(self.shape, DTYPES[name]) for name in self.metrics}
+        whole: Block = {name: np.empty(self.shape, dtype) for name, dtype in self.dtypes.items()}
         at = 0
         for block in self:
             for name, values in block.items():

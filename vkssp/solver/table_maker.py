@@ -23,7 +23,7 @@ from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.row_maker import OVERFLOW, joined
 from vkssp.solver.table import Table, checked_metrics
 from vkssp.solver.table_file import Block
-from vkssp.solver.tables import RowSource, rows
+from vkssp.solver.tables import RowSource, require_32_bits, rows
 
 #: Distance larger than any sum of weights, and distance that stands for a weight that does not fit into 32 bits.
 NEVER, TOO_FAR = np.uint64(2**62), np.uint64(2**61)
@@ -205,14 +205,17 @@ def table_of_nodes(
     QueryError
         If there is no such node or metric, or no source or target, or the limit is no weight.
     """
-    most = checked_limit(limit)
+    kind = solver.distance_type
+    most = checked_limit(limit, kind)
     with solver.holding():
         maker = Maker(solver, checked_metrics(solver.graph, metrics))
+        if maker.figures:
+            require_32_bits(solver, f"the metric {maker.metrics[0]}")
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
     shape = (len(rows), len(columns))
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most))
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), kind.bits)
     starts, goals = PhantomNodes.at_nodes(rows), Goals(maker.graph, PhantomNodes.at_nodes(columns), maker.figures)
     wanted = nodes_for(maker.graph, [goals])
 

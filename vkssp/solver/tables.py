@@ -143,11 +143,8 @@ def table(
     shape = len(tails), len(heads)
     if not chunked:
         what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
-        require(
-            kind.nbytes * shape[0] * shape[1],
-            what,
-            "ask for blocks of rows by chunked=True, or for a file by write_table",
-        )
+        cure = "ask for blocks of rows by chunked=True, or for a file by write_table"
+        require(kind.nbytes * shape[0] * shape[1], what, cure)
     blocks = rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
     return blocks if chunked else _gathered(blocks, shape, kind.dtype)
 
