@@ -154,6 +154,11 @@ def whole_numbers(
         return np.zeros(0, dtype)
     if array.dtype == np.uint32 == dtype and limit >= 2**32 - 1:
         return array
+    if array.dtype.kind == "f" and limit >= 2**63 and not hasattr(values, "dtype"):
+        # NumPy makes floats of integers of which only some need 64 bits, and rounds them.
+        listed = list(values)  # type: ignore[arg-type]
+        if None not in map(index_of, listed):
+            array = np.array(listed, object)
     if array.dtype.kind == "b":
         cure = f"np.flatnonzero({name})" if what.endswith("ids") else f"np.asarray({name}, np.uint32)"
         raise error(f"{name} holds truth values; give {what}, such as {cure}")

@@ -11,16 +11,18 @@ from tests.support.graphs import ON_DEVICE, class_of, grid, make_solver
 from tests.support.paths import ROOT
 from tests.support.spirv import Module, all_shaders, dtype_layout
 from vkssp import Decay, Solver
-from vkssp.algorithm import ROW
+from vkssp.algorithm import row_of
 from vkssp.batch import block_resident_batch
 from vkssp.engine import path, voronoi
 from vkssp.engine.device_algorithm import LOOP, TRACE_ROWS, DeviceAlgorithm
+from vkssp.engine.shaders import widened
 from vkssp.gpu import kernel
 from vkssp.gpu.device import Device
+from vkssp.graph.distance_type import DISTANCE_TYPES
 
 SHADERS = ROOT / "shaders"
 #: Kernels that know nothing of a search's state.
-WITHOUT_STATE = {"start", "path", "path_parents", "path_jump", "path_stride", "path_fill"}
+WITHOUT_STATE = {"start", "start_64", "path", "path_parents", "path_jump", "path_stride", "path_fill"}
 Made = list[tuple[str, dict[str, Any]]]
 
 
@@ -38,20 +40,33 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     return result
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ON_DEVICE if issubclass(class_of(name), DeviceAlgorithm)])
-def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(device: Device, made: Made, algorithm: str) -> None:
-    state: Any = class_of(algorithm).STATE  # type: ignore[attr-defined]
-    make_solver(grid(4), algorithm, device).close()
+@pytest.mark.parametrize(
+    ("algorithm", "bits"),
+    [
+        (name, bits)
+        for name in ON_DEVICE
+        for bits in class_of(name).DESCRIPTION.distance_bits
+        if issubclass(class_of(name), DeviceAlgorithm)
+    ],
+)
+def test_the_state_is_the_same_in_all_shaders_of_an_algorithm(
+    device: Device, made: Made, algorithm: str, bits: int
+) -> None:
+    kind: Any = class_of(algorithm)
+    of_bits = DISTANCE_TYPES[bits]
+    loop_layout = widened(LOOP, {"best"}, of_bits)
+    state = widened(kind.STATE, {"best", *kind.DISTANCES}, of_bits)
+    make_solver(grid(4), algorithm, device, distance_bits=bits).close()
     shaders = {name for name, _ in made} - WITHOUT_STATE
     assert shaders
     for shader in shaders:
         module = Module(shader)
-        assert module.struct("Loop") == dtype_layout(LOOP)
+        assert module.struct("Loop") == dtype_layout(loop_layout)
         (loop, at_loop), (own, at_own) = module.struct("StateBuffer")
-        assert (loop, at_loop, own, at_own) == ("loop", 0, "state", LOOP.itemsize)
+        assert (loop, at_loop, own, at_own) == ("loop", 0, "state", loop_layout.itemsize)
         behind = [(name, at_own + offset) for name, offset in module.struct("State")]
-        assert dtype_layout(LOOP) + behind == dtype_layout(state)
-        assert module.struct("Row") == dtype_layout(ROW)
+        assert dtype_layout(loop_layout) + behind == dtype_layout(state)
+        assert module.struct("Row") == dtype_layout(row_of(of_bits))
 
 
 def test_the_state_of_a_batch_is_the_same_on_both_sides(device: Device, made: Made) -> None:
@@ -95,11 +110,13 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(path, "MOST_ARCS", 0)  # as where nodes have many
-        with Solver(grid(4), "near_far", device) as solver:
-            solver.path(0, 15)
+        for bits in DISTANCE_TYPES:
+            with Solver(grid(4), "near_far", device, distance_bits=bits) as solver:
+                solver.path(0, 15)
     for algorithm in ON_DEVICE:
-        with make_solver(grid(4), algorithm, device) as solver:
-            solver.path(0, 15)
+        for bits in class_of(algorithm).DESCRIPTION.distance_bits:
+            with make_solver(grid(4), algorithm, device, distance_bits=bits) as solver:
+                solver.path(0, 15)
     with Solver(grid(4), "near_far", device, reduction="full") as solver:
         next(solver.table([0], chunked=True))
     for algorithm in ("block_resident", "phast"):
@@ -110,9 +127,11 @@ def test_every_kernel_is_made_with_the_bindings_and_constants_of_its_shader(
         solver.centrality()
         solver.centrality(sample=2)
         solver.flows([0, 1], [2], [[1], [1]])
-    with Solver(grid(4), "near_far", device) as solver:
-        solver.set_weights(grid(4).weight)
-        solver.nearest([0, 1])
+    for bits in DISTANCE_TYPES:
+        with Solver(grid(4), "near_far", device, distance_bits=bits) as solver:
+            solver.set_weights(grid(4).weight)
+            solver.nearest([0, 1])
+            solver.table([0], [1])
     assert {name for name, _ in made} == set(all_shaders()), "a shader that no kernel uses, or the other way round"
     modules = {name: Module(name) for name in all_shaders()}
     for name, arguments in made:

@@ -19,6 +19,7 @@ LAYER = "VK_LAYER_KHRONOS_validation"
 SUITE = (
     "tests/solver/test_solver.py",
     "tests/solver/test_solver_use.py",
+    "tests/solver/test_distance_bits.py",
     "tests/algorithms/test_algorithms.py",
     "tests/batch/test_block_resident_batch.py",
     "tests/solver/test_nearest_sources.py",

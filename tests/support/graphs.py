@@ -69,6 +69,7 @@ def make_solver(
     *,
     order: str = "auto",
     counters: str = "iterations",
+    distance_bits: int = 32,
     **wanted: int | None,
 ) -> Solver:
     """Return a solver, on the device if the algorithm needs one, with those of some parameters that it has.
@@ -80,7 +81,7 @@ def make_solver(
     if "workgroup_size" in wanted:
         parameters |= {name: wanted["workgroup_size"] for name in names if name.endswith("workgroup_size")}
     name, on = placed(algorithm, device)
-    return Solver(graph, name, on, order=order, counters=counters, **parameters)
+    return Solver(graph, name, on, order=order, counters=counters, distance_bits=distance_bits, **parameters)
 
 
 def check_counters(solver: Solver) -> np.ndarray:
