@@ -125,7 +125,7 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
     )
 
 
-def add_distance_bits(parser: argparse._ActionsContainer) -> None:
+def add_distance_bits(parser: argparse.ArgumentParser) -> None:
     """Add the option for the bits of distances."""
     parser.add_argument(
         "--distance-bits",
