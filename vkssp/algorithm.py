@@ -41,7 +41,8 @@ ROW = np.dtype(
     ]
 )
 #: A record of a trace as callers get it: the same, and the time from the end of the previous iteration to the end of
-#: this one on the device's clock. The time is NaN if the device has no clock, and for algorithms on the CPU.
+#: this one on the device's clock. The time is NaN if the device has no clock, and for algorithms on the CPU. The
+#: range of distances is uint64 if distances have 64 bits.
 TRACE = np.dtype([*ROW.descr, ("microseconds", np.float32)])
 
 #: Names of the counters of work: nodes (or edges, if edges are the work items) that were visited; visited nodes or
@@ -84,7 +85,7 @@ class Description:
     ends_early : bool
         Whether a search for targets ends as soon as the best of them is known.
     distance_bits : tuple of int
-        Bits that distances may have. If there are others than 32, the search takes a `DistanceType`.
+        Bits that distances may have: 32, or also 64.
     """
 
     idea: str

@@ -292,7 +292,7 @@ def test_pools_and_companions_of_gpus(
     able(request)
     wanted = [exact(graph, [(node, 0)]) for node in range(40)]
     with SolverPool(graph, devices=[device, "cpu"], distance_bits=64) as pool:
-        assert pool.algorithm == "near_far, dijkstra" and pool.distance_type.bits == 64
+        assert pool.algorithm == "near_far, dijkstra" and pool.unreachable == UNREACHABLE
         assert pool.distances(range(40)).tolist() == wanted
         assert pool.distance(0, 399) == wanted[0][399] == pool.path(0, 399).weight
         with pool.for_graph(graph) as other:

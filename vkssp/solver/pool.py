@@ -218,6 +218,11 @@ class SolverPool(Resource):
         return ", ".join(dict.fromkeys(member.solver.algorithm for member in self._left()))
 
     @property
+    def unreachable(self) -> int:
+        """Distance of nodes that no path reaches: the largest number that distances hold."""
+        return self.distance_type.unreachable
+
+    @property
     def core_nodes(self) -> int | None:
         """Number of nodes of the core if a device has a reduced graph, else None; the CPU searches the whole graph."""
         return next((nodes for member in self._left() if (nodes := member.solver.core_nodes) is not None), None)

@@ -83,8 +83,8 @@ class Solver(Resource):
         Bits of distances. With 32, the default, paths may weigh up to 2**32 - 2, and distances are uint32, 2**32 - 1
         where no path leads. With 64 they may weigh up to 2**64 - 2, offsets included, and distances are uint64,
         2**64 - 1 where no path leads; weights of arcs stay uint32. Such distances are found by ``dijkstra``, and by
-        ``near_far`` on devices with 64-bit integers and their atomic operations; ``"auto"`` takes other devices only
-        for 32 bits. Graphs are not reduced then, and aggregates, such as `accessibility` or `flows`, need 32 bits.
+        ``near_far`` on devices with 64-bit integers and atomic operations on them; by default the CPU answers if there
+        is no such GPU. Graphs are not reduced then, and aggregates, such as `accessibility` or `flows`, need 32 bits.
     **parameters : int
         Parameters of the algorithm; ``vkssp algorithms`` lists them.
 
@@ -243,15 +243,16 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, uint32; 2**32 - 1 for nodes that no path reaches. Shape (num_nodes,) for one node or seeds,
-            (s, num_nodes) for many nodes. If `chunked`, blocks of these rows, shape (rows, num_nodes).
+            Distances, uint32; 2**32 - 1 for nodes that no path reaches (uint64 and 2**64 - 1 with 64 bits). Shape
+            (num_nodes,) for one node or seeds, (s, num_nodes) for many nodes. If `chunked`, blocks of these rows, shape
+            (rows, num_nodes).
 
         Raises
         ------
         QueryError
             If there is no such node, or no source, or the limit is not a valid distance.
         DistanceOverflowError
-            If a shortest distance within the limit does not fit into 32 bits.
+            If a shortest distance within the limit does not fit into the bits of distances.
         MemoryShortageError
             If the distances do not fit into memory.
 
@@ -314,8 +315,8 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, shape (s, t), uint32; 2**32 - 1 where no path leads. If `chunked`, blocks of these rows, shape
-            (rows, t).
+            Distances, shape (s, t), uint32; 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits). If
+            `chunked`, blocks of these rows, shape (rows, t).
 
         Raises
         ------
@@ -323,7 +324,7 @@ class Solver(Resource):
             If there is no such node, no source or target, or the limit is not a valid distance; while rows are made, if
             weights have changed.
         DistanceOverflowError
-            If a shortest distance does not fit into 32 bits.
+            If a shortest distance does not fit into the bits of distances.
         MemoryShortageError
             If the table does not fit into memory.
 
@@ -353,14 +354,14 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray
-            Distances, shape (k,), uint32; 2**32 - 1 where no path leads.
+            Distances, shape (k,), uint32; 2**32 - 1 where no path leads (uint64 and 2**64 - 1 with 64 bits).
 
         Raises
         ------
         QueryError
             If there is no such node, no pair, or there are not as many targets as sources.
         DistanceOverflowError
-            If a shortest distance does not fit into 32 bits.
+            If a shortest distance does not fit into the bits of distances.
 
         Examples
         --------
@@ -432,14 +433,14 @@ class Solver(Resource):
         return self._queries.from_seeds(seeds, limit)
 
     def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
+        """Return the distance from one node to another, ending the search early; `unreachable` if there is no path.
 
         Raises
         ------
         QueryError
             If there is no such node.
         DistanceOverflowError
-            If the distance does not fit into 32 bits.
+            If the distance does not fit into the bits of distances.
         """
         return self._queries.distance(source, target)
 
@@ -466,7 +467,7 @@ class Solver(Resource):
         NoRouteError
             If no path leads there.
         DistanceOverflowError
-            If the distance does not fit into 32 bits.
+            If the distance does not fit into the bits of distances.
         """
         began = time.perf_counter()
         seeds, targets = _ends(source, "source"), _ends(target, "target")
@@ -606,7 +607,7 @@ class Solver(Resource):
         MemoryShortageError
             If the result does not fit into memory.
         DistanceOverflowError
-            If a shortest distance does not fit into 32 bits, and there is no limit.
+            If a shortest distance does not fit into the bits of distances, and there is no limit.
         DeviceError
             If the device has too little memory for the labels, 16 bytes a node, or for the arcs of the graph that the
             algorithm does not have yet.
@@ -1017,7 +1018,7 @@ class Solver(Resource):
         QueryError
             If there is no such node.
         DistanceOverflowError
-            If the distance does not fit into 32 bits.
+            If the distance does not fit into the bits of distances.
         """
         return self._queries.search_path(seeds, targets)
 
