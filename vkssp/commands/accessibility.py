@@ -6,25 +6,26 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from vkssp.commands.common import (
+    OTHERS,
     Result,
     add_graph,
-    add_json,
+    add_map,
+    add_output,
     add_solver,
     check_outputs,
     load,
     numbers,
     solver_parameters,
 )
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
-from vkssp.options import file_name
+from vkssp.options import Help, file_name
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from vkssp.graph import Graph
     from vkssp.graph.metric import Unit
     from vkssp.routing.places_file import Ends
@@ -63,46 +64,45 @@ def _decay(text: str) -> tuple[str, Decay]:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "opportunities",
         metavar="OPPORTUNITIES",
         type=file_name,
-        help="what is to be reached: a table (.csv, .parquet) with the columns lat,lon and optionally id, or points or "
-        "polygons as GeoParquet or GeoJSON (.geojson)",
+        help=Help(
+            "what is to be reached (columns lat,lon, perhaps id)",
+            ": a table (.csv, .parquet), or points or polygons as GeoParquet or GeoJSON (.geojson)",
+        ),
     )
     parser.add_argument(
         "--columns",
         type=lambda text: [name.strip() for name in text.split(",")],
         default=[],
         metavar="NAME,...",
-        help="columns with the weights of opportunities, such as jobs,beds (default: each counts as 1)",
+        help="what to sum up, such as jobs,beds (default: counts)",
     )
-    origins = parser.add_mutually_exclusive_group()
+    origins = parser.one_of()
     origins.add_argument(
-        "--origins",
-        type=file_name,
-        metavar="FILE",
-        help="where trips begin: a file like that of opportunities (default: at all nodes)",
+        "--origins", type=file_name, metavar="FILE", help="where trips begin: such a file (default: all nodes)"
     )
     origins.add_argument(
-        "--grid", type=float, metavar="METRES", help="origins in the squares of a grid that have streets in them"
+        "--grid", type=float, metavar="METRES", help="origins in the squares of a grid with streets in them"
     )
     origins.add_argument(
         "--hexagons",
         type=int,
-        metavar="RESOLUTION",
-        help="origins in the hexagons of H3 that have streets in them; 7 has sides of 1.4 km, 9 of 200 m",
+        metavar="R",
+        help=Help("origins in the hexagons of H3, such as 9", ", which has sides of 200 m; 7 has sides of 1.4 km"),
     )
     parser.add_argument(
         "--limits",
         type=numbers,
         metavar="N,N",
-        help="sums of the opportunities up to N; in seconds, in metres with --metric distance, or in weights if the "
-        "graph has no durations",
+        help=Help(
+            "sum up what is within N seconds", "; metres with --metric distance, weights if the graph has no durations"
+        ),
     )
     parser.add_argument(
         "--decay",
@@ -110,26 +110,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND:N",
-        help="sums of all opportunities that decrease with their distance, in the unit of limits: exponential:SCALE, "
-        "gaussian:SCALE, linear:LIMIT or power:EXPONENT:LEAST:LIMIT; may be repeated",
+        help=Help(
+            "sum up by distance, such as exponential:600",
+            ": exponential:SCALE, gaussian:SCALE, linear:LIMIT or power:EXPONENT:LEAST:LIMIT, in the unit of limits; "
+            "may be repeated",
+        ),
     )
-    parser.add_argument(
-        "--nearest", type=int, metavar="K", help="the K nearest opportunities of each origin, and how far they are"
-    )
+    parser.add_argument("--nearest", type=int, metavar="K", help="the K nearest, and how far they are")
     add_metric(parser)
-    parser.add_argument(
-        "--reverse", action="store_true", help="trips from the opportunities to the origins count, not those to them"
-    )
+    parser.add_argument("--reverse", action="store_true", help="trips from opportunities to origins count")
     add_avoid(parser)
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="file to write, with a line for each origin (.csv, .npy, .parquet, .geojson)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="A.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write a line for each origin (.csv, .npy, .geojson)", ".csv", details=OTHERS)
+    add_map(parser)
     add_solver(parser)
 
 
@@ -216,6 +208,8 @@ def _origins(
     args: argparse.Namespace, router: Router, given: Ends | None
 ) -> tuple[list[tuple[float, float]] | None, str, Rows, npt.NDArray[Any] | None]:
     """Return the origins, None for all nodes; what they are called, rows for a file, and shapes for a map."""
+    import numpy as np
+
     from vkssp.routing.values_file import Rows
 
     graph: Graph = router.graph
@@ -234,6 +228,8 @@ def _sums(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the sums by names, such as jobs_600."""
+    import numpy as np
+
     if args.limits is None and not args.decay:
         return {}
     weights = np.stack([opportunities.columns[name] for name in args.columns], axis=1) if args.columns else None
@@ -253,6 +249,10 @@ def _nearest(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the ids of the nearest opportunities by names, such as nearest_1, and how far they are."""
+    import numpy as np
+
+    from vkssp.graph import UNREACHABLE
+
     if args.nearest is None:
         return {}
     found = router.nearest_opportunities(origins, opportunities.places or [], args.nearest, reverse=args.reverse)

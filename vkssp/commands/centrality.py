@@ -5,15 +5,26 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.common import (
+    OTHERS,
+    Result,
+    add_graph,
+    add_map,
+    add_output,
+    add_solver,
+    check_outputs,
+    load,
+    solver_parameters,
+)
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_metric
 from vkssp.errors import QueryError
-from vkssp.options import file_name
+from vkssp.options import Help
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SUMMARY = "compute how central the nodes of a graph are"
 EXAMPLE = "vkssp centrality andorra.graph --measures closeness,betweenness --limit 300 --output centrality.csv"
@@ -31,47 +42,44 @@ def _measures(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--measures",
         type=_measures,
         default=["closeness"],
         metavar="NAME,...",
-        help=f"{', '.join(_MEASURES)} (default: closeness)",
+        help=Help("such as harmonic,betweenness (default: closeness)", f"; of {', '.join(_MEASURES)}"),
     )
     parser.add_argument(
         "--limit",
         type=float,
         metavar="N",
-        help="radius: only nodes up to N count; in seconds, in metres with --metric distance, or in weights if the "
-        "graph has no durations",
+        help=Help(
+            "only nodes within N seconds count",
+            "; metres with --metric distance, weights if the graph has no durations",
+        ),
     )
     add_metric(parser)
-    parser.add_argument("--reverse", action="store_true", help="paths to the nodes count, not those from them")
+    parser.add_argument("--reverse", action="store_true", help="paths to the nodes count, not from them")
     parser.add_argument(
         "--sample",
         type=int,
         metavar="K",
-        help="estimate closeness, harmonic centrality and betweenness by K nodes drawn at random",
+        help=Help("estimate by K random nodes", "; closeness, harmonic centrality and betweenness"),
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="file to write, with a line for each node (.csv, .npy, .parquet, .geojson)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="C.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write a line for each node (.csv, .npy, .geojson)", ".csv", details=OTHERS)
+    add_map(parser)
     add_solver(parser)
+    sample = parser.rare_group("sample")
+    sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
 
 
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
+    import numpy as np
+
     from vkssp.graph.metric import measured_by, unit_of
     from vkssp.routing.formatting import format_query
     from vkssp.routing.value_map import write_value_map
