@@ -21,6 +21,7 @@ from vkssp.gpu.device import Device
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
+from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
@@ -40,6 +41,8 @@ from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, table
+
+_log = logger(__name__)
 
 
 class Solver(Resource):
@@ -145,6 +148,8 @@ class Solver(Resource):
         self.device = shared.device
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
+        what = (self._session.name, self.device.info.name, self._setup_s + self._upload_s)
+        _log.debug("made a solver with %s on %s in %.2f s", *what)
 
     def clone(self) -> Solver:
         """Return another solver over the same uploaded graph, with its own buffers, for use by another thread."""
