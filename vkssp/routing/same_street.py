@@ -55,3 +55,16 @@ class SameStreet:
             way = find_direct(index, start, goal)
             if way is not None:
                 yield number, *way
+
+    def ways_to(self, goal: Snap) -> Iterator[tuple[int, int, PhantomNode, PhantomNode]]:
+        """Yield the paths from the points of this object to a point that pass no node; see `ways_from`."""
+        numbers = set(self._on.get(goal.polyline, ()))
+        for end in (0.0, 1.0):  # all streets of a junction are open to trips that begin there
+            for junction in self._junctions(goal._replace(fraction=end)):
+                numbers.update(self._at.get(junction, ()))
+        for number in sorted(numbers):
+            start = self._goals[number]
+            assert start is not None
+            way = find_direct(self._index, start, goal)
+            if way is not None:
+                yield number, *way

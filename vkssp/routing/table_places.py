@@ -66,34 +66,37 @@ class _Targets:
         snaps: Sequence[Snap | None],
         ends: Sequence[Sequence[PhantomNode]],
         figures: Sequence[Figure],
+        reverse: bool,
     ) -> None:
-        self._figures, self._same_street = figures, SameStreet(index, snaps)
+        self._figures, same_street = figures, SameStreet(index, snaps)
+        self._ways = same_street.ways_to if reverse else same_street.ways_from
         self.goals = Goals(index.graph, ends, figures)
 
     def put_direct(self, start: Snap, weight: npt.NDArray[np.uint64], sums: Floats) -> None:
         """Lower a row of weights to those of paths that pass no node, and set their sums, shape (figures, targets)."""
-        for column, direct, here, there in self._same_street.ways_from(start):
+        for column, direct, here, there in self._ways(start):
             if direct <= int(weight[column]):
                 weight[column] = direct
-                sums[:, column] = [figure.begun(here.arc, there.at - here.at) for figure in self._figures]
+                sums[:, column] = [figure.part(here.arc, there.at - here.at) for figure in self._figures]
 
 
 class _Places:
-    """Rows of a table between places."""
+    """Rows of a table between places; if `reverse`, of the paths from the targets to the source of each row."""
 
-    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
+    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped, reverse: bool) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        ends = [find_goals(index, snap) for snap in targets.nearest]
-        self._targets = [_Targets(index, targets.nearest, ends, maker.figures)]
+        find_ends, self._find_starts = (find_starts, find_goals) if reverse else (find_goals, find_starts)
+        ends = [find_ends(index, snap) for snap in targets.nearest]
+        self._targets = [_Targets(index, targets.nearest, ends, maker.figures, reverse)]
         if targets.differs.any():
             ends = ends.copy()
             for column in np.flatnonzero(targets.differs).tolist():
                 other = targets.other[column]
-                ends[column] = [] if other is None else find_goals(index, other)
-            self._targets.append(_Targets(index, targets.other, ends, maker.figures))
+                ends[column] = [] if other is None else find_ends(index, other)
+            self._targets.append(_Targets(index, targets.other, ends, maker.figures, reverse))
         goals = [each.goals for each in self._targets]
         self._nodes, self._most = nodes_for(maker.graph, goals), max(1, CONNECTIONS // max(map(len, goals)))
-        self._starts = [find_starts(index, snap) for snap in sources.nearest]
+        self._starts = [self._find_starts(index, snap) for snap in sources.nearest]
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows in blocks."""
@@ -154,7 +157,7 @@ class _Places:
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Return the rows of searches from the other points of some sources."""
         snaps = [self._sources.other[row] for row in rows.tolist()]
-        starts = [[] if snap is None else find_starts(self._index, snap) for snap in snaps]
+        starts = [[] if snap is None else self._find_starts(self._index, snap) for snap in snaps]
         pieces = list(self._maker.found(starts, self._nodes, self._most))
         distances = np.concatenate([piece.distances for piece in pieces])
         return Rows(distances, np.concatenate([piece.sums for piece in pieces], axis=1))
@@ -167,13 +170,14 @@ def table_of_places(
     metrics: tuple[str, ...],
     sources: Sequence[LatLon],
     targets: Sequence[LatLon] | None = None,
+    arcs: npt.NDArray[np.int64] | None = None,
 ) -> Table:
     """Return a table between places; see `vkssp.Router.table`.
 
     Parameters
     ----------
     solver : Solver or SolverPool
-        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+        Searches in `StreetIndex.searched`, or backward in that graph, and keeps its weights until this returns.
     index : StreetIndex
         The streets.
     graph : Graph
@@ -182,10 +186,16 @@ def table_of_places(
         See `vkssp.solver.table.checked_metrics`.
     sources, targets : sequence of (float, float)
         Latitude and longitude in degrees; by default the targets are the sources.
+    arcs : numpy.ndarray, optional
+        If the solver searches backward: for each of its arcs the arc of `StreetIndex.searched`, int64. The table is of
+        the routes from the targets to the sources then.
     """
-    maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
+    reverse, ids = arcs is not None, None if index.avoided is None else index.avoided.arc_ids
+    if arcs is not None:
+        ids = arcs if ids is None else ids[arcs]
+    maker = Maker(solver, metrics, graph, ids, index.searched if reverse else None)
     known = _snapped(index, sources, "source")
-    here = _Snapped(index, *known, leaving=True)
-    there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
-    rows = _Places(maker, index, here, there)
+    here = _Snapped(index, *known, leaving=not reverse)
+    there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=reverse)
+    rows = _Places(maker, index, here, there, reverse)
     return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks)

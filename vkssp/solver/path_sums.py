@@ -34,19 +34,35 @@ class Figure:
     turn: Floats | None = None
     decimals: int | None = None
 
-    def begun(self, arc: int, part: float) -> float:
-        """Return the value of the part of an arc that a path begins on; 0 if there is no arc."""
+    def part(self, arc: int, share: float) -> float:
+        """Return the value of a part of an arc, without the turn into it; 0 if there is no arc."""
         if arc < 0:
             return 0.0
-        value = part * (float(self.whole[arc]) - self._turn(arc))
+        value = share * (float(self.whole[arc]) - self._turn(arc))
         return value if self.decimals is None else round(value, self.decimals)
 
-    def ended(self, arc: int, part: float) -> float:
-        """Return the value of the part of an arc that a path ends on, including the turn into it; 0 without an arc."""
-        return 0.0 if arc < 0 else self.begun(arc, part) + self._turn(arc)
+    def begun(self, arc: int, at: float) -> float:
+        """Return the value of an arc from a point on, at which a path begins; 0 if there is no arc."""
+        return self.part(arc, 1.0 - at)
+
+    def ended(self, arc: int, at: float) -> float:
+        """Return the value of an arc up to a point, at which a path ends, including the turn into it; 0 without one."""
+        return 0.0 if arc < 0 else self.part(arc, at) + self._turn(arc)
 
     def _turn(self, arc: int) -> float:
         return 0.0 if self.turn is None else float(self.turn[arc])
+
+
+class BackwardFigure(Figure):
+    """Value of each arc for paths that are searched backward: a search begins where a path ends."""
+
+    def begun(self, arc: int, at: float) -> float:
+        """Return the value of an arc up to the point at which a path ends."""
+        return super().ended(arc, at)
+
+    def ended(self, arc: int, at: float) -> float:
+        """Return the value of an arc from the point on at which a path begins."""
+        return super().begun(arc, at)
 
 
 def metres_of(graph: Graph) -> Figure:
@@ -121,7 +137,7 @@ class Tree:
             group = int(self._group[start.node])
             if group not in begun and int(distances[start.node]) == start.weight:
                 begun[group] = start.node
-                first[:, start.node] = [figure.begun(start.arc, 1.0 - start.at) for figure in self._figures]
+                first[:, start.node] = [figure.begun(start.arc, start.at) for figure in self._figures]
         arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)
         parent = np.arange(len(distances), dtype=np.int64)
