@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from vkssp.errors import QueryError
 from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
+from vkssp.graph.units import MOST_UNITS, Units
 
 #: The graph's own weights, usually durations, and distances.
 METRICS = ("duration", "distance")
@@ -38,16 +39,19 @@ class Unit:
     name : str
         ``"duration"``, ``"distance"``, or ``"weight"`` if weights are neither.
     per_weight : float
-        Seconds or metres for one unit of weight; 1 if weights are neither.
+        Seconds or metres for one unit of weight, or the caller's units; 1 if the caller's weights are whole numbers.
+    units : Units
+        The caller's units of weights.
     """
 
     name: str
     per_weight: float
+    units: Units = field(default_factory=Units)
 
     def values(self, weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; other weights unchanged, uint32."""
+        """Return weights in seconds or metres, float32, NaN for UNREACHABLE; others as `Units.values` does."""
         if self.name == "weight":
-            return weight.astype(np.uint32, copy=False)
+            return self.units.values(weight.astype(np.uint32, copy=False))
         return np.where(weight == UNREACHABLE, np.nan, weight * self.per_weight).astype(np.float32)
 
     def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
@@ -60,7 +64,7 @@ class Unit:
         """
         numbers = [number_of(limit) for limit in items_of(limits) or ()]
         try:
-            weights = sorted({math.ceil((math.nan if one is None else one) / self.per_weight) for one in numbers})
+            weights = sorted({self._weight(math.nan if one is None else one) for one in numbers})
         except (ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
@@ -69,13 +73,19 @@ class Unit:
             raise QueryError(f"{name} is {shown(told)}; give {what}, more than 0, that fit into 32 bits")
         return weights
 
+    def _weight(self, limit: float) -> int:
+        """Return the weight of a limit."""
+        if self.name != "weight" or self.units.scale is None or not limit > 0:
+            return math.ceil(limit / self.per_weight)
+        return min(max(1, self.units.limit(limit)), MOST_UNITS)
+
 
 def unit_of(graph: Graph, metric: str) -> Unit:
     """Return the unit of a graph's weights under a metric."""
     if metric == "distance":
         return Unit("distance", METRES_PER_WEIGHT)
     seconds = duration(graph, 1)
-    return Unit("weight", 1.0) if seconds is None else Unit("duration", seconds)
+    return Unit("weight", graph.scale or 1.0, graph.units) if seconds is None else Unit("duration", seconds)
 
 
 def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:
@@ -117,4 +127,5 @@ def measured_by(graph: Graph, metric: str) -> Graph:
     if streets is not None:
         streets = replace(streets, seconds_per_weight=0.0, turn=None)
     weight = own(np.rint(arc_lengths(graph) / METRES_PER_WEIGHT).astype(np.uint32))
-    return Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    metres = Graph.from_csr(graph.first_out, graph.head, weight, lat=graph.lat, lon=graph.lon, streets=streets)
+    return replace(metres, names=graph.names)

@@ -7,6 +7,7 @@ its side of the area, for example if a road of ten kilometres is closed in its m
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,4 +135,4 @@ def _without(graph: Graph, closed: npt.NDArray[np.bool_]) -> tuple[Graph, npt.ND
         lon=graph.lon,
         streets=None if graph.streets is None else graph.streets.take(kept),
     )
-    return found, kept
+    return replace(found, scale=graph.scale, weight_error=graph.weight_error, names=graph.names), kept

@@ -20,7 +20,7 @@ from vkssp.routing.same_street import SameStreet
 from vkssp.routing.snap import StreetIndex
 from vkssp.solver.path_sums import Figure, Floats
 from vkssp.solver.phantom_node import PhantomNode
-from vkssp.solver.table import Table
+from vkssp.solver.table import Table, dtypes_of
 from vkssp.solver.table_file import Block
 from vkssp.solver.table_maker import CONNECTIONS, NEVER, Found, Goals, Maker, Rows, nodes_for
 from vkssp.solver.tables import RowSource
@@ -188,4 +188,4 @@ def table_of_places(
     here = _Snapped(index, *known, leaving=True)
     there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
     rows = _Places(maker, index, here, there)
-    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks)
+    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, dtypes_of(maker.graph))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import array_of, dtype_of, is_many, listed, shown, whole_numbers
+from vkssp.checks import array_of, dtype_of, is_many, listed, real_numbers, shown, whole_numbers
 from vkssp.cpu.collection import collected
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import QueryError
@@ -47,8 +47,10 @@ def accessibility(
     """Return the sums of values that can be reached from nodes; see `vkssp.Solver.accessibility`."""
     graph = source.graph
     table, is_flat = checked_values(values, "values", graph.num_nodes, "nodes")
-    is_one, within = _limits(limits)
+    is_one, within = _limits(graph, limits)
     shapes = checked_decays(decays)
+    if graph.scale is not None:
+        shapes = [decay.scaled(graph.scale) for decay in shapes]
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     found = sums_of_groups(source, Groups.of_nodes(nodes), table, within, shapes)
     return shaped(found, is_one and not shapes, is_flat)
@@ -211,13 +213,17 @@ def _fixed(values: npt.NDArray[Any], bits: int) -> tuple[Int64s, Int64s]:
     return fixed, exponents
 
 
-def _limits(limits: Any) -> tuple[bool, list[int]]:
-    """Return whether there is a single limit, not in a list, and the limits."""
+def _limits(graph: Graph, limits: Any) -> tuple[bool, list[int]]:
+    """Return whether there is a single limit, not in a list, and the limits in the units of the graph."""
     if limits is None:
         return False, []
     is_one = not is_many(limits) and not hasattr(limits, "__array__")
-    found = whole_numbers([limits] if is_one else limits, "limits", "distances", UNREACHABLE - 1, QueryError)
-    return is_one, found.tolist()
+    given = [limits] if is_one else limits
+    if graph.scale is None:
+        return is_one, whole_numbers(given, "limits", "distances", UNREACHABLE - 1, QueryError).tolist()
+    numbers = real_numbers(given, "limits", "distances", QueryError).tolist()
+    found = [graph.units.limit(limit, f"limits[{at}]") for at, limit in enumerate(numbers)]
+    return is_one, [min(limit, UNREACHABLE - 1) for limit in found]
 
 
 def checked_decays(decays: Any) -> Sequence[Decay]:

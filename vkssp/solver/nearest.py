@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import whole_number, whole_numbers
+from vkssp.checks import whole_number
 from vkssp.cpu.nearest import nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
-from vkssp.prepared.terminals import checked_limit, least_of_each, nodes_of
+from vkssp.prepared.terminals import least_of_each, limit_of, nodes_of
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.session import Session
 
@@ -25,41 +27,63 @@ class NearestSources:
     Attributes
     ----------
     distance : numpy.ndarray
-        Distance from the nearest source, including its offset; 2**32 - 1 if no path leads to the node, or none within
-        the limit; shape (num_nodes,), uint32. If a number of sources was asked for, their distances in ascending order,
-        shape (num_nodes, count).
+        Distance from the nearest source, including its offset, shape (num_nodes,), uint32; 2**32 - 1 if no path leads
+        to the node, or none within the limit. If the weights of the graph are real numbers, float64, and infinite. If a
+        number of sources was asked for, their distances in ascending order, shape (num_nodes, count).
     source : numpy.ndarray
         Index of the nearest source in the list of sources; the first of several that are equally near; 2**32 - 1
-        where the distance is 2**32 - 1; shape and type as above.
+        where there is none; shape as above, uint32.
     """
 
-    distance: Uint32s
+    distance: npt.NDArray[Any]
     source: Uint32s
 
 
+class NearestSearch(Protocol):
+    """Solver of searches from the nearest of many seeds."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the weights that it has now."""
+
+    def holding(self) -> AbstractContextManager[object]:
+        """Keep the weights as they are for several questions."""
+
+    def search_nearest(self, nodes: Uint32s, offsets: Uint32s, limit: int = UNREACHABLE) -> NearestSources:
+        """Find the nearest of some seeds; see `vkssp.Solver.search_nearest`."""
+
+
 def nearest_sources(
-    session: Session, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None
+    solver: NearestSearch, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: float | None
 ) -> NearestSources:
     """Return the distance from the nearest of some sources to every node; see `vkssp.Solver.nearest`."""
-    most = checked_limit(limit)
+    with solver.holding():
+        graph = solver.graph
+        nodes = nodes_of(graph, sources, "sources")
+        weights = _offsets(graph, offsets, len(nodes))
+        found = solver.search_nearest(nodes, weights, limit_of(graph, limit))
+    return NearestSources(graph.units.values(found.distance), found.source)
+
+
+def nearest_seeds(session: Session, nodes: Uint32s, weights: Uint32s, most: int) -> NearestSources:
+    """Return the distance from the nearest of some seeds to every node; see `vkssp.Solver.search_nearest`."""
     with session.holding():
         renumbered = session.renumbered
-        nodes = renumbered.node[nodes_of(renumbered.graph, sources, "sources")]
-        weights = _offsets(offsets, len(nodes))
+        nodes = renumbered.node[nodes]
         best = least_of_each(nodes, weights)
         seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)[best]
         # Allocated before the search, so that a lack of memory wastes no search.
         voronoi = session.voronoi(len(seeds))
         outcome = session.run(seeds[:, :2].tolist(), [], most)
         distance = session.read()
-        if limit is None and outcome.overflow and renumbered.overflowed(distance).any():
+        if most == UNREACHABLE and outcome.overflow and renumbered.overflowed(distance).any():
             raise DistanceOverflowError(OVERFLOW)
         try:
             source = voronoi.find(seeds)
         except BaseException:
             session.discard()
             raise
-    if limit is not None:
+    if most != UNREACHABLE:
         beyond = distance > most
         distance[beyond] = source[beyond] = UNREACHABLE
     if not renumbered.is_identity:
@@ -68,14 +92,14 @@ def nearest_sources(
 
 
 def several_nearest(
-    graph: Graph, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: int | None, count: int
+    graph: Graph, sources: npt.ArrayLike, offsets: npt.ArrayLike | None, limit: float | None, count: int
 ) -> NearestSources:
     """Return the distances from several nearest sources to every node; see `vkssp.Solver.nearest`."""
-    most = checked_limit(limit)
+    most = limit_of(graph, limit)
     nodes = nodes_of(graph, sources, "sources")
     if not len(nodes):
         raise QueryError("there are no sources; give at least one")
-    weights = _offsets(offsets, len(nodes))
+    weights = _offsets(graph, offsets, len(nodes))
     count = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many sources are wanted for each node")
     seeds = np.stack([nodes, weights, np.arange(len(nodes), dtype=np.uint32)], axis=1)
     wanted = min(count, len(nodes))
@@ -83,13 +107,13 @@ def several_nearest(
     if wanted < count:
         missing = np.full((graph.num_nodes, count - wanted), UNREACHABLE, np.uint32)
         distance, source = (np.concatenate([found, missing], axis=1) for found in (distance, source))
-    return NearestSources(distance, source)
+    return NearestSources(graph.units.values(distance), source)
 
 
-def _offsets(offsets: npt.ArrayLike | None, count: int) -> Uint32s:
+def _offsets(graph: Graph, offsets: npt.ArrayLike | None, count: int) -> Uint32s:
     if offsets is None:
         return np.zeros(count, np.uint32)
-    weights = whole_numbers(offsets, "offsets", "weights", UNREACHABLE - 1, QueryError)
+    weights = graph.units.offsets(offsets, "offsets")
     if len(weights) != count:
         raise QueryError(f"there are {len(weights)} offsets for {count} sources; give one for each")
     return weights

@@ -38,13 +38,14 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
 from vkssp.solver.nearest import NearestSources
+from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.several import Devices, are_several, chosen
 from vkssp.solver.shared_graph import SharedWeights, WeightsChange, renumbered_for
 from vkssp.solver.solver import Solver
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances, pairs, table
+from vkssp.solver.tables import Distances, distances, pairs, table
 from vkssp.solver.work_sharing import RowScheduler, Worker
 from vkssp.terminal import printable
 
@@ -284,24 +285,27 @@ class SolverPool(Resource):
             yield
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some seeds to every node; see `Solver.distances`."""
+        """Return the distance from the best of some seeds to every node; see `Solver.from_seeds`."""
         return self._ask(lambda solver: solver.from_seeds(seeds, limit))
 
-    def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, 2**32 - 1 if there is no path; see `Solver.distance`."""
+    def distance(self, source: Any, target: Any) -> Any:
+        """Return the distance from one node to another; see `Solver.distance`."""
         return self._ask(lambda solver: solver.distance(source, target))
 
     @overload
     def distances(
-        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
-    ) -> Uint32s: ...
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: float | None = None, chunked: Literal[False] = False
+    ) -> Distances: ...
 
     @overload
     def distances(
-        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
-    ) -> Iterator[Uint32s]: ...
+        self, source: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
+    ) -> Iterator[Distances]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+    @rescaled
+    def distances(
+        self, source: Any, *, limit: float | None = None, chunked: bool = False
+    ) -> Distances | Iterator[Distances]:
         """Return the distances to every node, from many nodes by all devices; see `Solver.distances`."""
         return distances(self, source, limit, chunked)
 
@@ -311,9 +315,9 @@ class SolverPool(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[False] = False,
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def table(
@@ -321,32 +325,35 @@ class SolverPool(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[True],
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
+    @rescaled
     def table(
         self,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: bool = False,
-    ) -> Uint32s | Iterator[Uint32s]:
+    ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target, by all devices; see `Solver.table`."""
         return table(self, sources, targets, limit, chunked)
 
-    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    @rescaled
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes, from one device; see `Solver.pairs`."""
         return pairs(self, sources, targets)
 
+    @rescaled
     def write_table(
         self,
         path: str | Path,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         progress: bool = False,
     ) -> int:
         """Write what `table` returns to a file, row by row; see `Solver.write_table`."""
@@ -356,7 +363,7 @@ class SolverPool(Resource):
         """Return distances of pairs of nodes, or None if the algorithm has no faster method than rows."""
         return self._ask(lambda solver: solver.fast_pairs(sources, targets))
 
-    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
+    def path(self, source: Any, target: Any) -> Route:
         """Return a shortest path from one node to another; see `Solver.path`."""
         return self._ask(lambda solver: solver.path(source, target))
 
@@ -368,13 +375,17 @@ class SolverPool(Resource):
         self,
         sources: npt.ArrayLike,
         offsets: npt.ArrayLike | None = None,
-        limit: int | None = None,
+        limit: float | None = None,
         *,
         count: int | None = None,
         reverse: bool = False,
     ) -> NearestSources:
         """Return the nearest of many sources to every node, from one device; see `Solver.nearest`."""
         return self._ask(lambda solver: solver.nearest(sources, offsets, limit, count=count, reverse=reverse))
+
+    def search_nearest(self, nodes: Uint32s, offsets: Uint32s, limit: int = UNREACHABLE) -> NearestSources:
+        """Find the nearest of some seeds; see `Solver.search_nearest`."""
+        return self._ask(lambda solver: solver.search_nearest(nodes, offsets, limit))
 
     def warm_up(self) -> None:
         """Upload the arcs that paths need to all devices; otherwise the first path on each device does it."""
@@ -408,6 +419,7 @@ class SolverPool(Resource):
             self._left()
             weights.renumbered = renumbered
 
+    @rescaled
     def accessibility(
         self,
         values: npt.ArrayLike,
@@ -426,7 +438,7 @@ class SolverPool(Resource):
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: None = None,
         seed: int = 0,
@@ -434,14 +446,15 @@ class SolverPool(Resource):
 
     @overload
     def centrality(
-        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+        self, *, limit: float | None = None, reverse: bool = False, sample: int, seed: int = 0
     ) -> SampledCentrality: ...
 
+    @rescaled
     def centrality(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: int | None = None,
         seed: int = 0,
@@ -455,24 +468,27 @@ class SolverPool(Resource):
         with self._facing(not flag(reverse, "reverse")) as source:
             return sampled_centrality(source, sample, seed, limit)
 
+    @rescaled
     def straightness(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+        self, sources: npt.ArrayLike | None = None, *, limit: float | None = None, reverse: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return how straight the shortest paths from nodes are, by all devices; see `Solver.straightness`."""
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
+    @rescaled
     def betweenness(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         sample: int | None = None,
         seed: int = 0,
     ) -> Betweenness:
         """Return on how many shortest paths each arc and each node lies, by all devices; see `Solver.betweenness`."""
         return betweenness(self, sources, limit, sample, seed)
 
+    @rescaled
     def flows(
         self,
         sources: npt.ArrayLike,
@@ -486,6 +502,7 @@ class SolverPool(Resource):
         """Return the loads of all arcs if a demand takes its shortest paths, by all devices; see `Solver.flows`."""
         return flows(self, sources, targets, demand, skims, select, turns)
 
+    @rescaled
     def flows_of(
         self,
         parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],

@@ -27,6 +27,11 @@ from vkssp.prepared.seed_groups import Groups
 if TYPE_CHECKING:
     from vkssp.solver.session import Session
 
+
+class WeightsChangedError(QueryError):
+    """Weights changed while an answer was made."""
+
+
 OVERFLOW = "a shortest distance passes 2**32 - 2, the most that 32 bits hold; divide the weights by a common factor"
 # Words of a block, about, to bound memory.
 _BLOCK_WORDS = 1 << 22
@@ -225,7 +230,7 @@ class RowMaker:
         """Hold the session, check its weights, and discard buffers that belong to an older copy of the graph."""
         with self.session.holding():
             if self.session.graph is not self._graph:
-                raise QueryError("weights changed while a table was made; ask for it again")
+                raise WeightsChangedError("weights changed while a table was made; ask for it again")
             if self._copy is not self.session.copy:
                 self._discard()
                 self._copy = self.session.copy

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from vkssp.algorithm import AUTO, COUNTING, Outcome, Terminal
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked, current, place_of
-from vkssp.checks import choice, flag, is_many
+from vkssp.checks import choice, flag, shown
 from vkssp.cpu.device import CpuDevice
 from vkssp.errors import NoRouteError, QueryError
 from vkssp.former import FormerName
@@ -25,7 +25,7 @@ from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.reduction import REDUCTIONS
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import ends_of, pairs_of
+from vkssp.prepared.terminals import ends_by_position, ends_of, named, node_of
 from vkssp.resource import Resource
 from vkssp.route import Route, along
 from vkssp.solver.accessibility import accessibility, backward
@@ -33,13 +33,14 @@ from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, s
 from vkssp.solver.decay import Decay
 from vkssp.solver.hybrid import HybridSession
 from vkssp.solver.loads import Betweenness, Flows, betweenness, flows, flows_of
-from vkssp.solver.nearest import NearestSources, nearest_sources, several_nearest
+from vkssp.solver.nearest import NearestSources, nearest_seeds, nearest_sources, several_nearest
+from vkssp.solver.rescaling import rescaled
 from vkssp.solver.row_maker import RowBlock
 from vkssp.solver.session import Session
 from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, share
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
-from vkssp.solver.tables import distances, pairs, table
+from vkssp.solver.tables import Distances, distances, pairs, table
 
 
 class Solver(Resource):
@@ -142,6 +143,7 @@ class Solver(Resource):
         super().__init__()
         self._session = Session(shared, algorithm, values, COUNTING.index(counters), self)
         self._queries = HybridSession(self._session, self) if shared.has_companion else self._session
+        self._is_plain = self.graph.scale is None and self.graph.names is None
         self.device = shared.device
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
@@ -191,15 +193,18 @@ class Solver(Resource):
 
     @overload
     def distances(
-        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: int | None = None, chunked: Literal[False] = False
-    ) -> Uint32s: ...
+        self, source: npt.ArrayLike | Sequence[Terminal], *, limit: float | None = None, chunked: Literal[False] = False
+    ) -> Distances: ...
 
     @overload
     def distances(
-        self, source: npt.ArrayLike, *, limit: int | None = None, chunked: Literal[True]
-    ) -> Iterator[Uint32s]: ...
+        self, source: npt.ArrayLike, *, limit: float | None = None, chunked: Literal[True]
+    ) -> Iterator[Distances]: ...
 
-    def distances(self, source: Any, *, limit: int | None = None, chunked: bool = False) -> Uint32s | Iterator[Uint32s]:
+    @rescaled
+    def distances(
+        self, source: Any, *, limit: float | None = None, chunked: bool = False
+    ) -> Distances | Iterator[Distances]:
         """Return the distances to every node: from one node, from each of many nodes, or from the best of some seeds.
 
         With ``block_resident`` and ``phast``, as many searches from many nodes as fit into the memory of the device run
@@ -252,9 +257,9 @@ class Solver(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[False] = False,
-    ) -> Uint32s: ...
+    ) -> Distances: ...
 
     @overload
     def table(
@@ -262,18 +267,19 @@ class Solver(Resource):
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: Literal[True],
-    ) -> Iterator[Uint32s]: ...
+    ) -> Iterator[Distances]: ...
 
+    @rescaled
     def table(
         self,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         chunked: bool = False,
-    ) -> Uint32s | Iterator[Uint32s]:
+    ) -> Distances | Iterator[Distances]:
         """Return the distances from each source to each target.
 
         With ``block_resident`` many searches share the device, and searches to few targets end when these are settled.
@@ -316,7 +322,8 @@ class Solver(Resource):
         """
         return table(self, sources, targets, limit, chunked)
 
-    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+    @rescaled
+    def pairs(self, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
         """Return the distances of many pairs of nodes.
 
         ``phast`` searches all pairs at once, each from both ends; 10 000 pairs take a millisecond on a large GPU. Other
@@ -349,13 +356,14 @@ class Solver(Resource):
         """
         return pairs(self, sources, targets)
 
+    @rescaled
     def write_table(
         self,
         path: str | Path,
         sources: npt.ArrayLike,
         targets: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         progress: bool = False,
     ) -> int:
         """Write what `table` returns to a file, row by row, so that it need not fit into memory.
@@ -405,11 +413,22 @@ class Solver(Resource):
         self._session.change_weights(change)
 
     def from_seeds(self, seeds: Sequence[Terminal], limit: int | None = None) -> Uint32s:
-        """Return the distance from the best of some seeds to every node; see `distances`."""
+        """Return the distance from the best of some seeds to every node, by positions and in units of the weights."""
         return self._queries.from_seeds(seeds, limit)
 
-    def distance(self, source: int, target: int) -> int:
-        """Return the distance from one node to another, ending the search early; 2**32 - 1 if there is no path.
+    def distance(self, source: Any, target: Any) -> Any:
+        """Return the distance from one node to another, ending the search early.
+
+        Parameters
+        ----------
+        source, target : int or name
+            Nodes.
+
+        Returns
+        -------
+        int or float
+            The distance, an int, 2**32 - 1 if there is no path; if the weights of the graph are real numbers, a float,
+            infinite if there is no path.
 
         Raises
         ------
@@ -418,23 +437,32 @@ class Solver(Resource):
         DistanceOverflowError
             If the distance does not fit into 32 bits.
         """
-        return self._queries.distance(source, target)
+        return self._queries.distance(source, target) if self._is_plain else self._distance(source, target)
 
-    def path(self, source: int | Sequence[Terminal], target: int | Sequence[Terminal]) -> Route:
+    @rescaled
+    def _distance(self, source: Any, target: Any) -> Any:
+        """Return the distance between nodes with names, or in other units than those of searches."""
+        with self.holding():
+            graph = self.graph
+            found = self._queries.distance(node_of(graph, source, "source"), node_of(graph, target, "target"))
+            return graph.units.value(found)
+
+    @rescaled
+    def path(self, source: Any, target: Any) -> Route:
         """Return a shortest path from one node to another, as a route with the graph's data about it.
 
         If several paths are shortest, every device returns the same path.
 
         Parameters
         ----------
-        source, target : int or sequence of (int, int)
-            A node id; or seeds or targets: pairs of a node id and an offset, the weight between the node and the place
-            that is meant; 64 at most. The path joins the best seed and target, and its weight includes their offsets.
+        source, target : int, name or sequence of (int or name, float)
+            A node; or seeds or targets: pairs of a node and an offset, the weight between the node and the place that
+            is meant; 64 at most. The path joins the best seed and target, and its weight includes their offsets.
 
         Returns
         -------
         Route
-            The nodes, shape (k + 1,), the arcs, shape (k,), and the weight of the path.
+            The nodes, by name if they have names, shape (k + 1,), the arcs, shape (k,), and the weight of the path.
 
         Raises
         ------
@@ -446,20 +474,21 @@ class Solver(Resource):
             If the distance does not fit into 32 bits.
         """
         began = time.perf_counter()
-        seeds, targets = _ends(source, "source"), _ends(target, "target")
         with self.holding():
-            found, graph = self.search_path(seeds, targets), self.graph
+            graph = self.graph
+            seeds, targets = ends_by_position(graph, source, "source"), ends_by_position(graph, target, "target")
+            found = self.search_path(seeds, targets)
         if found is None:
-            ends = [f"node {some[0][0]}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
+            ends = [f"node {_name(graph, some[0][0])}" if len(some) == 1 else "any seed" for some in (seeds, targets)]
             raise NoRouteError(f"no path leads from {ends[0]} to {ends[1].replace('seed', 'target')}")
         weight, seed, _, arcs = found
         device, algorithm = self.answered_by
         nodes = np.concatenate([np.array([seeds[seed][0]], np.uint32), graph.head[arcs]])
         streets = graph.streets
         return Route(
-            nodes=nodes,
+            nodes=named(graph, nodes),
             arcs=arcs,
-            weight=weight,
+            weight=graph.units.value(weight),
             points=along(graph, nodes, arcs),
             distance_m=None if streets is None else float(streets.length[arcs].sum(dtype=np.float64)),
             duration_s=duration(graph, weight),
@@ -537,13 +566,14 @@ class Solver(Resource):
         QueryError
             If an arc has two weights.
         """
-        self._session.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
 
+    @rescaled
     def nearest(
         self,
         sources: npt.ArrayLike,
         offsets: npt.ArrayLike | None = None,
-        limit: int | None = None,
+        limit: float | None = None,
         *,
         count: int | None = None,
         reverse: bool = False,
@@ -605,8 +635,31 @@ class Solver(Resource):
             graph = backward(self.graph) if flag(reverse, "reverse") else self.graph
             return several_nearest(graph, sources, offsets, limit, count)
         with self._facing(reverse) as solver:
-            return nearest_sources(solver._queries.for_all(), sources, offsets, limit)
+            return nearest_sources(solver, sources, offsets, limit)
 
+    def search_nearest(self, nodes: Uint32s, offsets: Uint32s, limit: int = UNREACHABLE) -> NearestSources:
+        """Find the nearest of some seeds, by positions and in units of the weights; for other modules of the package.
+
+        Parameters
+        ----------
+        nodes, offsets : numpy.ndarray
+            Seeds by position, and the weight between each and the place that is meant, shape (k,), uint32.
+        limit : int
+            Distance beyond which nodes count as unreachable; `UNREACHABLE` for none.
+
+        Returns
+        -------
+        NearestSources
+            Distances, uint32, and the indices of seeds.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a shortest distance does not fit into 32 bits, and there is no limit.
+        """
+        return nearest_seeds(self._queries.for_all(), nodes, offsets, limit)
+
+    @rescaled
     def accessibility(
         self,
         values: npt.ArrayLike,
@@ -670,7 +723,7 @@ class Solver(Resource):
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: None = None,
         seed: int = 0,
@@ -678,14 +731,15 @@ class Solver(Resource):
 
     @overload
     def centrality(
-        self, *, limit: int | None = None, reverse: bool = False, sample: int, seed: int = 0
+        self, *, limit: float | None = None, reverse: bool = False, sample: int, seed: int = 0
     ) -> SampledCentrality: ...
 
+    @rescaled
     def centrality(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         reverse: bool = False,
         sample: int | None = None,
         seed: int = 0,
@@ -737,8 +791,9 @@ class Solver(Resource):
         with self._facing(not flag(reverse, "reverse")) as source:
             return sampled_centrality(source, sample, seed, limit)
 
+    @rescaled
     def straightness(
-        self, sources: npt.ArrayLike | None = None, *, limit: int | None = None, reverse: bool = False
+        self, sources: npt.ArrayLike | None = None, *, limit: float | None = None, reverse: bool = False
     ) -> npt.NDArray[np.float64]:
         """Return how straight the shortest paths from nodes are: the mean of straight distances over those of paths.
 
@@ -780,11 +835,12 @@ class Solver(Resource):
         with self._facing(reverse) as source:
             return straightness(source, sources, limit)
 
+    @rescaled
     def betweenness(
         self,
         sources: npt.ArrayLike | None = None,
         *,
-        limit: int | None = None,
+        limit: float | None = None,
         sample: int | None = None,
         seed: int = 0,
     ) -> Betweenness:
@@ -829,6 +885,7 @@ class Solver(Resource):
         """
         return betweenness(self, sources, limit, sample, seed)
 
+    @rescaled
     def flows(
         self,
         sources: npt.ArrayLike,
@@ -885,6 +942,7 @@ class Solver(Resource):
         """
         return flows(self, sources, targets, demand, skims, select, turns)
 
+    @rescaled
     def flows_of(
         self,
         parts: Iterable[tuple[npt.ArrayLike, npt.ArrayLike, Any]],
@@ -991,6 +1049,6 @@ class Solver(Resource):
         return self._queries.search_path(seeds, targets)
 
 
-def _ends(end: Any, name: str) -> list[Terminal]:
-    """Return the seeds or targets that a caller gives as a node or as pairs."""
-    return pairs_of(end, name) if is_many(end) else [(end, 0)]
+def _name(graph: Graph, node: int) -> str:
+    """Return what errors call a node."""
+    return str(node) if graph.names is None else shown(graph.names[node])

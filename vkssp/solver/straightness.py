@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import QueryError
-from vkssp.graph import Graph
+from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.geo import EARTH_RADIUS
 from vkssp.memory import require
 from vkssp.prepared.aggregates import COUNTED, STRAIGHT, Straightness
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import limit_of, nodes_of
 from vkssp.solver.accessibility import aggregated_rows
 from vkssp.solver.tables import RowSource
 
@@ -21,19 +21,20 @@ _ARCS = 1 << 20
 Floats = npt.NDArray[np.float64]
 
 
-def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: int | None) -> Floats:
+def straightness(source: RowSource, sources: npt.ArrayLike | None, limit: float | None) -> Floats:
     """Return the straightness of nodes; see `vkssp.Solver.straightness`."""
-    graph, most = source.graph, checked_limit(limit)
+    graph = source.graph
+    most = limit_of(graph, limit)
     points = _points(graph)
     nodes = np.arange(graph.num_nodes, dtype=np.uint32) if sources is None else nodes_of(graph, sources, "sources")
     require(32 * len(nodes), f"the straightness of {len(nodes):,} nodes", "ask for fewer")
     exponent = 62 - max(1, graph.num_nodes).bit_length() - int(np.frexp(_most(graph, points))[1])
     scale = float(np.ldexp(1.0, exponent))
-    aggregate = Straightness(points, scale) if limit is None else Straightness(points, scale, most)
+    aggregate = Straightness(points, scale, min(most, UNREACHABLE - 1))
     found = aggregated_rows(source, Groups.of_nodes(nodes), (aggregate,)).T
     none = np.full(len(nodes), np.nan)
     mean: Floats = np.divide(found[STRAIGHT] / scale, found[COUNTED], out=none, where=found[COUNTED] > 0)
-    return mean
+    return mean if graph.scale is None else mean / graph.scale
 
 
 def _most(graph: Graph, points: Floats) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from vkssp.checks import items_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
+from vkssp.solver.rescaling import PartGivenError, Rescalable, restarting
 from vkssp.solver.table_file import DTYPES, Block, write_table
 
 
@@ -29,11 +30,14 @@ class Table:
         Numbers of sources and targets.
     metrics : tuple of str
         Metrics of the table, see `DTYPES`.
+    dtypes : mapping of str to numpy.dtype
+        Types of the metrics; weights are float64 if those of the graph are real numbers.
     """
 
     shape: tuple[int, int]
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
+    dtypes: Mapping[str, np.dtype[Any]] = field(default_factory=lambda: DTYPES)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled."""
@@ -45,13 +49,17 @@ class Table:
 
     def read(self) -> Block:
         """Return the whole table, an array of shape `shape` for each metric."""
-        whole: Block = {name: np.empty(self.shape, DTYPES[name]) for name in self.metrics}
-        at = 0
-        for block in self:
-            for name, values in block.items():
-                whole[name][at : at + len(values)] = values
-            at += len(values)
-        return whole
+        whole: Block = {name: np.empty(self.shape, self.dtypes[name]) for name in self.metrics}
+        while True:
+            at = 0
+            try:
+                for block in self:
+                    for name, values in block.items():
+                        whole[name][at : at + len(values)] = values
+                    at += len(values)
+                return whole
+            except PartGivenError:  # the next one is in larger units
+                continue
 
     def write(
         self,
@@ -62,7 +70,27 @@ class Table:
         progress: bool = False,
     ) -> int:
         """Write the table to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
-        return write_table(path, self, sources, targets, progress=progress)
+        while True:
+            try:
+                return write_table(path, self, sources, targets, progress=progress)
+            except PartGivenError:
+                if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+                    raise  # what a pipe has got cannot be taken back
+
+    def rescaled(self, source: Rescalable, graph: Graph, again: Callable[[], Table]) -> Table:
+        """Return the table, which `again` makes anew where a distance does not fit; see `rescaling.restarting`."""
+        if graph.scale is None:
+            return self
+
+        def blocks(now: Graph) -> Iterator[Block]:
+            return iter(self if now is graph else again())
+
+        return replace(self, _blocks=lambda: restarting(source, graph, blocks))
+
+
+def dtypes_of(graph: Graph) -> Mapping[str, np.dtype[Any]]:
+    """Return the types of the metrics of tables of a graph."""
+    return DTYPES if graph.scale is None else {**DTYPES, "weight": graph.units.dtype}
 
 
 def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:

@@ -25,7 +25,8 @@ from vkssp.terminal import progress_bar
 if TYPE_CHECKING:
     from vkssp.solver.table import Table
 
-#: Metrics of tables: seconds and metres as float32, NaN if there is no path; weights as uint32, 2**32 - 1 if none.
+#: Metrics of tables: seconds and metres as float32, NaN if there is no path; weights as uint32, 2**32 - 1 if none, or,
+#: if those of the graph are real numbers, as float64, infinite if none.
 DTYPES = {"duration": np.dtype(np.float32), "distance": np.dtype(np.float32), "weight": np.dtype(np.uint32)}
 #: Block of rows of a table: an array for each metric.
 Block = dict[str, npt.NDArray[Any]]
@@ -139,7 +140,7 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
 
     def take(block: Block) -> tuple[int, int]:
         write(block)
-        return len(block[name]), int(np.count_nonzero(~_missing(name, block[name])))
+        return len(block[name]), int(np.count_nonzero(~_missing(block[name])))
 
     with ThreadPoolExecutor(1, "vkssp-table") as thread:
         waiting: deque[Future[tuple[int, int]]] = deque()
@@ -161,15 +162,20 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
                 one.cancel()
 
 
-def _missing(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs that no path connects."""
-    missing: npt.NDArray[np.bool_] = np.isnan(values) if DTYPES[name].kind == "f" else values == 2**32 - 1
+    missing: npt.NDArray[np.bool_] = values == 2**32 - 1 if values.dtype.kind == "u" else ~np.isfinite(values)
     return missing
+
+
+def _nowhere(dtype: np.dtype[Any]) -> float:
+    """Return the value for a pair that no path connects: of seconds and metres NaN, of real weights infinity."""
+    return 2**32 - 1 if dtype.kind == "u" else np.inf if dtype.itemsize == 8 else np.nan
 
 
 @contextmanager
 def _npy(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
-    fields = [(COLUMNS[name], DTYPES[name]) for name in table.metrics]
+    fields = [(COLUMNS[name], table.dtypes[name]) for name in table.metrics]
     dtype = np.dtype(fields) if len(fields) > 1 else fields[0][1]
     descr = np.lib.format.dtype_to_descr(dtype)
     header = {"descr": descr, "fortran_order": False, "shape": table.shape}
@@ -224,7 +230,8 @@ def _on_its_way(stream: IO[bytes]) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
-    each = max(1, min(len(rows), CHUNK_BYTES // (4 * len(columns))))
+    width = max(table.dtypes[name].itemsize for name in table.metrics)
+    each = max(1, min(len(rows), CHUNK_BYTES // (width * len(columns))))
 
     def make() -> dict[str, Any]:
         group = _import_zarr().open_group(folder, mode="w")
@@ -237,8 +244,8 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
                 COLUMNS[name],
                 shape=table.shape,
                 chunks=(each, len(columns)),
-                dtype=DTYPES[name],
-                fill_value=np.nan if DTYPES[name].kind == "f" else 2**32 - 1,
+                dtype=table.dtypes[name],
+                fill_value=_nowhere(table.dtypes[name]),
                 dimension_names=("source", "target"),
             )
             for name in table.metrics
@@ -254,7 +261,7 @@ def _zarr(folder: Path, table: Table, rows: Sequence[Any], columns: Sequence[Any
         else:
             arrays = making.result()
     # A chunk is compressed as a whole, so it is written once, when it has all of its rows.
-    waiting = {name: np.empty((each, len(columns)), DTYPES[name]) for name in table.metrics}
+    waiting = {name: np.empty((each, len(columns)), table.dtypes[name]) for name in table.metrics}
     at = 0
 
     def write(block: Block) -> None:
@@ -284,17 +291,17 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
     lines.writerow(["source", "target", *(COLUMNS[name] for name in table.metrics)])
     at = iter(rows)
 
-    def cells(name: str, values: npt.NDArray[Any]) -> list[Any]:
+    def cells(values: npt.NDArray[Any]) -> list[Any]:
         # Single precision has seven digits; further digits of a double are noise.
-        plain = values.astype(np.float64).round(3).astype(object) if values.dtype.kind == "f" else values.astype(object)
-        plain[_missing(name, values)] = ""
+        plain = (values.astype(np.float64).round(3) if values.dtype == np.float32 else values).astype(object)
+        plain[_missing(values)] = ""
         listed: list[Any] = plain.tolist()
         return listed
 
     def write(block: Block) -> None:
         for row in range(len(block[table.metrics[0]])):
             source = next(at)
-            parts = [cells(name, block[name][row]) for name in table.metrics]
+            parts = [cells(block[name][row]) for name in table.metrics]
             lines.writerows(zip([source] * len(columns), columns, *parts, strict=True))
 
     try:
@@ -307,7 +314,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
 @contextmanager
 def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
     pyarrow = pyarrow_for(*_PARQUET)
-    types = {name: pyarrow.float32() if DTYPES[name].kind == "f" else pyarrow.uint32() for name in table.metrics}
+    types = {name: pyarrow.from_numpy_dtype(table.dtypes[name]) for name in table.metrics}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)
     schema = pyarrow.schema(
         [("source", sources.type), ("target", targets.type), *((COLUMNS[name], types[name]) for name in table.metrics)]
@@ -321,7 +328,7 @@ def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequ
             sources.take(pyarrow.array(np.repeat(np.arange(at, at + count), len(columns)))),
             pyarrow.concat_arrays([targets] * count),
             *(
-                pyarrow.array(block[name].reshape(-1), types[name], mask=_missing(name, block[name]).reshape(-1))
+                pyarrow.array(block[name].reshape(-1), types[name], mask=_missing(block[name]).reshape(-1))
                 for name in table.metrics
             ),
         ]

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import DistanceOverflowError
+from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration, unit_of
+from vkssp.graph.names import items_of_names
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import limit_of, nodes_of
 from vkssp.solver.path_sums import Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solver.phantom_node import PhantomNode
 from vkssp.solver.row_maker import OVERFLOW
-from vkssp.solver.table import Table, checked_metrics
+from vkssp.solver.table import Table, checked_metrics, dtypes_of
 from vkssp.solver.table_file import Block
 from vkssp.solver.tables import RowSource, rows
 
@@ -150,7 +151,7 @@ class Maker:
     def bare(self, sources: Uint32s, targets: Uint32s, limit: int) -> Iterator[Block]:
         """Return the metrics between nodes if they follow from the weights."""
         for weight in rows(self.solver, self.graph, Groups.of_nodes(sources), targets, limit=limit):
-            values: Block = {"weight": weight}
+            values: Block = {"weight": self.graph.units.values(weight)}
             if "duration" in self.metrics:
                 values["duration"] = unit_of(self.graph, "duration").values(weight)
             yield {name: values[name] for name in self.metrics}
@@ -166,7 +167,8 @@ class Maker:
         missing = weight >= NEVER
         if ((weight >= UNREACHABLE) & ~missing).any():
             raise DistanceOverflowError(OVERFLOW)
-        values: Block = {"weight": np.where(missing, UNREACHABLE, weight).astype(np.uint32)}
+        units = self.graph.units
+        values: Block = {"weight": units.values(np.where(missing, UNREACHABLE, weight).astype(np.uint32))}
         figures = dict(zip(self._summed, sums, strict=True))
         if self._unit is not None:
             figures["duration"] = weight * self._unit
@@ -183,7 +185,7 @@ def table_of_nodes(
     targets: npt.ArrayLike | None = None,
     metrics: Sequence[str] | None = None,
     *,
-    limit: int | None = None,
+    limit: float | None = None,
 ) -> Table:
     """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
 
@@ -192,10 +194,10 @@ def table_of_nodes(
     solver : Solver or SolverPool
         Solver over the graph.
     sources, targets : array_like
-        Node ids, shape (s,) and (t,); by default targets are the sources.
+        Nodes, shape (s,) and (t,); by default targets are the sources.
     metrics : sequence of str, optional
         See `DTYPES`; by default durations, or weights if they are no durations.
-    limit : int, optional
+    limit : float, optional
         Weight beyond which a target counts as unreachable and is not looked for.
 
     Raises
@@ -203,14 +205,21 @@ def table_of_nodes(
     QueryError
         If there is no such node or metric, or no source or target, or the limit is no weight.
     """
-    most = checked_limit(limit)
     with solver.holding():
         maker = Maker(solver, checked_metrics(solver.graph, metrics))
+        most = limit_of(maker.graph, limit)
         rows = nodes_of(maker.graph, sources, "sources")
         columns = rows if targets is None else nodes_of(maker.graph, targets, "targets")
-    shape = (len(rows), len(columns))
+    return _table_of(maker, rows, columns, most).rescaled(
+        solver, maker.graph, lambda: table_of_nodes(solver, sources, targets, maker.metrics, limit=limit)
+    )
+
+
+def _table_of(maker: Maker, rows: Uint32s, columns: Uint32s, most: int) -> Table:
+    """Return a table between nodes that are given by position."""
+    shape, dtypes = (len(rows), len(columns)), dtypes_of(maker.graph)
     if not maker.figures:
-        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most))
+        return Table(shape, maker.metrics, lambda: maker.bare(rows, columns, most), dtypes)
     starts = [[PhantomNode(node, 0)] for node in rows.tolist()]
     goals = Goals(maker.graph, [[PhantomNode(node, 0)] for node in columns.tolist()], maker.figures)
     wanted = nodes_for(maker.graph, [goals])
@@ -219,7 +228,7 @@ def table_of_nodes(
         for found in maker.found(starts, wanted, max(1, CONNECTIONS // len(goals)), most):
             yield maker.block(*goals.best(found))
 
-    return Table(shape, maker.metrics, blocks)
+    return Table(shape, maker.metrics, blocks, dtypes)
 
 
 def write_weights(
@@ -227,9 +236,18 @@ def write_weights(
     path: str | Path,
     sources: npt.ArrayLike,
     targets: npt.ArrayLike | None,
-    limit: int | None,
+    limit: float | None,
     progress: bool,
 ) -> int:
     """Write weights between nodes to a file, row by row; see `vkssp.Solver.write_table`."""
-    names = (np.asarray(ids).tolist() for ids in (sources, sources if targets is None else targets))
-    return table_of_nodes(solver, sources, targets, ("weight",), limit=limit).write(path, *names, progress=progress)
+    table = table_of_nodes(solver, sources, targets, ("weight",), limit=limit)
+    names = (names_in_file(ids) for ids in (sources, sources if targets is None else targets))
+    return table.write(path, *names, progress=progress)
+
+
+def names_in_file(nodes: npt.ArrayLike) -> list[Any]:
+    """Return what a file calls nodes: integers if all of them are integers of 64 bits, or else texts."""
+    items = items_of_names(nodes, "nodes", QueryError)
+    if all(type(item) is int and -(2**63) <= item < 2**63 for item in items):
+        return items
+    return [item if isinstance(item, str) else repr(item) for item in items]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,22 +13,24 @@ from vkssp.algorithm import Terminal
 from vkssp.checks import flag, is_many
 from vkssp.errors import DistanceOverflowError, QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
+from vkssp.graph.units import Units
 from vkssp.memory import require
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.seed_groups import Groups
-from vkssp.prepared.terminals import checked_limit, nodes_of
+from vkssp.prepared.terminals import ends_by_position, is_name, limit_of, nodes_of
+from vkssp.solver.rescaling import Rescalable, restarting
 from vkssp.solver.row_maker import OVERFLOW, RowBlock, fitting
 
 # Rows that are computed at a time for pairs.
 _ROWS_OF_PAIRS = 256
 
 
-class RowSource(Protocol):
-    """Source of rows of distances: a session on one device, or a pool of several devices."""
+#: Distances for callers: uint32, or float64 if the weights of the graph are real numbers.
+Distances = npt.NDArray[Any]
 
-    @property
-    def graph(self) -> Graph:
-        """The graph, with the weights that it has now."""
+
+class RowSource(Rescalable, Protocol):
+    """Source of rows of distances: a session on one device, or a pool of several devices."""
 
     def holding(self) -> AbstractContextManager[object]:
         """Keep the weights as they are for several questions."""
@@ -90,12 +92,12 @@ def rows(
     nodes: Uint32s,
     *,
     limit: int = UNREACHABLE,
-) -> Iterator[Uint32s]:
+) -> Generator[Uint32s, None, None]:
     """Return distances from seeds to nodes if the caller needs all of them; see `RowSource.row_blocks`.
 
     Returns
     -------
-    iterator of numpy.ndarray
+    generator of numpy.ndarray
         Blocks of rows, shape (rows, k), uint32; 2**32 - 1 where no path leads.
 
     Raises
@@ -108,58 +110,90 @@ def rows(
     return fitting(source.row_blocks(graph, seeds, nodes, limit=limit))
 
 
-def distances(solver: RowSource, source: Any, limit: int | None, chunked: bool) -> Uint32s | Iterator[Uint32s]:
+def distances(solver: RowSource, source: Any, limit: Any, chunked: bool) -> Distances | Iterator[Distances]:
     """Return the distances from one node, many nodes or seeds to every node; see `vkssp.Solver.distances`."""
+    graph = solver.graph
     if isinstance(source, Iterator):
         source = list(source)
     elif not is_many(source) and hasattr(source, "__array__"):
-        source = np.asarray(source)
-    if is_many(source) and not is_many(next(iter(source), None)):
-        return table(solver, source, np.arange(solver.graph.num_nodes, dtype=np.uint32), limit, chunked)
+        source = np.asarray(source)[()]
+    if is_many(source) and not is_name(graph, source):
+        first = next(iter(source), None)
+        if not is_many(first) or is_name(graph, first):
+            nodes = nodes_of(graph, source, "sources")
+            return _table(solver, nodes, np.arange(graph.num_nodes, dtype=np.uint32), limit, chunked)
     if flag(chunked, "chunked"):
         raise QueryError("chunked is for many sources; leave it out, or give a list of node ids")
-    return solver.from_seeds(source if is_many(source) else [(source, 0)], limit)
+    with solver.holding():
+        graph = solver.graph
+        most = limit_of(graph, limit)
+        seeds = ends_by_position(graph, source, "source")
+        return graph.units.values(solver.from_seeds(seeds, None if most == UNREACHABLE else most))
 
 
 def table(
-    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: int | None, chunked: bool
-) -> Uint32s | Iterator[Uint32s]:
+    source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike | None, limit: Any, chunked: bool
+) -> Distances | Iterator[Distances]:
     """Return the distances from each of some nodes to each of others; see `vkssp.Solver.table`."""
-    graph, most, chunked = source.graph, checked_limit(limit), flag(chunked, "chunked")
+    graph = source.graph
     tails = nodes_of(graph, sources, "sources")
     heads = tails if targets is None else nodes_of(graph, targets, "targets")
-    shape = len(tails), len(heads)
+    return _table(source, tails, heads, limit, chunked)
+
+
+def _table(
+    source: RowSource, tails: Uint32s, heads: Uint32s, limit: Any, chunked: bool
+) -> Distances | Iterator[Distances]:
+    """Return the distances from each of some nodes, given by position, to each of others."""
+    graph, chunked = source.graph, flag(chunked, "chunked")
+    limit_of(graph, limit)
+    shape, units = (len(tails), len(heads)), graph.units
     if not chunked:
-        what = f"an array of {shape[0]:,} by {shape[1]:,} distances"
-        require(4 * shape[0] * shape[1], what, "ask for blocks of rows by chunked=True, or for a file by write_table")
-    blocks = rows(source, graph, Groups.of_nodes(tails), heads, limit=most)
-    return blocks if chunked else _gathered(blocks, shape)
+        what, size = f"an array of {shape[0]:,} by {shape[1]:,} distances", units.dtype.itemsize
+        require(
+            size * shape[0] * shape[1], what, "ask for blocks of rows by chunked=True, or for a file by write_table"
+        )
+
+    def blocks(graph: Graph) -> Generator[Distances, None, None]:
+        found = rows(source, graph, Groups.of_nodes(tails), heads, limit=limit_of(graph, limit))
+        return found if graph.scale is None else _in_units(found, graph.units)
+
+    if not chunked:
+        return _gathered(blocks(graph), shape, units.dtype)
+    return blocks(graph) if units.scale is None else restarting(source, graph, blocks)
 
 
-def _gathered(blocks: Iterator[Uint32s], shape: tuple[int, int]) -> Uint32s:
+def _in_units(blocks: Generator[Uint32s, None, None], units: Units) -> Generator[Distances, None, None]:
+    """Yield blocks of rows in the caller's units."""
+    with closing(blocks):
+        yield from map(units.values, blocks)
+
+
+def _gathered(blocks: Iterator[Distances], shape: tuple[int, int], dtype: np.dtype[Any]) -> Distances:
     """Return blocks of rows as one array of a shape."""
-    whole, at = np.empty((0, shape[1]), np.uint32), 0
+    whole, at = np.empty((0, shape[1]), dtype), 0
     # To the end: the maker of the rows keeps its buffers for the next table only if it is not stopped before.
     for block in blocks:
         if len(block) == shape[0]:
             whole = block  # not copied
         else:
-            whole = np.empty(shape, np.uint32) if at == 0 else whole
+            whole = np.empty(shape, dtype) if at == 0 else whole
             whole[at : at + len(block)] = block
         at += len(block)
     return whole
 
 
-def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Uint32s:
+def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> Distances:
     """Return the distances of many pairs of nodes; see `vkssp.Solver.pairs`."""
     graph = source.graph
     tails, heads = nodes_of(graph, sources, "sources"), nodes_of(graph, targets, "targets")
     if len(tails) != len(heads):
         raise QueryError(f"there are {len(tails)} sources and {len(heads)} targets; give one of each for a pair")
     with source.holding():
+        graph = source.graph
         found = source.fast_pairs(tails, heads)
         if found is not None:
-            return found
+            return graph.units.values(found)
         found = np.empty(len(tails), np.uint32)
         order = np.argsort(tails, kind="stable")
         starts, first = np.unique(tails[order], return_index=True)
@@ -174,4 +208,4 @@ def pairs(source: RowSource, sources: npt.ArrayLike, targets: npt.ArrayLike) -> 
             beyond = [block.overflowed_or_not(len(columns)) for block in blocks]
             if np.concatenate(beyond)[row, column].any():
                 raise DistanceOverflowError(OVERFLOW)
-    return found
+    return graph.units.values(found)
