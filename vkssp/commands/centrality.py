@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> Result:
     if args.map is not None and graph.lat is None:
         raise QueryError("the graph has no coordinates and cannot be drawn; leave --map out")
     unit = unit_of(graph, args.metric)
-    limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
+    limit, per_distance = unit.limit_of_solver(args.limit), unit.per_distance
     searched = (
         graph if args.metric == "duration" else replace(measured_by(graph, args.metric), hierarchy=graph.hierarchy)
     )
@@ -106,16 +106,16 @@ def run(args: argparse.Namespace) -> Result:
         if set(_BY_DISTANCE) & set(args.measures):
             asked: dict[str, Any] = {"limit": limit, "reverse": args.reverse}
             central = solver.centrality(sample=args.sample, seed=args.seed, **asked)
-            found["closeness"] = central.closeness / unit.per_weight
-            found["harmonic"] = central.harmonic / unit.per_weight
+            found["closeness"] = central.closeness / per_distance
+            found["harmonic"] = central.harmonic / per_distance
             if isinstance(central, Centrality):
-                found["eccentricity"] = central.eccentricity * unit.per_weight
+                found["eccentricity"] = central.eccentricity * per_distance
                 if len(central.sources):
                     most = central.diameter
-                    told = f"{most.distance * unit.per_weight:,.1f} from node {most.source} to {most.target}"
+                    told = f"{most.distance * per_distance:,.1f} from node {most.source} to {most.target}"
                     lines.append(f"farthest  {told}")
         if "straightness" in args.measures:
-            found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / unit.per_weight
+            found["straightness"] = solver.straightness(limit=limit, reverse=args.reverse) / per_distance
         if "betweenness" in args.measures:
             between = solver.betweenness(limit=limit, sample=args.sample, seed=args.seed)
             found["betweenness"] = between.nodes * between.scale if args.sample is not None else between.nodes

@@ -7,8 +7,11 @@ import sys
 from typing import Any
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM
+from vkssp.checks import shown
+from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.hierarchy import Hierarchy
+from vkssp.graph.metric import duration
 from vkssp.graph.traffic import with_traffic
 from vkssp.options import add_reading, file_name, reading
 from vkssp.prepared.reduction import REDUCTIONS
@@ -185,6 +188,48 @@ def hierarchy_line(hierarchy: Hierarchy) -> str:
         f"a hierarchy of {size['arcs']:,} arcs both ways, {size['supernodes']:,} supernodes in {size['levels']:,} "
         f"levels, {size['tree_height']:,} nodes high"
     )
+
+
+def node_named(graph: Graph, text: str, option: str) -> Any:
+    """Return the node that a text names: by its position, or by its name if nodes of the graph have names.
+
+    Raises
+    ------
+    QueryError
+        If there is no such node; the message names the option.
+    """
+    number = int(text) if text.lstrip("+-").isdecimal() else None
+    index = graph.name_index
+    if index is None:
+        if number is None:
+            raise QueryError(f"{option} is {shown(text)}; give the id of a node, an integer")
+        return number
+    for name in (number, text):
+        if name is not None and index.find(name) is not None:
+            return name
+    raise index.unknown(option, text)
+
+
+def distance_limit(limit: float | None) -> float | None:
+    """Return a limit of distances, an integer if it is whole."""
+    return int(limit) if limit is not None and limit.is_integer() else limit
+
+
+def number_text(number: float) -> str:
+    """Return a weight or a distance as a text: a whole number, or a real one with nine digits."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.9g}"
+
+
+def unit_text(graph: Graph) -> str:
+    """Return the unit of the distances that solvers return, as the end of a line, if they are durations."""
+    seconds = duration(graph, 1)
+    return "" if seconds is None else f", in units of {seconds / (graph.scale or 1.0):g} s"
+
+
+def scale_text(graph: Graph) -> str:
+    """Return the scale of real weights, and how they are rounded."""
+    exact = "exact" if not graph.weight_error else f"wrong by at most {graph.weight_error:.3g} for each arc"
+    return f"{graph.scale:.6g}, {exact}"
 
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:

@@ -11,9 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithm import COUNTING, ROW
-from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.common import (
+    Result,
+    add_graph,
+    add_json,
+    add_solver,
+    check_outputs,
+    load,
+    node_named,
+    number_text,
+    scale_text,
+    solver_parameters,
+    unit_text,
+)
 from vkssp.graph import UNREACHABLE
-from vkssp.graph.metric import duration
 from vkssp.options import file_name
 
 SUMMARY = "compute the distances from one node to all nodes"
@@ -25,13 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     add_graph(parser)
     parser.add_argument(
-        "--source", type=int, required=True, metavar="N", help="id of the node from which distances are computed"
+        "--source", required=True, metavar="N", help="id or name of the node from which distances are computed"
     )
     parser.add_argument(
         "--output",
         type=file_name,
         metavar="D.npy",
-        help="write the distances as a NumPy array of uint32; 4294967295 for nodes that no path reaches",
+        help="write the distances as a NumPy array of uint32, 4294967295 for nodes that no path reaches; or, if the "
+        "weights of the graph are real numbers, of float64, inf for these nodes",
     )
     parser.add_argument(
         "--counters", choices=COUNTING[:2], default=COUNTING[0], help="count only iterations, or also the total work"
@@ -51,20 +63,24 @@ def run(args: argparse.Namespace) -> Result:
     parameters = solver_parameters(args)
     counters = "trace" if args.trace else args.counters
     graph = load(args)
+    source = node_named(graph, args.source, "--source")
     with Solver(graph, args.algorithm, args.device, counters=counters, **parameters) as solver:
         began = time.perf_counter()
-        found = solver.distances(args.source)
+        found = solver.distances(source)
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm), outcome, timings = solver.answered_by, solver.last, solver.timings
         device, core_nodes = answering.info, solver.core_nodes if answering is solver.device else None
         trace = solver.trace() if args.trace else None
+        graph = solver.graph  # perhaps in larger units
     assert outcome is not None and timings.download_ms is not None
-    reached = found[found != UNREACHABLE]
+    reached = found[np.isfinite(found) if found.dtype.kind == "f" else found != UNREACHABLE]
     result: dict[str, Any] = {
-        "source": args.source,
+        "source": source,
         "reached": len(reached),
         "nodes": graph.num_nodes,
-        "largest": int(reached.max()),
+        "largest": reached.max().item(),
+        "scale": graph.scale,
+        "weight_error": graph.weight_error,
         "device": device.name,
         "driver": device.driver,
         "algorithm": algorithm,
@@ -74,17 +90,17 @@ def run(args: argparse.Namespace) -> Result:
         "timings": dataclasses.asdict(timings),
         "counters": outcome.counters,
     }
-    unit = duration(graph, 1)
-    what = "" if unit is None else f", in units of {unit:g} s"
     lines = [
-        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {args.source}, the farthest at "
-        f"{reached.max():,}{what}",
+        f"{len(reached):,} of {graph.num_nodes:,} nodes reached from {source}, the farthest at "
+        f"{number_text(reached.max().item())}{unit_text(graph)}",
         f"device    {device.name}",
         f"query     {milliseconds:.1f} ms with {algorithm}: {outcome.device_ms:.1f} on the device, "
         f"{timings.download_ms:.1f} to download",
         f"before    {timings.setup_ms:.0f} ms to set up, {timings.upload_ms:.1f} to upload",
         "counted   " + ", ".join(f"{count:,} {name}" for name, count in outcome.counters.items()),
     ]
+    if graph.scale is not None:
+        lines.insert(1, f"unit      {scale_text(graph)}")
     if core_nodes is not None:
         lines.insert(-1, f"searched  {core_nodes:,} nodes after the reduction; counters and traces are theirs")
     if trace is not None:

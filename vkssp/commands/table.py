@@ -13,6 +13,7 @@ from vkssp.commands.common import (
     add_json,
     add_solver,
     check_outputs,
+    distance_limit,
     is_watched,
     load,
     solver_parameters,
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=float,
         metavar="W",
         help="ignore targets farther than this weight; only if the sources are node ids",
     )
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> Result:
     """Compute a table, and write it to a file."""
     import numpy as np
 
+    from vkssp.graph.names import names_in_file
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
     from vkssp.solver.pool import SolverPool, solver_on
@@ -118,12 +120,16 @@ def run(args: argparse.Namespace) -> Result:
             assert sources.places is not None and targets.places is not None
             solver, table = opened.solver, opened.table(sources.places, targets.places, args.metrics)
         else:
-            assert sources.nodes is not None
-            columns = np.arange(graph.num_nodes) if is_whole else targets.nodes
-            table = table_of_nodes(opened, sources.nodes, columns, args.metrics, limit=args.limit)
+            if is_whole:
+                columns = np.arange(graph.num_nodes) if graph.names is None else graph.names
+            else:
+                columns = targets.nodes_of(graph)
+            rows, limit = sources.nodes_of(graph), distance_limit(args.limit)
+            table = table_of_nodes(opened, rows, columns, args.metrics, limit=limit)
             solver = opened
         snapped = time.perf_counter()
-        reached = table.write(args.output, sources.ids, None if is_whole else targets.ids, progress=is_watched(args))
+        ids = targets.ids if not is_whole else None if graph.names is None else names_in_file(graph.names)
+        reached = table.write(args.output, sources.ids, ids, progress=is_watched(args))
         answering, algorithm = solver.answered_by
         devices = solver.devices if isinstance(solver, SolverPool) else [answering]
         device = ", ".join(one.info.name for one in devices)

@@ -151,6 +151,11 @@ class Graph:
         """Conversion between the caller's weights and those of searches; for other modules of the package."""
         return Units(self.scale)
 
+    @property
+    def scaled(self) -> Scaled:
+        """The weights and their units; for other modules of the package."""
+        return Scaled(self.weight, self.scale, self.weight_error)
+
     @cached_property
     def name_index(self) -> NameIndex | None:
         """Positions of nodes by their names, if they have names; for other modules of the package."""

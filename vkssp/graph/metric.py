@@ -41,7 +41,7 @@ class Unit:
     per_weight : float
         Seconds or metres for one unit of weight, or the caller's units; 1 if the caller's weights are whole numbers.
     units : Units
-        The caller's units of weights.
+        The caller's units of weights, in which solvers return distances.
     """
 
     name: str
@@ -54,17 +54,40 @@ class Unit:
             return self.units.values(weight.astype(np.uint32, copy=False))
         return np.where(weight == UNREACHABLE, np.nan, weight * self.per_weight).astype(np.float32)
 
+    @property
+    def per_distance(self) -> float:
+        """Seconds or metres for 1 of the distances that solvers return; 1 if these are neither."""
+        return self.per_weight / (self.units.scale or 1.0)
+
+    def of_solver(self, distance: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the distances that a solver has returned, in seconds or metres, as `values` does."""
+        if self.units.scale is None:
+            return self.values(distance)
+        if self.name == "weight":
+            return distance
+        return np.where(np.isinf(distance), np.nan, distance * self.per_distance).astype(np.float32)
+
+    def limit_of_solver(self, limit: float | None) -> Any:
+        """Return a limit in seconds, metres or weights as a solver takes it; see `limits`."""
+        return None if limit is None else self.units.value(self.limits([limit], "limit")[0])
+
     def limits(self, limits: Sequence[float], name: str = "limits") -> list[int]:
         """Convert limits in seconds, metres or weights to ascending weights; errors call the limits `name`.
+
+        Of real weights there is one for each limit, and limits beyond the largest distance of 32 bits are this
+        distance; see `search_limit`.
 
         Raises
         ------
         QueryError
-            If a limit is not more than 0 or does not fit into 32 bits, or if there are no limits.
+            If a limit is not more than 0 or, of whole weights, does not fit into 32 bits, or if there are no limits.
         """
         numbers = [number_of(limit) for limit in items_of(limits) or ()]
         try:
-            weights = sorted({self._weight(math.nan if one is None else one) for one in numbers})
+            given = sorted({math.nan if one is None else one for one in numbers})
+            weights = list(map(self._weight, given))
+            if self.units.scale is None:
+                weights = sorted(set(weights))
         except (ValueError, OverflowError):
             weights = []
         if not weights or weights[0] < 1 or weights[-1] >= UNREACHABLE:
@@ -75,9 +98,17 @@ class Unit:
 
     def _weight(self, limit: float) -> int:
         """Return the weight of a limit."""
-        if self.name != "weight" or self.units.scale is None or not limit > 0:
+        if self.units.scale is None or not limit > 0:
             return math.ceil(limit / self.per_weight)
-        return min(max(1, self.units.limit(limit)), MOST_UNITS)
+        found = self.units.limit(limit) if self.name == "weight" else math.ceil(limit / self.per_weight)
+        return min(max(1, found), MOST_UNITS)
+
+    def search_limit(self, weight: int) -> int:
+        """Return the limit of a search that finds distances up to a weight of `limits`; `UNREACHABLE` for none.
+
+        Of real weights, distances up to a limit may not fit into 32 bits; only a search without a limit tells of them.
+        """
+        return UNREACHABLE if self.units.scale is not None and weight == MOST_UNITS else weight
 
 
 def unit_of(graph: Graph, metric: str) -> Unit:
@@ -85,7 +116,9 @@ def unit_of(graph: Graph, metric: str) -> Unit:
     if metric == "distance":
         return Unit("distance", METRES_PER_WEIGHT)
     seconds = duration(graph, 1)
-    return Unit("weight", graph.scale or 1.0, graph.units) if seconds is None else Unit("duration", seconds)
+    if seconds is None:
+        return Unit("weight", graph.scale or 1.0, graph.units)
+    return Unit("duration", seconds, graph.units)
 
 
 def arc_lengths(graph: Graph) -> npt.NDArray[np.float64]:

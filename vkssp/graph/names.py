@@ -205,6 +205,14 @@ def items_of_names(values: Any, argument: str, error: Error = GraphError) -> lis
     return list(array) if array.dtype.kind in "mMV" else list(array.tolist())
 
 
+def names_in_file(nodes: Any) -> list[Any]:
+    """Return what a file calls nodes: integers if all of their names are integers of 64 bits, or else texts."""
+    items = items_of_names(nodes, "nodes", QueryError)
+    if all(type(item) is int and -(2**63) <= item < 2**63 for item in items):
+        return items
+    return [item if isinstance(item, str) else repr(item) for item in items]
+
+
 def _check_lengths(tails: Sequence[Any] | npt.NDArray[Any], heads: Sequence[Any] | npt.NDArray[Any]) -> None:
     if len(tails) != len(heads):
         raise GraphError(f"tail has {len(tails)} entries and head {len(heads)}; give as many of each")
@@ -223,13 +231,13 @@ def _check_names(items: Sequence[Any], argument: str) -> None:
 
 
 def _are_numbers(values: Any) -> bool:
-    """Return whether values are nothing but numbers or truth values, or no list at all."""
+    """Return whether values are nothing but numbers that are not whole, or truth values, or no list at all."""
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-        return array.ndim != 1 or array.dtype.kind in "biufc"
+        return array.ndim != 1 or array.dtype.kind in "bfc"
     if not is_many(values) or isinstance(values, range):
         return True
-    return all(issubclass(kind, bool | float | np.number | np.bool_) for kind in set(map(type, values)))
+    return all(issubclass(kind, bool | float | np.inexact | np.bool_) for kind in set(map(type, values)))
 
 
 def _integers(values: Any) -> npt.NDArray[np.int64] | None:

@@ -50,6 +50,10 @@ class Scaled(NamedTuple):
     scale: float | None
     error: float
 
+    def take(self, arcs: npt.NDArray[Any]) -> Scaled:
+        """Return the weights of some arcs, in their order."""
+        return self._replace(weight=own(self.weight[arcs]))
+
 
 class GivenWeights(NamedTuple):
     """Weights of the caller, checked.

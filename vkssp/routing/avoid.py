@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.errors import QueryError
-from vkssp.graph import Graph, Uint32s
+from vkssp.graph import Graph
 from vkssp.graph.geo import haversine
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class Avoided:
             raise QueryError("the areas to avoid touch every street of the map; give smaller ones")
         self.graph, self.arc_ids = _without(lines.graph, closed)
 
-    def with_weights(self, weight: Uint32s) -> Avoided:
-        """Return the same streets with other weights, one for each arc of the whole graph."""
+    def with_weights(self, graph: Graph) -> Avoided:
+        """Return the same streets with the weights of another whole graph."""
         avoided = copy.copy(self)
-        avoided.graph = self.graph.with_weights(own(weight[self.arc_ids]))
+        avoided.graph = self.graph.reweighted(graph.scaled.take(self.arc_ids))
         return avoided
 
     def searched_ids(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

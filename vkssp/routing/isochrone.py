@@ -64,8 +64,8 @@ class Isochrone:
 
     Attributes
     ----------
-    limit : int
-        The largest weight of a path.
+    limit : int or float
+        The largest weight of a path, a float if the weights of the graph are real numbers.
     seconds : float or None
         The limit in seconds; None if weights are no durations.
     metres : float or None
@@ -81,7 +81,7 @@ class Isochrone:
         counts as a street.
     """
 
-    limit: int
+    limit: float
     seconds: float | None
     area: Any
     road_m: float
@@ -134,6 +134,9 @@ def isochrones_around(
     unit = unit_of(index.graph, metric)
     weights = unit.limits(limits)
     metres = unit.per_weight if metric == "distance" else None
+    # Limits may be larger than any distance in units of real weights.
+    numbers = [] if unit.units.scale is None else sorted({float(limit) for limit in limits})
+    told = [(one / unit.per_distance, one if unit.name == "duration" else None) for one in numbers]
     width = number_of(width_m)
     if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:
         raise QueryError(f"width is {shown(width_m)}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
@@ -141,9 +144,11 @@ def isochrones_around(
     seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
 
     def make() -> Iterator[list[Isochrone]]:
-        rows = _distances(solver, index, seeds, weights[-1])
+        rows = _distances(solver, index, seeds, unit.search_limit(weights[-1]))
         for place, start, distances in zip(places, starts, rows, strict=True):
             found = isochrones(index, distances, begun_streets(index, start), weights, width)
+            if told:
+                found = [replace(one, limit=limit, seconds=s) for one, (limit, s) in zip(found, told, strict=True)]
             yield [_around(one, index, place, start, metres) for one in found]
 
     return make()
@@ -160,7 +165,8 @@ def _distances(
         return
     # There are no seeds if areas to avoid shut the place in.
     (group,) = seeds
-    yield solver.from_seeds(group, limit) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
+    most = None if limit == UNREACHABLE else limit
+    yield solver.from_seeds(group, most) if group else np.full(num_nodes, UNREACHABLE, np.uint32)
 
 
 def _around(one: Isochrone, index: StreetIndex, origin: LatLon, start: Snap, metres: float | None) -> Isochrone:

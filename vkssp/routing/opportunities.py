@@ -206,7 +206,7 @@ def nearest_of_opportunities(
     The search goes from the opportunities, against the direction of the trips. Each node keeps as many as are asked
     for. So an origin needs only those of the nodes that it reaches first, and those on its own street.
     """
-    most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+    most = UNREACHABLE if limit is None else unit.search_limit(unit.limits([limit], "limit")[0])
     wanted = whole_number(count, "count", 1, UNREACHABLE - 1, "give how many opportunities are wanted for each origin")
     trips = _Trips(index, origins, opportunities, flag(reverse, "reverse"))
     kept = min(wanted, len(trips.point_of))

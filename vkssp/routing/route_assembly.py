@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
+from vkssp.prepared.terminals import named
 from vkssp.route import Leg, Route
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.legs import LegPath
@@ -45,10 +46,10 @@ def leg_of(
     )
     return Leg.deferring(
         {"points": lambda: geometry.points, "steps": steps},
-        nodes=geometry.nodes,
+        nodes=named(index.graph, geometry.nodes),
         arcs=geometry.arcs,
         parts=geometry.parts,
-        weight=leg_path.weight,
+        weight=index.graph.units.value(leg_path.weight),
         distance_m=float(geometry.metres.sum()),
         duration_s=duration(graph, int(geometry.weights.sum())),
         origin=place_of(index, *begin),

@@ -31,7 +31,9 @@ from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver.decay import Decay
 from vkssp.solver.pool import solver_on
+from vkssp.solver.rescaling import rescaled, restarting
 from vkssp.solver.several import Devices
+from vkssp.solver.shared_graph import WeightsChange
 from vkssp.solver.table import Table, checked_metrics
 
 
@@ -128,6 +130,7 @@ class Router(Resource):
         if solver is not None:
             solver.close()
 
+    @rescaled
     def route(
         self,
         origin: LatLon,
@@ -212,6 +215,7 @@ class Router(Resource):
         """
         return nearest_places(self.index, place, number)
 
+    @rescaled
     def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
         """Return the isochrones of a place for some limits, all from one search.
 
@@ -269,9 +273,15 @@ class Router(Resource):
         names = [f"places[{number}]" for number in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")
-        with self.solver.holding():
-            return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
 
+        def made() -> Iterator[list[Isochrone]]:
+            with self.solver.holding():
+                return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
+
+        graph, first = self.graph, made()
+        return first if graph.scale is None else restarting(self, graph, lambda now: first if now is graph else made())
+
+    @rescaled
     def service_areas(self, sources: Sequence[LatLon], limit: float | None = None) -> ServiceAreas:
         """Return the service areas of some places: the nodes and the parts of streets to which each is the nearest.
 
@@ -305,7 +315,7 @@ class Router(Resource):
         with self.solver.holding():
             index = self.index
             unit = unit_of(index.graph, self.metric)
-            most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
+            most = UNREACHABLE if limit is None else unit.search_limit(unit.limits([limit], "limit")[0])
             return find_service_areas(self.solver, index, unit, sources, most)
 
     assign = FormerName("service_areas")
@@ -336,9 +346,12 @@ class Router(Resource):
             metric is not known. While rows are made, if the weights of the router's metric have changed.
         """
         with self.solver.holding():
-            wanted = checked_metrics(self.graph, metrics, self.metric)
-            return table_of_places(self.solver, self.index, self.graph, wanted, sources, targets)
+            graph = self.graph
+            wanted = checked_metrics(graph, metrics, self.metric)
+            found = table_of_places(self.solver, self.index, graph, wanted, sources, targets)
+        return found.rescaled(self, graph, lambda: self.table(sources, targets, wanted))
 
+    @rescaled
     def accessibility(
         self,
         origins: Sequence[LatLon] | None,
@@ -394,6 +407,7 @@ class Router(Resource):
         unit = unit_of(index.graph, self.metric)
         return sums_of_opportunities(self.solver, index, unit, origins, opportunities, weights, limits, decays, reverse)
 
+    @rescaled
     def nearest_opportunities(
         self,
         origins: Sequence[LatLon] | None,
@@ -500,16 +514,21 @@ class Router(Resource):
                 self._timed, _ = changed_weights(self._timed, weights, arcs)
             return
 
-        def change(_: Graph) -> tuple[Graph, npt.NDArray[np.int64] | None]:
+        self.change_weights(lambda graph: changed_weights(graph, weights, arcs))
+
+    def change_weights(self, change: WeightsChange) -> None:
+        """Change the weights of the metric by a function of the whole graph, as soon as no search runs."""
+
+        def searched(_: Graph) -> tuple[Graph, npt.NDArray[np.int64] | None]:
             old = self.index
-            graph, changed = changed_weights(old.graph, weights, arcs)
+            graph, changed = change(old.graph)
             new = old.with_graph(graph)
             self._indices = (old, new)
             if changed is not None and new.avoided is not None:
                 changed = new.avoided.searched_ids(changed)
             return new.searched, changed
 
-        self.solver.change_weights(change)
+        self.solver.change_weights(searched)
 
     def set_speeds(self, speeds: Mapping[int, float]) -> Change:
         """Change the speeds of OSM ways, in both directions, from the next query on.

@@ -17,6 +17,7 @@ from vkssp.checks import path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.files import atomic_write
 from vkssp.graph import Graph, Uint32s
+from vkssp.graph.names import names_in_file
 from vkssp.routing.geojson import write_features
 from vkssp.routing.geoparquet import write_geoparquet
 from vkssp.routing.places import LatLon
@@ -53,10 +54,11 @@ class Rows:
 
     @classmethod
     def of_nodes(cls, graph: Graph, nodes: Uint32s) -> Rows:
-        """Return rows for nodes of a graph."""
+        """Return rows for nodes of a graph, given by position, and called by their names if they have any."""
+        ids: npt.NDArray[Any] = nodes if graph.names is None else np.array(names_in_file(graph.names[nodes]))
         if graph.lat is None or graph.lon is None:
-            return cls("node", nodes, None, None)
-        return cls("node", nodes, graph.lat[nodes], graph.lon[nodes])
+            return cls("node", ids, None, None)
+        return cls("node", ids, graph.lat[nodes], graph.lon[nodes])
 
     @classmethod
     def of_places(

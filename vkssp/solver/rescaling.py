@@ -42,7 +42,7 @@ def coarsen(source: Rescalable, graph: Graph, error: DistanceOverflowError) -> N
     Raises
     ------
     DistanceOverflowError
-        The given error, if weights are whole numbers, or are held by this thread.
+        If weights are whole numbers, are held by this thread, or would pass the largest float.
     """
     if graph.scale is None:
         raise error
@@ -51,7 +51,10 @@ def coarsen(source: Rescalable, graph: Graph, error: DistanceOverflowError) -> N
     try:
         source.change_weights(lambda now: (now.coarsened() if now is graph else now, None))
     except (GraphError, QueryError) as refused:
-        raise error from refused
+        told = f"a distance does not fit into 32 bits in units of {graph.scale:g}, and these cannot grow ({refused})"
+        raise DistanceOverflowError(f"{told}; give the graph a larger scale") from error
+    if source.graph is graph:  # the distance is one of another metric
+        raise error
 
 
 def rescaled(ask: _Method) -> _Method:
@@ -123,7 +126,9 @@ def restarting(
             coarsen(source, graph, error)
             if is_begun:
                 raise PartGivenError(_told(graph)) from error
-        except WeightsChangedError:
-            if is_begun or source.graph.scale == graph.scale:
+        except WeightsChangedError as error:
+            if source.graph.scale == graph.scale:
                 raise
+            if is_begun:
+                raise PartGivenError(_told(graph)) from error
         graph = source.graph

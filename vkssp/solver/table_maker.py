@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.errors import DistanceOverflowError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration, unit_of
-from vkssp.graph.names import items_of_names
+from vkssp.graph.names import names_in_file
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import limit_of, nodes_of
 from vkssp.solver.path_sums import Figure, Floats, Tree, metres_of, weights_of
@@ -243,11 +243,3 @@ def write_weights(
     table = table_of_nodes(solver, sources, targets, ("weight",), limit=limit)
     names = (names_in_file(ids) for ids in (sources, sources if targets is None else targets))
     return table.write(path, *names, progress=progress)
-
-
-def names_in_file(nodes: npt.ArrayLike) -> list[Any]:
-    """Return what a file calls nodes: integers if all of them are integers of 64 bits, or else texts."""
-    items = items_of_names(nodes, "nodes", QueryError)
-    if all(type(item) is int and -(2**63) <= item < 2**63 for item in items):
-        return items
-    return [item if isinstance(item, str) else repr(item) for item in items]
