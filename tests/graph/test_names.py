@@ -115,7 +115,7 @@ def test_without_names_positions_are_checked() -> None:
     assert graph.index_of(1) == 1
     with pytest.raises(QueryError, match=r"names.0. is 2; node ids of this graph go from 0 to 1"):
         graph.index_of([2])
-    with pytest.raises(QueryError, match=r"names.0. is 'a'"):
+    with pytest.raises(QueryError, match=r"names has dtype <U1; give integers"):
         graph.index_of("a")
 
 
@@ -134,13 +134,8 @@ def test_many_names_are_found_again() -> None:
     graph = Graph.from_edges(tail, head, range(100_000), undirected=True)
     assert graph.names is not None and len(set(graph.names.tolist())) == graph.num_nodes == len({*tail, *head})
     there = [arc for arc in edges_of(graph) if arc[0] != arc[1]]
-    wanted = [
-        (*ends, number)
-        for number, edge in enumerate(zip(tail, head, strict=True))
-        if edge[0] != edge[1]
-        for ends in (edge, edge[::-1])
-    ]
-    assert sorted(there) == sorted(wanted)
+    edges = [(*edge, number) for number, edge in enumerate(zip(tail, head, strict=True)) if edge[0] != edge[1]]
+    assert sorted(there) == sorted([*edges, *((head, tail, number) for tail, head, number in edges)])
 
 
 @pytest.mark.parametrize(
