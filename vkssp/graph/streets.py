@@ -21,7 +21,7 @@ LAST_LAT, LAST_LON = 900_000_000, 1_800_000_000
 #: Metres of the longest street: ten times the Earth's circumference. In tenths of a metre they fit into 32 bits.
 MOST_METRES = 4e8
 #: Bounds of the seconds per unit of weight; within them no duration leaves the range of single precision.
-_LEAST_SECONDS, _MOST_SECONDS = 1e-9, 1e9
+_LEAST_SECONDS, _MOST_SECONDS = 1e-18, 1e9
 #: Number of the parts of a trip that a node may serve; see `Streets.layer`.
 _NUM_LAYERS = 3
 
@@ -224,13 +224,21 @@ class Streets:
 
         Weights of turns are rounded, and to no more than the weights of the arcs, shape (num_arcs,), if only the
         rounding of either makes them larger.
+
+        Raises
+        ------
+        GraphError
+            If weights are durations, and a unit would be too short or too long.
         """
         turn = self.turn
         if turn is not None:
             exact = np.minimum(turn / unit, 2.0**32 - 1)
             rounded = np.rint(exact).astype(np.uint32)
             turn = own(np.where(exact - weight <= 1.0 + 0.5 / unit, np.minimum(rounded, weight), rounded))
-        return replace(self, turn=turn, seconds_per_weight=self.seconds_per_weight * unit)
+        seconds = self.seconds_per_weight * unit
+        if seconds and not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+            raise GraphError(f"a unit of weight would be {seconds:g} s; give a scale by which it is nearer to a second")
+        return replace(self, turn=turn, seconds_per_weight=seconds)
 
     def without_turns(self, weight: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the weights of arcs without the turns into them, shape (num_arcs,), given the weights with turns.

@@ -217,9 +217,7 @@ def with_traffic(graph: Graph, path: str | Path) -> tuple[Graph, Change]:
     checked_graph(graph)
     names, first, second = _read(path, is_whole=graph.scale is None)
     if names == _ARCS:
-        changed, arcs = changed_weights(graph, second, first)
-        assert arcs is not None
-        return changed, Change(len(arcs), 0, 0)
+        return changed_weights(graph, second, first)[0], Change(len(first), 0, 0)
     arcs, weights, change = _speed_weights(graph, first, second)
     return changed_weights(graph, weights, arcs)[0], change
 
