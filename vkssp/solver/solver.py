@@ -46,7 +46,12 @@ from vkssp.solver.tables import Distances, distances, pairs, table
 class Solver(Resource):
     """Shortest paths on one graph, on one device; beside a GPU that was not named the CPU answers, too.
 
-    Distances are exact and the same, bit for bit, on every device. Several threads may use a solver, and take turns;
+    Distances are exact sums of the graph's weights, and the same, bit for bit, on every device. If the weights are real
+    numbers, with a `Graph.scale`, distances, limits, offsets and new weights are floats in the caller's units, and
+    unreachable nodes are at an infinite distance; offsets are rounded to the scale. Where a distance does not fit into
+    32 bits then, the weights get units of twice the size, once or several times, and the question is asked again;
+    `graph` has the scale and the error. If nodes have names, `Graph.names`, all methods take and return names; arrays
+    by node are in the order of positions. Several threads may use a solver, and take turns;
     `clone` gives each thread its own buffers over one copy of the graph. Solvers cannot be copied or pickled; another
     process makes its own. If a device is open, start processes by ``"spawn"`` or ``"forkserver"``: in a forked process
     only algorithms that run on the CPU work.
@@ -212,10 +217,10 @@ class Solver(Resource):
 
         Parameters
         ----------
-        source : int, array_like or sequence of (int, int)
-            A node id; node ids, shape (s,); or seeds: pairs of a node id and an offset, the weight between the node and
-            the place that is meant. Distances from seeds are those from the best seed, and include its offset.
-        limit : int, optional
+        source : int, name, array_like or sequence of (int or name, float)
+            A node; nodes, shape (s,); or seeds: pairs of a node and an offset, the weight between the node and the
+            place that is meant. Distances from seeds are those from the best seed, and include its offset.
+        limit : float, optional
             Distance beyond which nodes count as unreachable. With ``block_resident``, searches from many nodes do not
             go beyond it.
         chunked : bool
@@ -225,15 +230,17 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, uint32; 2**32 - 1 for nodes that no path reaches. Shape (num_nodes,) for one node or seeds,
-            (s, num_nodes) for many nodes. If `chunked`, blocks of these rows, shape (rows, num_nodes).
+            Distances, uint32, 2**32 - 1 for nodes that no path reaches; or, of real weights, float64, infinite for
+            these. Shape (num_nodes,) for one node or seeds, (s, num_nodes) for many nodes. If `chunked`, blocks of
+            these rows, shape (rows, num_nodes).
 
         Raises
         ------
         QueryError
             If there is no such node, or no source, or the limit is not a valid distance.
         DistanceOverflowError
-            If a shortest distance within the limit does not fit into 32 bits.
+            If a shortest distance within the limit does not fit into 32 bits; of real weights, only if blocks have been
+            handed out before it, and another call succeeds then.
         MemoryShortageError
             If the distances do not fit into memory.
 
@@ -248,6 +255,11 @@ class Solver(Resource):
         [0, 4, 7]
         [[0, 4, 4294967295], [4294967295, 0, 3]]
         [10, 2, 5]
+        >>> with Solver(Graph.from_edges(["a", "b"], ["b", "c"], [0.1, 0.2])) as solver:
+        ...     solver.distances("a").tolist()
+        ...     solver.distances("b").tolist()
+        [0.0, 0.1, 0.3]
+        [inf, 0.0, 0.2]
         """
         return distances(self, source, limit, chunked)
 
@@ -287,8 +299,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, shape (s,) and (t,); by default targets are the sources.
-        limit : int, optional
+            Nodes, shape (s,) and (t,); by default targets are the sources.
+        limit : float, optional
             Distance beyond which targets count as unreachable; ``block_resident`` does not look for them.
         chunked : bool
             Whether to return blocks of rows. The rows are computed on demand, so that the table may exceed the memory.
@@ -297,8 +309,8 @@ class Solver(Resource):
         Returns
         -------
         numpy.ndarray or iterator of numpy.ndarray
-            Distances, shape (s, t), uint32; 2**32 - 1 where no path leads. If `chunked`, blocks of these rows, shape
-            (rows, t).
+            Distances, shape (s, t), uint32, 2**32 - 1 where no path leads; or, of real weights, float64, infinite
+            there. If `chunked`, blocks of these rows, shape (rows, t).
 
         Raises
         ------
@@ -332,12 +344,12 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, the ends of each pair, shape (k,) each.
+            Nodes, the ends of each pair, shape (k,) each.
 
         Returns
         -------
         numpy.ndarray
-            Distances, shape (k,), uint32; 2**32 - 1 where no path leads.
+            Distances, shape (k,), uint32, 2**32 - 1 where no path leads; or, of real weights, float64, infinite there.
 
         Raises
         ------
@@ -553,8 +565,9 @@ class Solver(Resource):
         Parameters
         ----------
         weights : array_like
-            Whole numbers from 0 to 2**32 - 2, one for each changed arc. If turns take time, the weight of an arc
-            includes the weight of the turn into it, see `Streets.turn`.
+            One for each changed arc: whole numbers from 0 to 2**32 - 2 if those of the graph are, and otherwise finite
+            numbers from 0 on. If turns take time, the weight of an arc includes that of the turn into it, see
+            `Streets.turn`. The scale of real weights stays if it suits the new ones.
         arcs : array_like, optional
             Ids of the changed arcs, their indices in `graph`; by default all arcs. An arc may be named twice with the
             same weight, but not with different weights.
@@ -587,11 +600,10 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like
-            Node ids, shape (k,); a node may be named twice.
+            Nodes, shape (k,); a node may be given twice.
         offsets : array_like, optional
-            Weight between the place that is meant and each source, whole numbers from 0 to 2**32 - 2, shape (k,);
-            distances include it. By default 0.
-        limit : int, optional
+            Weight between the place that is meant and each source, shape (k,); distances include it. By default 0.
+        limit : float, optional
             Distance beyond which nodes count as unreachable.
         count : int, optional
             Number of sources for each node, the nearest first, such as the three nearest hospitals; by default the
@@ -679,12 +691,12 @@ class Solver(Resource):
         ----------
         values : array_like
             Finite numbers, one for each node, shape (num_nodes,), or several, shape (num_nodes, c).
-        limits : int or array_like, optional
+        limits : float or array_like, optional
             Distances; each sum is of the values at nodes at most as far as that.
         decays : Decay or sequence of Decay, optional
             Weights by distance; each sum is of all values, times the weights of their distances.
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
+            Nodes, shape (s,); by default all nodes.
         reverse : bool
             Whether distances to the sources count, not those from them: who can reach a place. The graph is searched
             backward then; a copy of it is made for the call.
@@ -751,8 +763,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
-        limit : int, optional
+            Nodes, shape (s,); by default all nodes.
+        limit : float, optional
             Radius: only nodes up to this distance count.
         reverse : bool
             Whether distances to the nodes count, not those from them; networkx counts these.
@@ -803,8 +815,8 @@ class Solver(Resource):
         Parameters
         ----------
         sources : array_like, optional
-            Node ids, shape (s,); by default all nodes.
-        limit : int, optional
+            Nodes, shape (s,); by default all nodes.
+        limit : float, optional
             Radius: only nodes up to this distance count.
         reverse : bool
             Whether the paths to the nodes count, not those from them.
@@ -854,7 +866,7 @@ class Solver(Resource):
         ----------
         sources : array_like
             Nodes at which paths begin, shape (s,); by default all nodes. A node that is named twice counts twice.
-        limit : int, optional
+        limit : float, optional
             Radius: only pairs up to this distance count.
         sample : int, optional
             Number of sources that are drawn at random, all different, where all nodes are too many;
@@ -903,7 +915,7 @@ class Solver(Resource):
         Parameters
         ----------
         sources, targets : array_like
-            Node ids, shapes (s,) and (t,).
+            Nodes, shapes (s,) and (t,).
         demand : array_like or sparse matrix
             What goes from each source to each target, finite numbers from 0 on: an array or a scipy matrix of shape
             (s, t); or, for pairs of a source and a target, shape (s,), with as many targets. Demand from a node to

@@ -78,7 +78,7 @@ class Table:
                     raise  # what a pipe has got cannot be taken back
 
     def rescaled(self, source: Rescalable, graph: Graph, again: Callable[[], Table]) -> Table:
-        """Return the table, which `again` makes anew where a distance does not fit; see `rescaling.restarting`."""
+        """Return the table, which `again` makes anew if a distance does not fit; for other modules of the package."""
         if graph.scale is None:
             return self
 
