@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vkssp.checks import path_of, shown
+from vkssp.csv_file import csv_lines
 from vkssp.errors import FormatError, QueryError
 
 
@@ -19,6 +20,7 @@ def pyarrow_for(what: str, instead: str = "") -> Any:
         If it is not installed: `what` needs it, and `instead` says what else can be done.
     """
     try:
+        import pyarrow.compute
         import pyarrow.csv
         import pyarrow.parquet
     except ImportError as error:
@@ -29,6 +31,8 @@ def pyarrow_for(what: str, instead: str = "") -> Any:
 
 def batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
     """Yield some columns of a Parquet or CSV file as tables of about so many rows.
+
+    Columns of a CSV file are integers or, where some of them in a table are none, floating-point numbers or texts.
 
     Raises
     ------
@@ -48,20 +52,39 @@ def batches(path: str | Path, columns: Sequence[str], rows: int) -> Iterator[Any
                 for batch in file.iter_batches(rows, columns=list(dict.fromkeys(columns))):
                     yield pyarrow.Table.from_batches([batch])
             return
-        with pyarrow.csv.open_csv(path) as reader:
-            check_columns(path, columns, reader.schema.names)
+        with csv_lines(path) as lines:
+            check_columns(path, columns, next(lines, []))
+        # All as texts: the library would take the types from the first rows, and refuse what comes later.
+        wanted = list(dict.fromkeys(columns))
+        types = dict.fromkeys(wanted, pyarrow.string())
+        read = pyarrow.csv.ConvertOptions(include_columns=wanted, column_types=types, strings_can_be_null=True)
+        with pyarrow.csv.open_csv(path, convert_options=read) as reader:
             waiting: list[Any] = []
             for batch in reader:
-                waiting.append(batch.select(list(dict.fromkeys(columns))))
+                waiting.append(batch)
                 if sum(map(len, waiting)) >= rows:
-                    yield pyarrow.Table.from_batches(waiting)
+                    yield _with_numbers(pyarrow, pyarrow.Table.from_batches(waiting))
                     waiting = []
             if waiting:
-                yield pyarrow.Table.from_batches(waiting)
+                yield _with_numbers(pyarrow, pyarrow.Table.from_batches(waiting))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except (OSError, UnicodeDecodeError, pyarrow.ArrowException) as error:
         raise FormatError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
+
+
+def _with_numbers(pyarrow: Any, table: Any) -> Any:
+    """Return a table of texts with numbers in the columns that have only these."""
+    for at, name in enumerate(table.column_names):
+        texts = pyarrow.compute.utf8_trim_whitespace(table.column(at))
+        for kind in (pyarrow.int64(), pyarrow.float64()):
+            try:
+                numbers = texts.cast(kind)
+            except pyarrow.ArrowInvalid:
+                continue
+            table = table.set_column(at, name, numbers)
+            break
+    return table
 
 
 def check_columns(path: Path, columns: Sequence[str], names: Sequence[str]) -> None:

@@ -339,6 +339,12 @@ def test_demand_in_parts_from_files(tmp_path: Path) -> None:
             list(read_demand(tmp_path / name))
     with pytest.raises(QueryError, match="three names"):
         read_demand("a.parquet", columns="source")
+    # Fractions, and a comment, after more rows than the types of columns are guessed from.
+    count = 100_000
+    rows = "".join(f" 3,{node % 144},{node % 7},\n" for node in range(count))
+    (tmp_path / "f.csv").write_text(f"\ufeffsource,target,demand,comment\n{rows}5,6,0.5,late\n", "utf-8")
+    amounts = np.concatenate([part[2] for part in read_demand(tmp_path / "f.csv")])
+    assert amounts.sum() == (np.arange(count) % 7).sum() + 0.5
 
 
 def test_a_sample_of_sources_tells_about_all() -> None:
