@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import grid, random_graphs, scipy_dijkstra
 from tests.support.hierarchies import Query, depths, eliminated, heights, lists
-from vkssp import Graph, GraphError, QueryError, prepare, read_graph
+from vkssp import Graph, GraphError, QueryError, jit, prepare, read_graph
 from vkssp.graph.hierarchy import RELAX, Hierarchy
 from vkssp.hierarchy import dissection, limits, supernodes
 from vkssp.hierarchy.edges import Edges
@@ -225,6 +225,7 @@ def test_what_would_be_too_high_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("missing", ["numba", "pymetis"])
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
+    jit.kernels.cache_clear()
     with pytest.raises(QueryError, match=rf"{missing}.*install it.* pip install {missing}|'pip install {missing}'"):
         prepare(grid(3))
 
