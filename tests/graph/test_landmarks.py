@@ -19,7 +19,7 @@ from vkssp.cli import main
 from vkssp.generate import from_expression, road_grid
 from vkssp.gpu.device import Device
 from vkssp.graph import landmarks
-from vkssp.graph.landmarks import landmark_places, leaving_share, road_order
+from vkssp.graph.landmarks import leaving_share, road_order
 from vkssp.prepared.renumbered import ORDERS, RenumberedGraph
 
 EMPTY = Graph.from_csr([0], [], [])
@@ -56,22 +56,6 @@ def check_order(graph: Graph, order: Order) -> None:
 @given(graph=random_graphs())
 def test_every_node_is_there_once_and_components_stay_together(graph: Graph) -> None:
     check_order(graph, order_of(graph))
-
-
-@given(graph=random_graphs())
-def test_places_along_each_axis_are_such_orders(graph: Graph) -> None:
-    for place in landmark_places(graph.first_out, graph.head):
-        check_order(graph, Order.from_nodes(np.argsort(place)))
-
-
-def test_halves_of_each_axis_are_whole_and_those_of_both_are_quarters() -> None:
-    side = 60
-    graph, _ = shuffled(road_grid(side, keep=1.0))
-    halves = np.stack([place >= side * side // 2 for place in landmark_places(graph.first_out, graph.head)])
-    # A cut of the grid passes few of its arcs; the halves of random places would have half of them between them.
-    passing = np.count_nonzero(halves[:, graph.tail] != halves[:, graph.head], axis=1)
-    assert (passing < 0.05 * graph.num_arcs).all()
-    assert (np.bincount(halves[0] * 2 + halves[1], minlength=4) > side * side // 8).all()
 
 
 @settings(max_examples=max(3, EXAMPLES // 3))

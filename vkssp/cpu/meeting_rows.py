@@ -109,10 +109,8 @@ class MeetingRows(Rows):
         seeds, bounds = slice(int(bounds[0]), int(bounds[-1])), bounds - bounds[0]
         paths, most = self._room(int(bounds[-1])), np.empty(count, np.uint32)
         self._climb(self._customized.up, bounds, groups.node[seeds], groups.offset[seeds], _END_OF_ROW, paths, most)
-        row, found = (
-            np.repeat(np.arange(count), np.diff(bounds)),
-            np.full((count, len(self._nodes)), UNREACHABLE, np.uint32),
-        )
+        row = np.repeat(np.arange(count), np.diff(bounds))
+        found = np.full((count, len(self._nodes)), UNREACHABLE, np.uint32)
         self._kernels.meet(self._layout.stops, paths, row, self._columns, np.uint32(self._limit), found)
         farthest = np.maximum(most, self._farthest).astype(np.int64)
         overflow = farthest + np.maximum(farthest, self._customized.heaviest) >= UNREACHABLE

@@ -144,9 +144,8 @@ def rows_at_once(kind: type[Rows], graph: CpuGraph, wanted: int, aggregates: Agg
     cores, loads = num_cores(), 0
     if aggregates is not None and isinstance(aggregates[0], ArcLoads):
         loads = kind.LOAD_BYTES
-    each = (
-        kind.NODE_BYTES + loads
-    ) * graph.renumbered.graph.num_nodes + kind.DISTANCE_TYPE.nbytes * _WIDTH * _AHEAD * wanted
+    each = (kind.NODE_BYTES + loads) * graph.renumbered.graph.num_nodes
+    each += kind.DISTANCE_TYPE.nbytes * _WIDTH * _AHEAD * wanted
     # The question for free memory takes longer than a small table.
     is_small = each * cores <= MOST_MEMORY * SMALL
     return cores * _WIDTH if is_small or each * cores <= MOST_MEMORY * graph.device.free_bytes() else 1

@@ -199,39 +199,6 @@ def _first_depth(hops: Hops) -> Int32s:
     return hops.depth(hops.first(np.arange(len(hops.component))))
 
 
-def landmark_places(first_out: Uint32s, head: Uint32s) -> tuple[Int32s, Int32s]:
-    """Return the places of the nodes on a map made of hops from landmarks; near nodes have close places.
-
-    Parameters
-    ----------
-    first_out : numpy.ndarray
-        Offset of each node's first arc, shape (num_nodes + 1,), uint32.
-    head : numpy.ndarray
-        Node that each arc leads to, shape (num_arcs,), uint32.
-
-    Returns
-    -------
-    x, y : numpy.ndarray
-        Rank of each node along either axis of `landmark_order`, shape (num_nodes,) each, int32. The ranks of each
-        component are consecutive. Ranks tell more than hops, because many nodes have equal hops.
-
-    Raises
-    ------
-    GraphError
-        If the arrays are not the rows of a graph, or if the graph has too many nodes and arcs for 32-bit indices.
-    """
-    first_out, head = checked_rows(first_out, head)
-    if len(first_out) == 1:
-        return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    hops = Hops(first_out, head)
-    places = []
-    for along in _axes(hops, _first_depth(hops)):
-        place = np.empty(len(along), np.int32)
-        place[along] = np.arange(len(along), dtype=np.int32)
-        places.append(place)
-    return places[0], places[1]
-
-
 def _order(hops: Hops, first_depth: Int32s) -> Order:
     """Return the numbering, given the hops from the first node of each component."""
     return Order.from_nodes(_cut(*_axes(hops, first_depth)))

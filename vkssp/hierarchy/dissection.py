@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -32,8 +31,6 @@ NODES_A_PART = 40_000
 _MOST_PARTS = 512
 # Share of the time that the partition takes.
 _PARTITION = 0.2
-
-Bools = npt.NDArray[np.bool_]
 
 
 def dissect(edges: Edges, check: Callable[[int], None]) -> Generator[float, None, Uint32s]:
@@ -123,10 +120,9 @@ def separate(edges: Edges, part: Int32s, count: int) -> list[Uint32s]:
         left, right = part[low], part[high]
         # Edges of nodes in separators are no edges any more.
         low, high, left, right = (array[(left >= 0) & (right >= 0)] for array in (low, high, left, right))
-        is_across = (left // width == right // width) & (2 * left // width != 2 * right // width)
         bisection = left // width
-        swap = left > right
-        here, there = np.where(swap, high, low), np.where(swap, low, high)
+        is_across = (bisection == right // width) & (2 * left // width != 2 * right // width)
+        here, there = np.where(left > right, (high, low), (low, high))
         for number in range(count // width):
             mine = is_across & (bisection == number)
             separator = cover(here[mine], there[mine])

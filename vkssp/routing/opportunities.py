@@ -1,4 +1,4 @@
-"""What can be reached from places, or from where they can be reached: sums over opportunities, and the nearest of them.
+"""Opportunities within reach of places, or in whose reach places are: sums over them, and the nearest of them.
 
 An opportunity is a place, such as a shop or a building with jobs. In a copy of the graph each point that opportunities
 are snapped to is a node to which arcs lead from the nodes that reach it, and none from it. So the sums are those of
