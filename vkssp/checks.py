@@ -202,6 +202,28 @@ def real_numbers(
     return np.ascontiguousarray(array, np.float64)
 
 
+def values_of_arcs(values: Any, name: str, num_arcs: int) -> dict[str, npt.NDArray[np.float64]]:
+    """Return values of arcs by name, shape (num_arcs,) each, or raise `QueryError` that says why they are invalid.
+
+    Parameters
+    ----------
+    values : mapping of str to array_like
+        The values; NaN and infinity are valid.
+    name : str
+        Name of the argument.
+    num_arcs : int
+        Number of arcs.
+    """
+    if not isinstance(values, Mapping):
+        raise QueryError(f"{name} is {shown(values)}; give a dictionary of names and values of arcs")
+    found = {}
+    for key, given in values.items():
+        found[key] = real_numbers(given, f"{name}[{key!r}]", "numbers, one for each arc", QueryError)
+        if len(found[key]) != num_arcs:
+            raise QueryError(f"{name}[{key!r}] has {len(found[key])} values; give one for each of {num_arcs} arcs")
+    return found
+
+
 def ids_among(
     ids: npt.ArrayLike, name: str, what: str, count: int, error: Error = GraphError
 ) -> npt.NDArray[np.uint32]:

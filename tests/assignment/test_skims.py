@@ -65,7 +65,7 @@ def test_extreme_costs_and_what_does_not_suit() -> None:
     np.testing.assert_allclose(skims(found, device="cpu")["cost"], expected, rtol=1e-9)
     for given, message in (
         ({"values": 3}, "values is 3; give a dictionary"),
-        ({"values": {"km": [1]}}, r"values\['km'\] has 1 numbers; give one for each of 5 arcs"),
+        ({"values": {"km": [1]}}, r"values\['km'\] has 1 values; give one for each of 5 arcs"),
         ({"user": "lorries"}, "user"),
     ):
         with pytest.raises(QueryError, match=message):

@@ -78,7 +78,7 @@ def test_a_graph_without_streets_has_straight_ones(tmp_path: Path) -> None:
         write_street_map(tmp_path / "p.html", plain, {"load": [3.5]})
     for values, message in (
         ({}, "values is {}; give a dictionary"),
-        ({"load": [1]}, r"values\['load'\] has 1 numbers; give one for each of 4 arcs"),
+        ({"load": [1]}, r"values\['load'\] has 1 values; give one for each of 4 arcs"),
         ({"load": [0] * 4}, "all values are 0"),
     ):
         with pytest.raises(QueryError, match=message):

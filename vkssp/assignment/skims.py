@@ -14,8 +14,8 @@ from vkssp.assignment.demand import CheckedClass
 from vkssp.assignment.equilibrium import Equilibrium
 from vkssp.assignment.loading import MOST_WEIGHT, with_hierarchy
 from vkssp.assignment.network import SearchGraph
-from vkssp.checks import choice, instance, real_numbers, shown
-from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.checks import choice, instance, values_of_arcs
+from vkssp.errors import DistanceOverflowError
 from vkssp.graph import UNREACHABLE
 from vkssp.solver.pool import SolverPool, solver_on
 from vkssp.solver.solver import Solver
@@ -69,14 +69,7 @@ def skims(
     network = instance(found, Equilibrium, "found", "give what vkssp.assignment.equilibrium returns").network
     one = _class_of(found, user)
     sums = {"cost": found.time + one.fixed, "time": found.time}
-    if not isinstance(values, Mapping | None):
-        raise QueryError(f"values is {shown(values)}; give a dictionary of names and values of arcs")
-    for name, given in (values or {}).items():
-        sums[name] = real_numbers(given, f"values[{name!r}]", "numbers, one for each arc", QueryError)
-        if len(sums[name]) != network.num_arcs:
-            raise QueryError(
-                f"values[{name!r}] has {len(sums[name])} numbers; give one for each of {network.num_arcs} arcs"
-            )
+    sums |= values_of_arcs({} if values is None else values, "values", network.num_arcs)
     search = network.search_graph(one.open_arcs)
     with solver_on(with_hierarchy(search.graph, algorithm), algorithm, device) as solver:
         tables = _along_paths(solver, search, {name: numbers[search.arcs] for name, numbers in sums.items()})

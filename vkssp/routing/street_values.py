@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import real_numbers, shown
+from vkssp.checks import shown, values_of_arcs
 from vkssp.errors import QueryError
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.csr import ranges
@@ -83,14 +83,12 @@ class _Streets:
 
 def _summed(graph: Graph, values: Mapping[str, npt.ArrayLike]) -> tuple[_Streets, dict[str, npt.NDArray[Any]]]:
     """Return the streets of a graph, and the sums of values of arcs by street."""
-    if not isinstance(values, Mapping) or not values:
+    given = values_of_arcs(values, "values", graph.num_arcs)
+    if not given:
         raise QueryError(f"values is {shown(values)}; give a dictionary of names and values of arcs")
-    streets, found = _Streets.of(checked_graph(graph, QueryError)), {}
-    for name, given in values.items():
-        numbers = real_numbers(given, f"values[{name!r}]", "numbers, one for each arc", QueryError)
-        if len(numbers) != graph.num_arcs:
-            raise QueryError(f"values[{name!r}] has {len(numbers)} numbers; give one for each of {graph.num_arcs} arcs")
-        whole = np.asarray(given)
+    streets, found = _Streets.of(graph), {}
+    for name, numbers in given.items():
+        whole = np.asarray(values[name])
         found[name] = streets.sums(whole.astype(np.int64) if whole.dtype.kind in "iu" else numbers)
     return streets, found
 

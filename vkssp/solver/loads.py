@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import brief
-from vkssp.checks import flag, ids_among, is_many, listed, real_numbers, shown
+from vkssp.checks import flag, ids_among, is_many, listed, shown, values_of_arcs
 from vkssp.cores import num_cores
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
@@ -289,16 +289,10 @@ def _values(graph: Graph, skims: Mapping[str, npt.ArrayLike] | None) -> dict[str
     """Return checked values of arcs by name."""
     if skims is None:
         return {}
-    if not isinstance(skims, Mapping):
-        raise QueryError(f"skims is {shown(skims)}; give a dictionary of names and values of arcs")
-    found = {}
-    for name, given in skims.items():
-        values = real_numbers(given, f"skims[{name!r}]", "numbers, one for each arc", QueryError)
-        if len(values) != graph.num_arcs:
-            raise QueryError(f"skims[{name!r}] has {len(values)} values; give one for each of {graph.num_arcs} arcs")
+    found = values_of_arcs(skims, "skims", graph.num_arcs)
+    for name, values in found.items():
         if not np.isfinite(values).all():
             raise QueryError(f"skims[{name!r}] has values that are not finite; give numbers")
-        found[name] = values
     return found
 
 
