@@ -91,6 +91,36 @@ def test_a_change_in_a_file_that_a_kernel_calls_is_noticed(tmp_path: Path) -> No
         assert done.stdout.split() == [str(1 + number), str(hits)], done.stderr
 
 
+def test_code_of_other_types_or_sources_is_not_used(tmp_path: Path) -> None:
+    """Processes that write at the same time may leave an index that names a file with other code."""
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    source = "from vkssp.jit import jit\n@jit\ndef f(x): return x + {}\n"
+
+    def call(argument: str) -> list[str]:
+        program = f"import whole; print(whole.f({argument}), sum(whole.f.stats.cache_hits.values()))"
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        return done.stdout.split()
+
+    def codes() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in sorted(cache.rglob("*.nbc"))}
+
+    (tmp_path / "whole.py").write_text(source.format(1))
+    assert [call("1"), call("0.5"), call("1")] == [["2", "0"], ["1.5", "0"], ["2", "1"]]
+    (one, its), (other, others) = codes().items()
+    one.write_bytes(others)
+    other.write_bytes(its)
+    assert [call("1"), call("1")] == [["2", "0"], ["2", "1"]]
+    before = codes()
+    (tmp_path / "whole.py").write_text(source.format(2))
+    assert call("1") == ["3", "0"]
+    for path, code in before.items():
+        path.write_bytes(code)
+    assert call("1") == ["3", "0"]
+
+
 def test_a_folder_of_others_is_not_used(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     assert end(begin(folder)) == (0, 1)

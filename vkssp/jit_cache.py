@@ -31,17 +31,27 @@ _log = logging.getLogger("vkssp")
 
 
 class _Checked(CompileResultCacheImpl):
-    """Form of compiled code in files: with a digest, since damaged machine code would end the process."""
+    """Form of compiled code in files: with a digest, since damaged or other machine code would end the process.
+
+    The digest is also of what the code was compiled from. numba writes the index before the code, and two processes may
+    choose the same name for code of different types: the index may name a file that holds other code.
+    """
+
+    #: What the next code is compiled from; see `Cache`.
+    key: Any = None
 
     def reduce(self, data: Any) -> tuple[bytes, bytes]:
         code = serialize.dumps(super().reduce(data))  # type: ignore[no-untyped-call]
-        return hashlib.sha256(code).digest(), code
+        return self._digest(code), code
 
     def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
         digest, code = payload
-        if hashlib.sha256(code).digest() != digest:
-            raise ValueError("compiled code is damaged")
+        if self._digest(code) != digest:
+            raise ValueError("compiled code is damaged, or other code")
         return super().rebuild(target_context, pickle.loads(code))  # type: ignore[no-untyped-call]
+
+    def _digest(self, code: bytes) -> bytes:
+        return hashlib.sha256(repr(self.key).encode() + code).digest()
 
 
 class Cache(FunctionCache):
@@ -64,7 +74,8 @@ class Cache(FunctionCache):
 
     def _index_key(self, *arguments: Any) -> Any:
         # numba compares only the file of the function, which may call functions of other files in the same folder.
-        return *super()._index_key(*arguments), self._sources  # type: ignore[no-untyped-call]
+        self._impl.key = *super()._index_key(*arguments), self._sources  # type: ignore[no-untyped-call]
+        return self._impl.key
 
     def load_overload(self, *arguments: Any) -> Any:
         """Return the compiled code for some types, or None."""
