@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         QueryError,
         VksspError,
     )
+    from vkssp.features.features import Features
     from vkssp.gpu.device import Device
     from vkssp.gpu.instance import DeviceInfo, list_devices
     from vkssp.graph import UNREACHABLE, Graph
@@ -54,6 +55,7 @@ __all__ = [
     "DeviceError",
     "DeviceInfo",
     "DistanceOverflowError",
+    "Features",
     "Flows",
     "FormatError",
     "Graph",
@@ -100,6 +102,7 @@ _MODULES = {
     "DeviceError": "vkssp.errors",
     "DeviceInfo": "vkssp.gpu.instance",
     "DistanceOverflowError": "vkssp.errors",
+    "Features": "vkssp.features.features",
     "Flows": "vkssp.solver.loads",
     "FormatError": "vkssp.errors",
     "Graph": "vkssp.graph.graph",

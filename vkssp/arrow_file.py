@@ -8,7 +8,8 @@ from typing import Any
 
 from vkssp.checks import path_of, shown
 from vkssp.csv_file import csv_lines
-from vkssp.errors import FormatError, QueryError
+from vkssp.errors import FormatError
+from vkssp.extras import optional
 
 
 def pyarrow_for(what: str, instead: str = "") -> Any:
@@ -19,13 +20,9 @@ def pyarrow_for(what: str, instead: str = "") -> Any:
     QueryError
         If it is not installed: `what` needs it, and `instead` says what else can be done.
     """
-    try:
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError as error:
-        other = f", or {instead}" if instead else ""
-        raise QueryError(f"{what} pyarrow, which is not installed; pip install 'vkssp[table]'{other}") from error
+    pyarrow = optional("pyarrow", what, "table", instead)
+    for module in ("pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"):
+        optional(module, what, "table", instead)
     return pyarrow
 
 

@@ -330,7 +330,10 @@ def listed(values: Any, name: str, what: str, error: Error = QueryError) -> list
 
 def named(names: Any, name: str, error: Error = QueryError) -> list[int] | list[str]:
     """Return an argument that must be a list or an array of names: all integers, or all texts."""
-    found = listed(names, name, "names, integers or texts", error)
+    # Columns and indices of other libraries are arrays, though no sequences.
+    is_foreign = hasattr(names, "__array__") and not isinstance(names, np.ndarray)
+    items = np.asarray(names).reshape(-1).tolist() if is_foreign else names
+    found = listed(items, name, "names, integers or texts", error)
     if all(isinstance(each, str) for each in found):
         return [str(each) for each in found]
     for at, each in enumerate(found):

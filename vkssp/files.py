@@ -148,6 +148,79 @@ def _unwritable(path: str | Path, error: OSError) -> FormatError:
 
 
 @contextmanager
+def atomic_files(path: str | Path, leftovers: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield a name in a temporary folder, for a library that writes a file, or several with the same stem, by name.
+
+    When the block succeeds, the files that are there replace those beside `path`; when it fails, they are removed. One
+    file is replaced at once. Of several the old ones are moved aside first, and back if a step fails.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. If it is a link, the target of the link is replaced.
+    leftovers : sequence of str
+        Endings of other files of an older version, which are removed: such as ".qix", or "-wal" behind the whole name.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be written, or is write-protected, or if `path` is no regular file.
+    """
+    if _is_special(path_of(path)):
+        raise FormatError(f"cannot write {path}: such a file needs a place on a disk; give the name of a file")
+    target = Path(os.path.realpath(path))
+    aside = _temporary(target)
+    new, old, placed, is_done = aside / "new", aside / "old", list[Path](), False
+
+    def undo() -> None:
+        if not is_done:
+            for one in placed:
+                one.unlink(missing_ok=True)
+            for one in old.iterdir() if old.exists() else ():
+                os.replace(one, target.with_name(one.name))
+        _remove(aside)
+
+    try:
+        with undoing(undo):
+            _state(target)
+            aside.mkdir(0o700)
+            new.mkdir()
+            old.mkdir()
+            yield new / target.name
+            written = sorted(new.iterdir())
+            former = [target.with_suffix(end) if end[0] == "." else Path(f"{target}{end}") for end in leftovers]
+            former = [one for one in (*former, *(target.with_name(one.name) for one in written)) if one.exists()]
+            for one in written:
+                _synchronize(one)
+                _inherit(one, _state(target.with_name(one.name)))
+            if len(written) == 1 and set(former) <= {target}:
+                os.replace(written[0], target)
+            else:
+                for one in dict.fromkeys(former):
+                    os.replace(one, old / one.name)
+                for one in written:
+                    placed.append(target.with_name(one.name))
+                    os.replace(one, placed[-1])
+            is_done = True
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _synchronize(path: Path) -> None:
+    """Flush a written file to disk; a full disk may be noticed only here."""
+    with open(path, "rb+") as stream:
+        os.fsync(stream.fileno())
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder. Another thread may still write to it, so one attempt may not be enough."""
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+
+
+@contextmanager
 def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     """Make a temporary folder that replaces `path` when the block succeeds and is removed when the block fails.
 
@@ -171,11 +244,7 @@ def atomic_folder(path: str | Path, marks: Sequence[str]) -> Iterator[Path]:
     def undo() -> None:
         if not target.exists() and old.exists():
             os.replace(old, target)
-        # Another thread may still write to the folder, so one attempt may not be enough.
-        for _ in range(_ATTEMPTS):
-            shutil.rmtree(aside, ignore_errors=True)
-            if not aside.exists():
-                return
+        _remove(aside)
 
     try:
         with undoing(undo):
@@ -223,10 +292,14 @@ def check_ending(path: str | Path, content: str) -> None:
     path_of(path)
     if not os.fspath(path):
         raise FormatError(f"the name of the file for {content} is empty; give one")
-    is_open = os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS
-    if not is_open and not _is_special(path) and Path(path).suffix.lower() not in ENDINGS[content]:
+    if not is_nameless(path) and Path(path).suffix.lower() not in ENDINGS[content]:
         known = " or ".join(filter(None, ENDINGS[content]))
         raise FormatError(f"cannot write {path} as {content}: its name must end in {known}")
+
+
+def is_nameless(path: str | Path) -> bool:
+    """Return whether a path is a device, a pipe or an open file, such as /dev/stdout, whose name says nothing."""
+    return os.path.dirname(os.path.abspath(path)) in _DESCRIPTORS or _is_special(path)
 
 
 def check_writable(path: str | Path, *others: str | Path | None, content: str | None = None) -> None:

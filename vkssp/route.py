@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import real_numbers
+from vkssp.checks import choice, real_numbers
 from vkssp.errors import QueryError
+from vkssp.features.features import Features
+from vkssp.features.geojson import number
+from vkssp.features.shaped import Shaped
+from vkssp.features.shapes import dots, line
 from vkssp.graph import Graph
+from vkssp.route_file import PARTS, points_of, route_features, write_route
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Shaped):
     """End of a route.
 
     Attributes
@@ -37,9 +45,20 @@ class Place:
     snapped_m: float
     name: str = ""
 
+    @property
+    def geometry(self) -> Any:
+        """The point of the road network, as a shapely Point."""
+        return dots(np.array([self.snapped_lat]), np.array([self.snapped_lon]))[0]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Name of the street, metres between the two points, and the place asked for."""
+        asked = {"asked_lat": float(self.lat), "asked_lon": float(self.lon)}
+        return {"name": self.name, "snapped_m": number(self.snapped_m), **asked}
+
 
 @dataclass(frozen=True)
-class Step:
+class Step(Shaped):
     """Instruction at a place along a route, and the part of the route from there to the next step.
 
     Attributes
@@ -83,6 +102,16 @@ class Step:
     first: int
     last: int
 
+    @property
+    def geometry(self) -> Any:
+        """The place, as a shapely Point; `Route.features` has the line to the next step."""
+        return dots(np.array([self.lat]), np.array([self.lon]))[0]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The attributes but for the place and the indices."""
+        return {key: value for key, value in vars(self).items() if key not in ("lat", "lon", "first", "last")}
+
 
 _Made = TypeVar("_Made")
 
@@ -123,7 +152,7 @@ class _Deferred:
 
 
 @dataclass(frozen=True, eq=False)
-class Leg(_Deferred):
+class Leg(_Deferred, Shaped):
     """Part of a route between two consecutive places of the query.
 
     Attributes
@@ -150,9 +179,19 @@ class Leg(_Deferred):
     destination: Place
     steps: tuple[Step, ...] = field(default_factory=tuple)
 
+    @property
+    def geometry(self) -> Any:
+        """The line of the leg, as a shapely LineString, or MultiLineString if it crosses the 180th meridian."""
+        return line(self.points)
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Metres, seconds and weight, and the names of the streets at both ends."""
+        return _figures(self)
+
 
 @dataclass(frozen=True, eq=False)
-class Route(_Deferred):
+class Route(_Deferred, Shaped):
     """Shortest path, with the attributes that the graph has for it.
 
     Attributes
@@ -212,6 +251,77 @@ class Route(_Deferred):
         """Places between origin and destination that the query asked to pass."""
         return tuple(leg.destination for leg in self.legs[:-1])
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Places that the route joins, with via points; for a route between nodes its first and last point."""
+        first, last = (Place(lat, lon, lat, lon, 0.0) for lat, lon in points_of(self)[[0, -1]].tolist())
+        return (self.origin or first, *self.vias, self.destination or last)
+
+    @property
+    def geometry(self) -> Any:
+        """The line of the route, as a shapely LineString, or MultiLineString if it crosses the 180th meridian.
+
+        Raises
+        ------
+        QueryError
+            If the graph has no coordinates.
+        """
+        return line(points_of(self))
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Metres, seconds and weight, and the names of the streets at both ends."""
+        return _figures(self)
+
+    def features(self, part: str = "legs") -> Features:
+        """Return the route as features.
+
+        Parameters
+        ----------
+        part : str
+            ``"legs"``: a line for each leg, with ``leg`` (its number from 1), ``distance_m``, ``duration_s``,
+            ``weight``, ``from_name`` and ``to_name`` (streets); ``"steps"``: a line to the next step for each step,
+            and a point for an arrival, with the attributes of `Step`; ``"places"``: the places asked for, with
+            ``role`` ("from", "via" or "to"), and ``name``, ``snapped_m``, ``snapped_lat`` and ``snapped_lon`` of the
+            point on a street.
+
+        Raises
+        ------
+        QueryError
+            If there is no such part, or the graph has no coordinates.
+        """
+        return route_features(self, choice(part, "part", PARTS))
+
+    def to_geodataframe(self, part: str = "legs") -> Any:
+        """Return legs, steps or places as a geopandas GeoDataFrame in EPSG:4326; see `features`.
+
+        Raises
+        ------
+        QueryError
+            As `features`, or if geopandas is not installed (``pip install 'vkssp[pandas]'``).
+        """
+        return self.features(part).to_geodataframe()
+
+    def write(self, path: str | Path) -> None:
+        """Write the route to a file, which appears only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. Its ending says what is written: .geojson or .json as
+            `vkssp.routing.geojson.route_geojson` has it; .gpkg (GeoPackage) or .kml with the layers ``legs``,
+            ``places`` and, if the route has them, ``steps``; .fgb (FlatGeobuf), .parquet (GeoParquet), .shp or
+            .shp.zip (Shapefile) with the legs; .gpx with the places as waypoints, a track, and the steps as a route.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written, or its ending is not known.
+        QueryError
+            If the graph has no coordinates, or a library that writes the format is not installed.
+        """
+        write_route(path, self)
+
     def sum(self, values: npt.ArrayLike) -> float:
         """Return the sum of a quantity along the route, such as energy, tolls or metres of ascent.
 
@@ -232,6 +342,17 @@ class Route(_Deferred):
             raise QueryError(f"values has shape {array.shape}; give one number for each arc of the graph")
         along = array[self.arcs]
         return float((along if self.parts is None else along * self.parts).sum())
+
+
+def _figures(part: Route | Leg) -> dict[str, Any]:
+    """Return the properties of a route or a leg."""
+    names = {"from_name": part.origin, "to_name": part.destination}
+    return {
+        "distance_m": number(part.distance_m),
+        "duration_s": number(part.duration_s),
+        "weight": int(part.weight),
+        **{key: "" if place is None else place.name for key, place in names.items()},
+    }
 
 
 def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:

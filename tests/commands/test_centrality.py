@@ -13,9 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from tests.support.graphs import grid
-from vkssp import FormatError, Graph, QueryError, Solver, prepare
+from vkssp import Features, FormatError, Graph, QueryError, Solver, prepare
 from vkssp.cli import main
-from vkssp.routing.values_file import Rows, write_values
 
 GRAPH = grid(9, seed=2)
 
@@ -109,7 +108,7 @@ def test_values_in_all_formats(tmp_path: Path) -> None:
     nodes = np.array([7, 3], np.uint32)
     columns: dict[str, Any] = {"a": np.array([241.2, np.nan], np.float32), "b": np.array([2**40, 3])}
     for ending in (".csv", ".npy", ".parquet", ".geojson"):
-        write_values(tmp_path / f"v{ending}", Rows.of_nodes(GRAPH, nodes), columns)
+        Features.of_nodes(GRAPH, columns, nodes).write(tmp_path / f"v{ending}")
     assert (tmp_path / "v.csv").read_text().splitlines()[1:] == ["7,0.0,0.007,241.2,1099511627776", "3,0.0,0.003,,3"]
     assert np.load(tmp_path / "v.npy")["b"].tolist() == [2**40, 3]
     table = pyarrow.parquet.read_table(tmp_path / "v.parquet")
@@ -127,14 +126,14 @@ def test_values_in_all_formats(tmp_path: Path) -> None:
     ]
     assert collection["features"][1]["geometry"] == {"type": "Point", "coordinates": [0.003, 0.0]}
     plain = Graph.from_edges([0], [1], [1])
-    write_values(tmp_path / "p.parquet", Rows.of_nodes(plain, np.array([1], np.uint32)), {"a": np.array([1])})
+    Features.of_nodes(plain, {"a": np.array([1])}, [1]).write(tmp_path / "p.parquet")
     assert pyarrow.parquet.read_table(tmp_path / "p.parquet").column_names == ["node", "a"]
     with pytest.raises(FormatError, match="no coordinates"):
-        write_values(tmp_path / "p.geojson", Rows.of_nodes(plain, nodes), columns)
+        Features.of_nodes(plain, columns, [1, 0]).write(tmp_path / "p.geojson")
     with pytest.raises(FormatError, match="must end in"):
-        write_values(tmp_path / "p.txt", Rows.of_nodes(GRAPH, nodes), columns)
+        Features.of_nodes(GRAPH, columns, nodes).write(tmp_path / "p.txt")
     with pytest.raises(QueryError, match=r"columns\['a'\] has 1 values for 2 rows"):
-        write_values(tmp_path / "p.csv", Rows.of_nodes(GRAPH, nodes), {"a": np.array([1])})
+        Features.of_nodes(GRAPH, {"a": np.array([1])}, nodes)
 
 
 @pytest.mark.parametrize(

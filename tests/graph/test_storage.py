@@ -26,10 +26,9 @@ from tests.support.paths import ROOT
 from tests.support.saved_graphs import npy, rewritten, same
 from vkssp import FormatError, Graph, GraphError, MemoryShortageError, Streets, memory
 from vkssp.bench.result import save_csv, save_result
+from vkssp.features.geojson import write_features
 from vkssp.files import atomic_folder, atomic_write, check_writable
 from vkssp.graph import storage
-from vkssp.routing.geojson import write_features
-from vkssp.routing.isochrone import write_isochrones, write_isochrones_of_each
 from vkssp.routing.map import write_isochrone_map
 from vkssp.routing.value_map import write_value_map
 
@@ -183,8 +182,6 @@ def untouched() -> Iterator[Any]:
     [
         (lambda path: grid(2).save(path), "g.osm.pbf", ".graph or .npz"),
         (lambda path: write_features(path, untouched()), "r.gpx", ".geojson or .json"),
-        (lambda path: write_isochrones_of_each(path, untouched(), []), "r.shp", ".geojson or .json"),
-        (lambda path: write_isochrones(path, []), "r", ".geojson or .json"),
         (lambda path: write_isochrone_map(path, grid(2), []), "r.geojson", ".html or .htm"),
         (lambda path: write_value_map(path, grid(2), {}), "r.csv", ".html or .htm"),
         (lambda path: save_result(path, {}), "r.csv", ".json"),
@@ -203,7 +200,7 @@ def test_no_file_is_named_like_what_it_is_not(
 
 def test_endings_in_any_case_and_names_of_open_files(tmp_path: Path) -> None:
     write_features(tmp_path / "R.GeoJSON", [])
-    command = [sys.executable, "-c", "from vkssp.routing.geojson import *; write_features('/dev/stdout', [])"]
+    command = [sys.executable, "-c", "from vkssp.features.geojson import *; write_features('/dev/stdout', [])"]
     with (tmp_path / "redirected").open("wb") as stream:
         subprocess.run(command, stdout=stream, check=True, cwd=ROOT)
     assert (tmp_path / "redirected").read_bytes() == (tmp_path / "R.GeoJSON").read_bytes()

@@ -26,6 +26,7 @@ from vkssp.assignment.loading import Loading
 from vkssp.assignment.network import TrafficNetwork
 from vkssp.checks import choice, instance, number_of, real_numbers, shown, whole_number
 from vkssp.errors import QueryError
+from vkssp.features.frames import dataframe
 
 #: Methods, best first, and their short names.
 METHODS = {
@@ -144,6 +145,27 @@ class Equilibrium:
     def digest(self) -> str:
         """Digest of the arcs and the demand that the flows are of."""
         return digest_of(self.network, self.classes)
+
+    def to_dataframe(self) -> Any:
+        """Return the arcs as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``tail`` and ``head`` (names of nodes), ``flow``, ``time``, ``cost``, and ``flow_NAME`` of each of several
+            user classes; a row for each arc.
+
+        Raises
+        ------
+        QueryError
+            If pandas is not installed (``pip install 'vkssp[pandas]'``).
+        """
+        names = self.network.node_names
+        columns = {"tail": names[self.network.tail], "head": names[self.network.head]}
+        columns |= {"flow": self.flow, "time": self.time, "cost": self.cost}
+        if len(self.class_flows) > 1:
+            columns |= {f"flow_{name}": flow for name, flow in self.class_flows.items()}
+        return dataframe(columns)
 
 
 def equilibrium(

@@ -27,11 +27,11 @@ from vkssp.graph import UNREACHABLE
 from vkssp.options import file_name
 
 if TYPE_CHECKING:
+    from vkssp.features.features import Features
     from vkssp.graph import Graph
     from vkssp.graph.metric import Unit
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
-    from vkssp.routing.values_file import Rows
     from vkssp.solver.decay import Decay
 
 SUMMARY = "compute what can be reached from everywhere: opportunities within limits, and the nearest of them"
@@ -90,7 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPPORTUNITIES",
         type=file_name,
         help="what is to be reached, such as shops: a table (.csv, .parquet) with the columns lat,lon and optionally "
-        "id, or points and polygons as GeoParquet or GeoJSON (.geojson); polygons count at a point in them",
+        "id, or points and polygons (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip or .kml); polygons count at a "
+        "point in them",
     )
     parser.add_argument(
         "--columns",
@@ -155,7 +156,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_name,
         metavar="OUT",
-        help="file to write, with a line for each origin (.csv, .npy, .parquet, .geojson)",
+        help="file to write, with a line for each origin (.csv, .npy, .parquet, .geojson, .gpkg, .fgb, .shp, "
+        ".shp.zip, .kml or, for places and nodes, .gpx)",
     )
     parser.add_argument(
         "--map", type=file_name, metavar="A.html", help="write a map that opens without an internet connection"
@@ -165,12 +167,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Compute accessibility, and write it to files."""
+    from vkssp.features.features import Features
+    from vkssp.features.files import check_features_ending
     from vkssp.graph.metric import unit_of
     from vkssp.routing.formatting import format_query
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router
     from vkssp.routing.value_map import write_value_map
-    from vkssp.routing.values_file import check_values_ending, write_values
 
     _check(args)
     parameters = solver_parameters(args)
@@ -178,7 +181,8 @@ def run(args: argparse.Namespace) -> Result:
     given = None if args.origins is None else _places(args.origins, read_ends(args.origins, areas=True))
     graph = load(args)
     if args.output is not None:
-        check_values_ending(args.output, graph)
+        kinds = {"Polygon"} if given is not None and given.shapes is not None else ()
+        check_features_ending(args.output, kinds, graph.lat is not None)
     began = time.perf_counter()
     with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
         origins, what, rows, shapes = _origins(args, router, given)
@@ -192,7 +196,7 @@ def run(args: argparse.Namespace) -> Result:
         device = answering.info.name
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
-        "origins": len(rows.ids),
+        "origins": len(rows),
         "opportunities": len(opportunities.ids),
         "columns": list(columns),
         "device": device,
@@ -201,12 +205,13 @@ def run(args: argparse.Namespace) -> Result:
         "query_ms": milliseconds,
     }
     lines = [
-        f"accessibility of {len(rows.ids):,} {what}, {len(opportunities.ids):,} opportunities",
+        f"accessibility of {len(rows):,} {what}, {len(opportunities.ids):,} opportunities",
         f"device    {device}",
         f"query     {milliseconds:.1f} ms with {algorithm}",
     ]
     if args.output is not None:
-        write_values(args.output, rows, {name: values for name, (_, values) in columns.items()})
+        told = {name: values for name, (_, values) in columns.items()}
+        Features({**rows.columns, **told}, rows.shapes, rows.name, rows.places).write(args.output)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map is not None:
@@ -220,7 +225,7 @@ def run(args: argparse.Namespace) -> Result:
 
 def _check(args: argparse.Namespace) -> None:
     """Check the arguments that need no graph."""
-    from vkssp.routing.values_file import check_values_ending
+    from vkssp.features.files import check_features_ending
 
     has_sums = args.minutes is not None or args.limits is not None or args.decay
     if not has_sums and args.nearest is None:
@@ -239,7 +244,7 @@ def _check(args: argparse.Namespace) -> None:
         if names.count(name) > 1 or (args.nearest is not None and re.fullmatch(r"nearest_[0-9]+", name)):
             raise QueryError(f"several columns would have the name {name!r}; rename a column of {args.opportunities}")
     if args.output is not None:
-        check_values_ending(args.output)
+        check_features_ending(args.output, {"Polygon"} if args.grid is not None or args.hexagons is not None else ())
     check_outputs(args, output=None, map="HTML")
 
 
@@ -269,20 +274,19 @@ def _title(args: argparse.Namespace) -> str:
 
 def _origins(
     args: argparse.Namespace, router: Router, given: Ends | None
-) -> tuple[list[tuple[float, float]] | None, str, Rows, npt.NDArray[Any] | None]:
+) -> tuple[list[tuple[float, float]] | None, str, Features, npt.NDArray[Any] | None]:
     """Return the origins, None for all nodes; what they are called, rows for a file, and shapes for a map."""
-    from vkssp.routing.values_file import Rows
+    from vkssp.features.features import Features
 
     graph: Graph = router.graph
     if given is not None:
-        rows = Rows.of_places(given.ids, given.places or [], given.shapes)
-        return given.places, "places", rows, rows.geometry()
+        rows = Features.of_places(given.places or [], ids=given.ids, shapes=given.shapes)
+        return given.places, "places", rows, rows.shapes
     if args.grid is None and args.hexagons is None:
-        nodes = np.arange(graph.num_nodes, dtype=np.uint32)
-        return None, "nodes", Rows.of_nodes(graph, nodes), None
+        return None, "nodes", Features.of_nodes(graph), None
     cells = router.grid(args.grid) if args.grid is not None else router.hexagons(args.hexagons)
     what = "squares" if args.grid is not None else "hexagons"
-    return cells.places, what, Rows.of_places(cells.ids, cells.places, cells.shapes), cells.shapes
+    return cells.places, what, cells.features(), cells.shapes
 
 
 def _sums(

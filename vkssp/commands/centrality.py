@@ -81,7 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=file_name,
         metavar="OUT",
-        help="file to write, with a line for each node or street (.csv, .npy, .parquet, .geojson)",
+        help="file to write, with a line for each node or street (.csv, .npy, .parquet, .geojson, .gpkg, .fgb, .shp, "
+        ".shp.zip, .kml or .gpx)",
     )
     parser.add_argument(
         "--map", type=file_name, metavar="C.html", help="write a map that opens without an internet connection"
@@ -100,18 +101,19 @@ def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[s
 
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
+    from vkssp.features.features import Features
+    from vkssp.features.files import check_features_ending
     from vkssp.graph.metric import measured_by, unit_of
     from vkssp.routing.formatting import format_query
     from vkssp.routing.street_values import write_street_map, write_street_values
     from vkssp.routing.value_map import write_value_map
-    from vkssp.routing.values_file import Rows, check_values_ending, write_values
     from vkssp.solver.centrality import Centrality
     from vkssp.solver.solver import Solver
 
     if args.output is None and args.map is None:
         raise QueryError("there is nothing to write; give --output or --map")
     if args.output is not None:
-        check_values_ending(args.output)
+        check_features_ending(args.output, ())
     check_outputs(args, output=None, map="HTML")
     parameters = solver_parameters(args)
     if args.sample is not None and (wrong := {"eccentricity", "straightness"} & set(args.measures)):
@@ -122,7 +124,7 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError("--streets is for betweenness; give --measures betweenness alone")
     graph = load(args)
     if args.output is not None:
-        check_values_ending(args.output, graph)
+        check_features_ending(args.output, (), graph.lat is not None)
     if args.map is not None and graph.lat is None:
         raise QueryError("the graph has no coordinates and cannot be drawn; leave --map out")
     unit = unit_of(graph, args.metric)
@@ -162,7 +164,6 @@ def run(args: argparse.Namespace) -> Result:
         milliseconds = 1e3 * (time.perf_counter() - began)
         (answering, algorithm) = solver.answered_by
         device = answering.info.name
-    nodes = np.arange(graph.num_nodes, dtype=np.uint32)
     columns = {name: found[name] for name in args.measures}
     result: dict[str, Any] = {
         "nodes": graph.num_nodes,
@@ -192,7 +193,7 @@ def run(args: argparse.Namespace) -> Result:
         if args.streets:
             write_street_values(args.output, graph, columns)
         else:
-            write_values(args.output, Rows.of_nodes(graph, nodes), columns)
+            Features.of_nodes(graph, columns).write(args.output)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map is not None:

@@ -70,7 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_avoid(parser)
     parser.add_argument(
-        "--output", type=file_name, metavar="I.geojson", help="write the areas as GeoJSON: polygons along the roads"
+        "--output",
+        type=file_name,
+        metavar="OUT",
+        help="write the areas, polygons along the roads (.geojson, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
     )
     parser.add_argument(
         "--map", type=file_name, metavar="I.html", help="write a map that opens without an internet connection"
@@ -82,11 +85,13 @@ def run(args: argparse.Namespace) -> Result:
     """Find the isochrones of one or many places, and write the requested files."""
     from vkssp.graph.metric import duration
     from vkssp.routing.formatting import format_distance, format_query
-    from vkssp.routing.isochrone import write_isochrones
+    from vkssp.routing.isochrone import check_isochrones_ending, write_isochrones
     from vkssp.routing.map import write_isochrone_map
     from vkssp.routing.router import Router
 
-    check_outputs(args, output="GeoJSON", map="HTML")
+    check_outputs(args, output=None, map="HTML")
+    if args.output is not None:
+        check_isochrones_ending(args.output)
     parameters = solver_parameters(args)
     places = None if args.places is None else _places(args)
     graph = load(args)

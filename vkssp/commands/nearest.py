@@ -20,17 +20,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
     parser.add_argument("--number", type=int, default=1, metavar="N", help="maximum number of streets (default: 1)")
     parser.add_argument(
-        "--output", type=file_name, metavar="N.geojson", help="write the points on the streets as GeoJSON"
+        "--output",
+        type=file_name,
+        metavar="OUT",
+        help="write the points on the streets (.geojson, .gpx, .kml, .gpkg, .fgb, .parquet, .shp, .shp.zip or .csv)",
     )
 
 
 def run(args: argparse.Namespace) -> Result:
     """Find the streets near a place."""
-    from vkssp.routing.geojson import places_geojson, write_collection
+    from vkssp.routing.nearest_file import check_nearest_ending, write_nearest
     from vkssp.routing.places import nearest_places
     from vkssp.routing.snap import StreetIndex
 
-    check_outputs(args, output="GeoJSON")
+    check_outputs(args, output=None)
+    if args.output is not None:
+        check_nearest_ending(args.output)
     found = nearest_places(StreetIndex(load(args)), args.place, args.number)
     lines = [
         f"{place.snapped_lat:.6f},{place.snapped_lon:.6f}  {place.snapped_m:8.1f} m  {place.name}".rstrip()
@@ -38,7 +43,7 @@ def run(args: argparse.Namespace) -> Result:
     ]
     result: dict[str, Any] = {"places": [dataclasses.asdict(place) for place in found]}
     if args.output:
-        write_collection(args.output, places_geojson(found))
+        write_nearest(args.output, found)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     return result, lines

@@ -52,7 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument("--steps", action="store_true", help="print the instructions along the route")
-    parser.add_argument("--output", type=file_name, metavar="R.geojson", help="write the route as GeoJSON")
+    parser.add_argument(
+        "--output",
+        type=file_name,
+        metavar="OUT",
+        help="write the route (.geojson, .gpx, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
+    )
     parser.add_argument(
         "--map", type=file_name, metavar="R.html", help="write a map that opens without an internet connection"
     )
@@ -61,12 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     """Find a route, and write the requested files."""
+    from vkssp.route_file import check_route_ending
     from vkssp.routing.formatting import format_distance, format_duration
-    from vkssp.routing.geojson import places_of, write_geojson
     from vkssp.routing.map import write_map
     from vkssp.routing.router import Router
 
-    check_outputs(args, output="GeoJSON", map="HTML")
+    check_outputs(args, output=None, map="HTML")
+    if args.output is not None:
+        check_route_ending(args.output)
     parameters = solver_parameters(args)
     graph = load(args)
     with Router(graph, args.algorithm, args.device, metric=args.metric, avoid=args.avoid, **parameters) as router:
@@ -84,7 +91,7 @@ def run(args: argparse.Namespace) -> Result:
         "algorithm": found.algorithm,
         "query_ms": found.query_ms,
     }
-    places = places_of(found)
+    places = found.places
     result["from"], *vias, result["to"] = map(dataclasses.asdict, places)
     if vias:
         result["via"] = vias
@@ -112,7 +119,7 @@ def run(args: argparse.Namespace) -> Result:
     lines.append(f"device    {found.device}")
     lines.append(f"query     {found.query_ms:.1f} ms with {found.algorithm}")
     if args.output:
-        write_geojson(args.output, found)
+        found.write(args.output)
         result["output"] = args.output
         lines.append(f"wrote     {args.output}")
     if args.map:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         metavar="OUT",
         help="file to write: the nearest source of each node and its distance (.csv, .npy), or streets grouped by "
-        "their nearest source (.geojson, for places)",
+        "their nearest source, for places (.geojson, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
     )
     add_solver(parser)
 

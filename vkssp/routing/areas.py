@@ -7,14 +7,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vkssp.checks import items_of, number_of, path_of, shown
-from vkssp.errors import QueryError
-from vkssp.routing.geojson import read_json
+import numpy as np
 
-#: Forms in which areas may be given: a GeoJSON file, a GeoJSON object, or an object with `__geo_interface__`, such as a
-#: shapely geometry.
+from vkssp.checks import items_of, number_of, path_of, shown
+from vkssp.errors import FormatError, QueryError
+from vkssp.features.endings import ending_of
+from vkssp.features.geojson import read_json
+from vkssp.features.geoparquet import read_geoparquet
+from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
+from vkssp.features.shapes import in_degrees
+
+#: Forms in which areas may be given: a file, a GeoJSON object, or an object with `__geo_interface__`, such as a shapely
+#: geometry or a GeoDataFrame.
 Areas = Any
 
+# Bytes of Python objects for each byte of a file.
+_BYTES_OF_A_BYTE = 16
 _RING = "rings are lists of 4 positions or more of which the last is the first"
 
 
@@ -24,8 +32,10 @@ def read_areas(areas: Areas) -> Any:
     Parameters
     ----------
     areas : str, Path, mapping or geometry
-        A GeoJSON file; a GeoJSON object: a Polygon, a MultiPolygon, or a Feature or a collection of them; or an object
-        with `__geo_interface__`, such as a shapely geometry.
+        A file: GeoJSON, GeoParquet (.parquet), GeoPackage (.gpkg), FlatGeobuf (.fgb), Shapefile (.shp, .shp.zip) or
+        KML (.kml); a GeoJSON object: a Polygon, a MultiPolygon, or a Feature or a collection of them; or an object
+        with `__geo_interface__`, such as a shapely geometry or a GeoDataFrame. Coordinates of another system than
+        degrees are converted, if a file or a GeoDataFrame names it.
 
     Returns
     -------
@@ -37,19 +47,42 @@ def read_areas(areas: Areas) -> Any:
     FormatError
         If the file cannot be read, or is no JSON.
     QueryError
-        If there is no area, or an area is not valid; the message says which, and why.
+        If there is no area, or an area is not valid; the message says which, and why; or if a library that reads the
+        format is not installed.
     """
     import shapely
 
     name = "avoid"
     if isinstance(areas, str | Path):
         path = path_of(areas, "avoid")
-        name, areas = str(path), read_json(path)
+        name, areas = str(path), _read(path)
+    elif hasattr(areas, "geometry") and hasattr(areas, "crs"):
+        areas = _collection(in_degrees(np.array(list(areas.geometry), object), areas.crs, name))
     areas = getattr(areas, "__geo_interface__", areas)
     polygons = [_polygon(rings, where) for rings, where in _polygons(areas, name)]
     if not polygons:
         raise QueryError(f"{name} holds no area; give a Polygon or MultiPolygon")
     return shapely.union_all(polygons)
+
+
+def _read(path: Path) -> Any:
+    """Return the areas of a file as a GeoJSON object."""
+    if ending_of(path) == ".parquet":
+        shapes = read_geoparquet(path, (), (), _BYTES_OF_A_BYTE)[1]
+        if shapes is None:
+            raise FormatError(f"{path} has no geometry; give GeoParquet, such as geopandas writes it")
+        return _collection(shapes)
+    if ending_of(path) in READ_ENDINGS:
+        return _collection(read_ogr(path, (), (), _BYTES_OF_A_BYTE, ("Polygon", "MultiPolygon"))[1])
+    return read_json(path)
+
+
+def _collection(shapes: Any) -> dict[str, Any]:
+    """Return shapes as a GeoJSON object; None and empty ones are no areas."""
+    import shapely
+
+    parts = [shapely.geometry.mapping(shape) for shape in shapes.tolist() if shape is not None and not shape.is_empty]
+    return {"type": "GeometryCollection", "geometries": parts}
 
 
 def _polygons(item: Any, where: str) -> Iterator[tuple[Any, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ import numpy.typing as npt
 from vkssp.arrays import brief
 from vkssp.checks import number_of, shown, whole_number
 from vkssp.errors import QueryError
+from vkssp.extras import optional
+from vkssp.features.columns import Columns
+from vkssp.features.features import Features
+from vkssp.features.shapes import cut_areas
 from vkssp.graph.geo import METRES_PER_DEGREE, haversine
 from vkssp.routing.places import LatLon
 from vkssp.routing.snap import StreetIndex
@@ -51,6 +56,45 @@ class Cells:
     def __len__(self) -> int:
         """Return the number of cells."""
         return len(self.ids)
+
+    def features(self, columns: Columns | None = None) -> Features:
+        """Return the cells as features with values, such as their accessibility; cut at the 180th meridian.
+
+        Parameters
+        ----------
+        columns : mapping of str to array_like, optional
+            Values of each cell by the names of columns.
+
+        Returns
+        -------
+        Features
+            With the names of the cells in the column ``id``.
+
+        Raises
+        ------
+        QueryError
+            If a column has not a number or a text for each cell.
+        """
+        return Features.of_places(self.places, columns, self.ids, shapes=cut_areas(self.shapes), name="cells")
+
+    def to_geodataframe(self, columns: Columns | None = None) -> Any:
+        """Return the cells with values as a geopandas GeoDataFrame in EPSG:4326; see `features`.
+
+        Raises
+        ------
+        QueryError
+            As `features`, or if geopandas is not installed (``pip install 'vkssp[pandas]'``).
+        """
+        return self.features(columns).to_geodataframe()
+
+    def write(self, path: str | Path, columns: Columns | None = None) -> None:
+        """Write the cells with values to a file; see `features` and `Features.write`."""
+        self.features(columns).write(path)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """The cells as a GeoJSON FeatureCollection."""
+        return self.features().__geo_interface__
 
 
 def grid(index: StreetIndex, metres: float) -> Cells:
@@ -95,12 +139,7 @@ def hexagons(index: StreetIndex, resolution: int) -> Cells:
     import shapely
 
     level = whole_number(resolution, "resolution", *_RESOLUTIONS, "give a resolution of H3, 0 to 15, such as 8")
-    try:
-        import h3.api.basic_int as h3
-    except ImportError as error:
-        raise QueryError(
-            f"hexagons need h3 ({error}); pip install 'vkssp[hexagons]', or take squares, which need nothing"
-        ) from error
+    h3 = optional("h3.api.basic_int", "hexagons need", "hexagons", "take squares, which need nothing")
 
     def cell_of(points: Floats) -> Ids:
         return np.array([h3.latlng_to_cell(lat, lon, level) for lat, lon in points.tolist()], np.int64)

@@ -18,6 +18,12 @@ import numpy.typing as npt
 from vkssp.algorithm import Terminal
 from vkssp.checks import instance, is_many, listed, named, number_of, shown
 from vkssp.errors import QueryError
+from vkssp.features.columns import column_of
+from vkssp.features.features import Features
+from vkssp.features.files import AREA_ENDINGS, GEOJSON_ENDINGS, check_ending, write_layers
+from vkssp.features.geojson import write_collection, write_features
+from vkssp.features.shaped import Shaped
+from vkssp.features.shapes import cut_area
 from vkssp.graph import UNREACHABLE, Uint32s
 from vkssp.graph.geo import (
     METRES_PER_DEGREE,
@@ -30,7 +36,6 @@ from vkssp.graph.geo import (
 from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
 from vkssp.routing.formatting import format_distance, format_duration
-from vkssp.routing.geojson import write_collection, write_features
 from vkssp.routing.lines import Snap
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
@@ -59,7 +64,7 @@ _TOO_FAR = 45.0
 
 
 @dataclass(frozen=True, eq=False)
-class Isochrone:
+class Isochrone(Shaped):
     """Area that can be reached within a limit.
 
     Attributes
@@ -94,6 +99,16 @@ class Isochrone:
         if self.seconds is not None:
             return format_duration(self.seconds)
         return f"{self.limit:,}" if self.metres is None else format_distance(self.metres)
+
+    @property
+    def geometry(self) -> Any:
+        """The area; see `area`."""
+        return self.area
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The label, the limit in all units, and the metres of road."""
+        return {"label": self.label, **self.figures, "road_m": round(self.road_m, 1)}
 
     @property
     def figures(self) -> dict[str, float | None]:
@@ -380,7 +395,7 @@ def _degrees(area: _Area, width_m: float) -> Any:
     import shapely
 
     elsewhere, north, south = area
-    parts = [_cut(_without_small_holes(elsewhere, width_m, in_degrees=True))]
+    parts = [cut_area(_without_small_holes(elsewhere, width_m, in_degrees=True))]
     for cap, pole in ((north, 1), (south, -1)):
         if not cap.is_empty:
             parts += _unrolled(_without_small_holes(cap, width_m), pole, width_m)
@@ -401,20 +416,6 @@ def _without_small_holes(area: Any, width_m: float, *, in_degrees: bool = False)
         for polygon in shapely.get_parts(area)
     ]
     return shapely.MultiPolygon(polygons)
-
-
-def _cut(area: Any) -> Any:
-    """Return an area in degrees, cut at the poles, and at the 180th meridian if it extends beyond it."""
-    import shapely
-
-    whole = (-180.0, -90.0, 180.0, 90.0)
-    if area.is_empty or shapely.box(*whole).covers(shapely.box(*area.bounds)):
-        return area
-    parts = []
-    for turn in (-360.0, 0.0, 360.0):
-        inside = shapely.clip_by_rect(area, turn - 180.0, -90.0, turn + 180.0, 90.0)
-        parts.append(shapely.transform(inside, lambda points, turn=turn: points - [turn, 0.0]))
-    return shapely.union_all(parts)
 
 
 def _unrolled(area: Any, pole: int, width_m: float) -> list[Any]:
@@ -497,11 +498,15 @@ def _features(found: Sequence[Isochrone], **more: Any) -> list[dict[str, Any]]:
     return [
         {
             "type": "Feature",
-            "properties": {**more, **one.figures, "road_m": round(one.road_m, 1)},
+            "properties": {**more, **one.properties},
             "geometry": json.loads(shapely.to_geojson(one.area)),
         }
-        for one in sorted(checked_isochrones(found), key=lambda one: -one.limit)
+        for one in _largest_first(found)
     ]
+
+
+def _largest_first(found: object) -> list[Isochrone]:
+    return sorted(checked_isochrones(found), key=lambda one: -one.limit)
 
 
 def checked_isochrones(found: object) -> list[Isochrone]:
@@ -510,58 +515,84 @@ def checked_isochrones(found: object) -> list[Isochrone]:
     return [instance(one, Isochrone, "an isochrone", f"give {cure}") for one in listed(found, "found", cure)]
 
 
+def check_isochrones_ending(path: str | Path) -> str:
+    """Return the ending of a file's name if isochrones can be written to it; see `write_isochrones`.
+
+    Raises
+    ------
+    FormatError
+        If the ending is not known, or means a format without areas, such as GPX.
+    QueryError
+        If a library that writes the format is not installed.
+    """
+    return check_ending(path, AREA_ENDINGS, "isochrones")
+
+
 def write_isochrones(path: str | Path, found: Sequence[Isochrone]) -> None:
-    """Write isochrones to a GeoJSON file.
+    """Write isochrones to a file, the largest first, so that none hides another.
 
     Parameters
     ----------
     path : str or pathlib.Path
-        The file, a name that ends in .geojson or .json; an existing file is replaced.
+        The file, which appears only when it is complete. Its ending says what is written: .geojson or .json; .gpkg
+        (GeoPackage), .fgb (FlatGeobuf), .shp or .shp.zip (Shapefile), .parquet (GeoParquet) or .kml.
     found : sequence of Isochrone
         The isochrones.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its ending is not known.
     QueryError
-        If `found` is no sequence of isochrones.
+        If `found` is no sequence of isochrones, or a library that writes the format is not installed.
     """
-    write_collection(path, isochrone_geojson(found))
+    if check_isochrones_ending(path) in GEOJSON_ENDINGS:
+        write_collection(path, isochrone_geojson(found))
+    else:
+        write_layers(path, [Features.of(_largest_first(found), "isochrones")])
 
 
 def write_isochrones_of_each(
     path: str | Path, found: Iterable[Sequence[Isochrone]], names: Sequence[int] | Sequence[str]
 ) -> None:
-    """Write the isochrones of many places to a GeoJSON file, one place after the other.
+    """Write the isochrones of many places to a file, one place after the other.
 
     Parameters
     ----------
     path : str or pathlib.Path
-        The file, a name that ends in .geojson or .json; it appears only when it is complete.
+        The file; see `write_isochrones`. GeoJSON is written while the isochrones are made.
     found : iterable of sequence of Isochrone
         The isochrones of each place.
     names : sequence of int or str
-        Names of the places, the property ``place`` of their features.
+        Names of the places, the property or column ``place`` of their features.
 
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or its ending is not known.
     QueryError
-        If `found` holds no isochrones of places, or if there are not as many names as places.
+        If `found` holds no isochrones of places, if there are not as many names as places, or if a library that writes
+        the format is not installed.
     """
     called = named(names, "names")
     if isinstance(found, str | bytes | Mapping) or not (isinstance(found, Iterator) or is_many(found)):
         raise QueryError(f"found is {shown(found)}; give the isochrones of each place")
 
-    def each() -> Iterator[dict[str, Any]]:
+    def each() -> Iterator[tuple[int | str, Sequence[Isochrone]]]:
         number = 0
         for of_place in found:
             if number < len(called):
-                yield from _features(of_place, place=called[number])
+                yield called[number], of_place
             number += 1
         if number != len(called):
             raise QueryError(f"there are {len(called)} names for {number} places; give one for each")
 
-    write_features(path, each())
+    if check_isochrones_ending(path) in GEOJSON_ENDINGS:
+        write_features(path, (one for name, some in each() for one in _features(some, place=name)))
+        return
+    places, areas = list[int | str](), list[Isochrone]()
+    for name, some in each():
+        areas += _largest_first(some)
+        places += [name] * (len(areas) - len(places))
+    columns = {"place": column_of(places), **Features.of(areas).columns}
+    write_layers(path, [Features(columns, [one.area for one in areas], "isochrones")])

@@ -15,8 +15,8 @@ import numpy as np
 from vkssp.errors import QueryError
 from vkssp.files import check_ending
 from vkssp.graph.geo import unwrapped, wrapped
+from vkssp.route_file import points_of
 from vkssp.routing.formatting import format_distance, format_duration, format_query
-from vkssp.routing.geojson import places_of, points_of
 from vkssp.routing.isochrone import checked_isochrones
 from vkssp.routing.network import roads_payload
 from vkssp.routing.page import (
@@ -95,7 +95,7 @@ def _steps_html(steps: Sequence[Step]) -> str:
 def page(graph: Graph, route: Route, *, title: str | None = None) -> str:
     """Return the page of a route as HTML; see `write_map`."""
     check_drawable(graph, title)
-    points, places = points_of(route), places_of(route)
+    points, places = points_of(route), route.places
     lon = unwrapped(np.array([0, len(points)]), points[:, 1])
     points, centre = np.stack([points[:, 0], lon], axis=1), float(lon.min() + lon.max()) / 2
     payload = {

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from vkssp.algorithm import MAX_TERMINALS
 from vkssp.arrays import brief, own
-from vkssp.checks import flag, items_of, number_of, whole_number
+from vkssp.checks import flag, items_of, named, number_of, whole_number
 from vkssp.cpu.nearest import check_room, nearest_of_all
 from vkssp.errors import DistanceOverflowError, QueryError
+from vkssp.features.frames import dataframe
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import ranges
 from vkssp.graph.metric import Unit
@@ -34,6 +35,7 @@ from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.pool import SolverPool
 from vkssp.solver.row_maker import OVERFLOW
 from vkssp.solver.solver import Solver
+from vkssp.solver.table_file import COLUMNS
 
 Indices = npt.NDArray[np.int64]
 
@@ -50,12 +52,49 @@ class NearestOpportunities:
     values : numpy.ndarray
         The values of the paths: seconds or metres, float32, NaN where there are no more opportunities, or weights if
         the graph's weights are no durations, uint32, 2**32 - 1 where there are no more; shape (origins, count).
+    column : str
+        What the values are: ``"duration_s"``, ``"distance_m"`` or ``"weight"``.
     """
 
     __repr__ = brief
 
     opportunity: Uint32s
     values: npt.NDArray[Any]
+    column: str = "duration_s"
+
+    def to_dataframe(
+        self,
+        origins: Sequence[int] | Sequence[str] | None = None,
+        opportunities: Sequence[int] | Sequence[str] | None = None,
+    ) -> Any:
+        """Return a pandas DataFrame with a row for each origin and each of the opportunities nearest to it.
+
+        Parameters
+        ----------
+        origins, opportunities : sequence of int or str, optional
+            Names of origins and opportunities; their numbers from 0 on by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``origin_id``, ``rank`` (from 1), ``opportunity_id``, and one of ``duration_s``, ``distance_m`` and
+            ``weight``. Where there are no more opportunities there are no rows.
+
+        Raises
+        ------
+        QueryError
+            If pandas is not installed (``pip install 'vkssp[pandas]'``), or if there are not enough names.
+        """
+        count = len(self.opportunity)
+        rows, ranks = np.nonzero(self.opportunity != UNREACHABLE)
+        which = self.opportunity[rows, ranks].astype(np.int64)
+        begin = np.arange(count) if origins is None else np.array(named(origins, "origins"))
+        end = None if opportunities is None else np.array(named(opportunities, "opportunities"))
+        for name, known, needed in (("origins", begin, count), ("opportunities", end, int(which.max(initial=-1)) + 1)):
+            if known is not None and len(known) < needed:
+                raise QueryError(f"{name} has {len(known)} names, and {needed} are needed; give one for each")
+        columns = {"origin_id": begin[rows], "rank": ranks + 1, "opportunity_id": which if end is None else end[which]}
+        return dataframe({**columns, self.column: self.values[rows, ranks]})
 
 
 class _Trips:
@@ -227,7 +266,7 @@ def nearest_of_opportunities(
     if kept < wanted:
         missing = np.full((len(distance), wanted - kept), UNREACHABLE, np.uint32)
         distance, number = (np.concatenate([found, missing], axis=1) for found in (distance, number))
-    return NearestOpportunities(number, unit.values(distance))
+    return NearestOpportunities(number, unit.values(distance), COLUMNS[unit.name])
 
 
 def _of_origins(trips: _Trips, distance: Uint32s, number: Uint32s, count: int, most: int) -> tuple[Uint32s, Uint32s]:

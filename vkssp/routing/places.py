@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
-from vkssp.checks import items_of, listed, number_of, shown, whole_number
+from vkssp.checks import items_of, number_of, shown, whole_number
 from vkssp.errors import QueryError
+from vkssp.features.places import LatLon as LatLon
+from vkssp.features.places import pair_of, pairs_of
 from vkssp.graph.geo import METRES_PER_DEGREE
 from vkssp.route import Place, made
 from vkssp.routing.lines import Snap
@@ -18,9 +20,6 @@ from vkssp.routing.snap import MAX_SNAP_M, StreetIndex
 _MARGIN_M = 1000.0
 # Maximum number of streets that a caller may ask for; no place has more near it.
 _MOST_STREETS = 2**20
-
-#: Latitude and longitude in degrees.
-LatLon = tuple[float, float]
 
 
 def text(place: LatLon) -> str:
@@ -36,7 +35,7 @@ def checked_place(index: StreetIndex, place: LatLon, name: str) -> LatLon:
     if type(place) is tuple and len(place) == 2 and type(place[0]) is type(place[1]) is float:
         if _is_inside(index, *place) and index.avoided is None:
             return place
-    lat, lon = _pair(place) or (None, None)
+    lat, lon = _pair(pair_of(place)) or (None, None)
     if lat is None or lon is None:
         raise QueryError(f"{name} is {shown(place)}; give a pair of latitude and longitude in degrees")
     place = lat, lon
@@ -76,7 +75,7 @@ def listed_places(index: StreetIndex, places: Sequence[LatLon], name: str, names
     Errors call each place `name` with its number from 0, and all of them `names`, by default the name with an s.
     """
     names = names or f"{name}s"
-    given = listed(places, names, "pairs of latitude and longitude")
+    given = pairs_of(places, names)
     if not given:
         raise QueryError(f"there are no {names}; give at least one")
     if not all(type(place) is tuple and len(place) == 2 and set(map(type, place)) == {float} for place in given):

@@ -16,20 +16,25 @@ import numpy.typing as npt
 from vkssp.checks import is_storable, path_of, shown
 from vkssp.csv_file import csv_lines, no_columns
 from vkssp.errors import FormatError
+from vkssp.features.endings import ending_of
+from vkssp.features.geojson import read_json
+from vkssp.features.geoparquet import read_geoparquet
+from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
+from vkssp.features.shapes import in_degrees
 from vkssp.memory import require
 from vkssp.npy_file import read_npy
-from vkssp.routing.geojson import read_json
-from vkssp.routing.geoparquet import read_geoparquet
 from vkssp.routing.places import LatLon
 
 if TYPE_CHECKING:
     from _csv import Reader
 
 
+# Types of shapes of places; layers of several points may hold one each.
+_POINTS, _AREAS = ("Point", "MultiPoint"), ("Point", "MultiPoint", "Polygon", "MultiPolygon")
 #: Bytes of Python objects for each byte of an array: 250 bytes for a place of 16 bytes, 50 bytes for a node of 4 bytes.
 _BYTES_OF_A_BYTE = 16
 # Endings of files that are neither text nor one of the formats below.
-_OTHER_FORMATS = (".gpkg", ".shp", ".fgb", ".gdb", ".xlsx", ".xls", ".ods", ".zip", ".gz", ".feather")
+_OTHER_FORMATS = (".gdb", ".xlsx", ".xls", ".ods", ".zip", ".gz", ".feather")
 # Coordinate systems of GeoJSON, as older files name them.
 _SYSTEMS = ("CRS84", ":4326")
 
@@ -66,35 +71,39 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
     ----------
     path : str or Path
         GeoJSON of points (.json, .geojson), with an ``id`` or a property of that name; GeoParquet (.parquet) of points,
-        or Parquet with columns ``lat`` and ``lon``, and optionally ``id``; a NumPy array (.npy) of integers, which are
-        nodes, or of shape (k, 2), with latitudes and longitudes; any other ending: comma-separated values with a first
-        line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally ``id``, or with one
-        integer in each line, a node.
+        or Parquet with columns ``lat`` and ``lon``, and optionally ``id``; a GeoPackage (.gpkg), FlatGeobuf (.fgb),
+        Shapefile (.shp, .shp.zip) or KML file (.kml) with one layer of points, and optionally a column ``id``; a GPX
+        file (.gpx) of waypoints, whose names are their ids; a NumPy array (.npy) of integers, which are nodes, or of
+        shape (k, 2), with latitudes and longitudes; any other ending: comma-separated values with a first line that
+        names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally ``id``, or with one integer in
+        each line, a node. Coordinates of another system than degrees are converted by pyproj.
     columns : sequence of str
         Columns or properties with numbers that are read, too.
     areas : bool
-        Whether GeoJSON and GeoParquet may have polygons, each of which stands for a point in it. Beside points they are
-        points only.
+        Whether files of shapes may have polygons, each of which stands for a point in it. Beside points they are points
+        only.
 
     Raises
     ------
     FormatError
         If the file cannot be read, has another format, holds no places or nodes, or has no such column.
     QueryError
-        If it is a Parquet file, and pyarrow is not installed.
+        If a library that reads the format is not installed.
     """
     path = path_of(path)
     try:
-        suffix = path.suffix.lower()
+        suffix = ending_of(path)
         if suffix in _OTHER_FORMATS:
-            cure = "save it as .geojson, .parquet (GeoParquet) or .csv, such as by geopandas' to_file or to_parquet"
-            raise FormatError(f"{path} is in a format that is not read; {cure}")
+            raise FormatError(f"{path} is in a format that is not read; save it as .gpkg, .geojson, .parquet or .csv")
         if suffix == ".npy":
             if columns:
                 raise FormatError(f"{path} has no column {columns[0]!r}; give CSV, GeoJSON or Parquet")
             ends = _from_npy(path)
         elif suffix == ".parquet":
-            ends = _from_parquet(path, columns, areas)
+            ends = _from_table(path, *read_geoparquet(path, columns, ("id",), _BYTES_OF_A_BYTE), columns, areas)
+        elif suffix in READ_ENDINGS:
+            ids, kinds = ("name",) if suffix == ".gpx" else ("id",), _AREAS if areas else _POINTS
+            ends = _from_table(path, *read_ogr(path, columns, ids, _BYTES_OF_A_BYTE, kinds), columns, areas)
         else:
             ends = _from_geojson(path, columns, areas) if suffix in (".json", ".geojson") else _from_csv(path, columns)
     except OSError as error:
@@ -125,8 +134,9 @@ def _from_npy(path: str | Path) -> Ends:
 
 
 def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
+    import shapely
+
     content = read_json(path)
-    _check_system(path, content)
     features = content.get("features", [content]) if isinstance(content, dict) else None
     places, ids, shapes, rows, known = [], [], list[Any](), list[list[Any]](), set[str]()
     for number, feature in enumerate(features if isinstance(features, list) else [None]):
@@ -160,17 +170,19 @@ def _from_geojson(path: Path, columns: Sequence[str], areas: bool) -> Ends:
         column: _numbers(path, [(f"feature {number}", row[at]) for number, row in enumerate(rows)], column)
         for at, column in enumerate(columns)
     }
+    if (system := _system(content)) is not None:
+        points = in_degrees(shapely.points([(lon, lat) for lat, lon in places]), system, str(path))
+        places = [(float(point.y), float(point.x)) for point in points]
+        shapes = in_degrees(np.array(shapes, object), system, str(path)).tolist()
     return Ends(places, None, _named(ids), values, _all_areas(shapes, len(ids)))
 
 
-def _check_system(path: Path, content: Any) -> None:
-    """Check that a GeoJSON object names no other coordinate system than longitude and latitude on WGS 84."""
+def _system(content: Any) -> str | None:
+    """Return the coordinate system that a GeoJSON object names, None for longitude and latitude on WGS 84."""
     system = content.get("crs") if isinstance(content, dict) else None
     properties = system.get("properties") if isinstance(system, dict) else None
     name = properties.get("name") if isinstance(properties, dict) else None
-    if isinstance(name, str) and not name.endswith(_SYSTEMS):
-        cure = "give longitude and latitude, such as by geopandas' to_crs(4326)"
-        raise FormatError(f"{path} has coordinates in {shown(name)}; {cure}")
+    return name if isinstance(name, str) and not name.endswith(_SYSTEMS) else None
 
 
 def _area(geometry: Any) -> Any:
@@ -265,8 +277,11 @@ def _of_lines(path: str | Path, rows: Sequence[tuple[int, list[str]]], at: int, 
     )
 
 
-def _from_parquet(path: Path, columns: Sequence[str], areas: bool) -> Ends:
-    table, found = read_geoparquet(path, columns, ("id",), _BYTES_OF_A_BYTE)
+def _from_table(
+    path: Path, table: dict[str, list[Any]], found: npt.NDArray[Any] | None, columns: Sequence[str], areas: bool
+) -> Ends:
+    """Return places of a table with shapes, or with coordinates."""
+    import shapely
 
     def numbers(name: str) -> npt.NDArray[Any]:
         return _numbers(path, [(f"row {row}", one) for row, one in enumerate(table[name])], name)
@@ -281,12 +296,13 @@ def _from_parquet(path: Path, columns: Sequence[str], areas: bool) -> Ends:
             if areas and kind in ("Polygon", "MultiPolygon"):
                 shapes.append(shape)
                 places.append(_point_in(shape))
-            elif kind == "Point":
-                places.append((float(shape.y), float(shape.x)))
+            elif kind in _POINTS and len(points := shapely.get_coordinates(shape)) == 1 and np.isfinite(points).all():
+                places.append((float(points[0, 1]), float(points[0, 0])))
             else:
                 what = "point or polygon" if areas else "point"
                 raise FormatError(f"{path}, row {row} has no {what}, but {kind or 'nothing'}; leave it out")
-    ids = _named(table["id"]) if "id" in table else list(range(len(places)))
+    names = table.get("id", table.get("name"))
+    ids = list(range(len(places))) if names is None else _named(names)
     return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(shapes, len(ids)))
 
 

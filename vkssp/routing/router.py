@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
-from vkssp.checks import flag, listed
+from vkssp.checks import flag
 from vkssp.errors import NoRouteError, QueryError
+from vkssp.features.places import pairs_of
 from vkssp.former import FormerName
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.distance_type import BITS_32
@@ -172,7 +173,7 @@ class Router(Resource):
             If no route leads there.
         """
         began, index = time.perf_counter(), self.index
-        given = [origin, *listed(via, "via", "pairs of latitude and longitude"), destination]
+        given = [origin, *pairs_of(via, "via"), destination]
         names = ["from", *[f"via point {number}" for number in range(1, len(given) - 1)], "to"]
         places = [checked_place(index, place, name) for place, name in zip(given, names, strict=True)]
         steps = flag(steps, "steps")
@@ -301,7 +302,7 @@ class Router(Resource):
         QueryError
             As for `isochrones`; messages call the place ``places[i]``. During iteration, if weights have changed.
         """
-        places = listed(origins, "origins", "pairs of latitude and longitude")
+        places = pairs_of(origins, "origins")
         names = [f"places[{number}]" for number in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")

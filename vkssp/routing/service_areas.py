@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import whole_number
+from vkssp.checks import choice, whole_number
+from vkssp.features.features import Features
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import Unit
 from vkssp.route import Place
 from vkssp.routing.phantoms import find_starts
 from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
-from vkssp.routing.service_areas_file import features, write_service_areas
+from vkssp.routing.service_areas_file import features, source_features, street_features, write_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import Begun, begun_streets
 from vkssp.routing.voronoi import StreetCells, street_cells
@@ -88,8 +89,43 @@ class ServiceAreas:
         """Return streets and places as a GeoJSON FeatureCollection; see `write`."""
         return {"type": "FeatureCollection", "features": list(features(self, ids))}
 
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """Streets and places as a GeoJSON FeatureCollection; see `geojson`."""
+        return self.geojson()
+
+    def features(self, part: str = "streets", ids: Sequence[int] | Sequence[str] | None = None) -> Features:
+        """Return streets or places as features.
+
+        Parameters
+        ----------
+        part : str
+            ``"streets"``: the parts of streets as lines, with ``source``, with ``duration_s``, ``distance_m`` or
+            ``weight`` (of the path from the place to the nearest point of the line), and with ``stroke``, the colour
+            of the place; ``"sources"``: the places.
+        ids : sequence of int or str, optional
+            Names of the places in the column ``source``; their numbers by default.
+
+        Raises
+        ------
+        QueryError
+            If there is no such part, or if there are not as many names as places.
+        """
+        make = street_features if choice(part, "part", ("streets", "sources")) == "streets" else source_features
+        return make(self, ids)
+
+    def to_geodataframe(self, part: str = "streets", ids: Sequence[int] | Sequence[str] | None = None) -> Any:
+        """Return streets or places as a geopandas GeoDataFrame in EPSG:4326; see `features`.
+
+        Raises
+        ------
+        QueryError
+            As `features`, or if geopandas is not installed (``pip install 'vkssp[pandas]'``).
+        """
+        return self.features(part, ids).to_geodataframe()
+
     def write(self, path: str | Path, ids: Sequence[int] | Sequence[str] | None = None) -> None:
-        """Write a .geojson, .csv or .npy file; see `vkssp.routing.service_areas_file.write_service_areas`."""
+        """Write a file of streets or nodes; see `vkssp.routing.service_areas_file.write_service_areas`."""
         write_service_areas(path, self, ids)
 
 

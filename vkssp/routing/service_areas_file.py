@@ -14,10 +14,15 @@ import numpy.typing as npt
 from vkssp.checks import named, path_of, shown
 from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
+from vkssp.features.endings import ending_of
+from vkssp.features.features import Features
+from vkssp.features.files import AREA_ENDINGS, GEOJSON_ENDINGS, check_ending, write_layers
+from vkssp.features.geojson import line_of, write_features
+from vkssp.features.shapes import dots, lines, positions
 from vkssp.files import atomic_write
 from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.metric import Unit
-from vkssp.routing.geojson import line_of, point_of, write_features
+from vkssp.route_file import place_properties, point
 from vkssp.routing.voronoi import part_of_line
 from vkssp.solver.nearest import NearestSources
 from vkssp.solver.table_file import COLUMNS
@@ -25,21 +30,27 @@ from vkssp.solver.table_file import COLUMNS
 if TYPE_CHECKING:
     from vkssp.routing.service_areas import ServiceAreas
 
-#: Endings of files of nodes, and of files of streets.
-NODE_ENDINGS, STREET_ENDINGS = (".npy", ".csv"), (".geojson", ".json")
+#: Endings of files of nodes.
+NODE_ENDINGS = (".npy", ".csv")
 Ids = Sequence[int] | Sequence[str]
 # Successive hues differ by this part of the circle (the golden ratio), which keeps any number of hues well apart.
 _GOLDEN = 0.618034
 
 
-def check_areas_ending(path: str | Path, *, streets: bool = True) -> None:
-    """Raise `FormatError` unless the file's ending is one for service areas, with streets or of nodes alone."""
-    endings = (*NODE_ENDINGS, *(STREET_ENDINGS if streets else ()))
-    if path_of(path).suffix.lower() in endings:
-        return
-    if Path(path).suffix.lower() in STREET_ENDINGS:
+def check_areas_ending(path: str | Path, *, streets: bool = True) -> str:
+    """Return the ending of a file's name if it is one for service areas, with streets or of nodes alone.
+
+    Raises
+    ------
+    FormatError
+        If it is not.
+    QueryError
+        If a library that writes the format is not installed.
+    """
+    ending = ending_of(path_of(path))
+    if not streets and ending in AREA_ENDINGS:
         raise FormatError(f"cannot write {path}: sources that are nodes have no streets; give places, or write .csv")
-    raise FormatError(f"cannot write service areas to {path}: its name must end in one of {', '.join(endings)}")
+    return check_ending(path, (*NODE_ENDINGS, *(AREA_ENDINGS if streets else ())), "service areas")
 
 
 def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None = None) -> None:
@@ -52,6 +63,8 @@ def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None =
         .geojson or .json: the parts of streets as lines, with ``source``, with ``duration_s``, ``distance_m`` or
         ``weight`` (of the path from the source to the nearest point of the line), and with ``stroke``, the colour of
         the source; and the sources as points, with ``role`` "source".
+        .gpkg (GeoPackage) or .kml: the same in the layers ``streets`` and ``sources``.
+        .fgb (FlatGeobuf), .shp or .shp.zip (Shapefile) or .parquet (GeoParquet): the streets.
         .csv: a line for each node, with ``node``, ``lat``, ``lon``, ``source`` and one of ``duration_s``,
         ``distance_m`` and ``weight``; the last two are empty if no path leads to the node.
         .npy: ``source`` and one of the same three by node, in an array of a structured type. ``source`` is the number
@@ -66,15 +79,18 @@ def write_service_areas(path: str | Path, areas: ServiceAreas, ids: Ids | None =
     FormatError
         If the file cannot be written, or its ending is not known.
     QueryError
-        If `areas` are no service areas, or if there are not as many names as sources.
+        If `areas` are no service areas, if there are not as many names as sources, or if a library that writes the
+        format is not installed.
     """
-    check_areas_ending(path)
+    ending = check_areas_ending(path)
     if not hasattr(areas, "nodes"):
         raise QueryError(f"areas is {shown(areas)}; give ServiceAreas, such as Router.service_areas returns")
-    if Path(path).suffix.lower() in STREET_ENDINGS:
+    if ending in GEOJSON_ENDINGS:
         write_features(path, features(areas, ids))
-    else:
+    elif ending in NODE_ENDINGS:
         write_nodes(path, areas.graph, areas.nodes, areas.unit, _names(ids, len(areas.places)))
+    else:
+        write_layers(path, [street_features(areas, ids), source_features(areas, ids)])
 
 
 def write_nodes(path: str | Path, graph: Graph, nodes: NearestSources, unit: Unit, ids: Ids) -> None:
@@ -112,25 +128,51 @@ def _write_csv(stream: IO[bytes], graph: Graph, nodes: NearestSources, unit: Uni
 
 def features(areas: ServiceAreas, ids: Ids | None = None) -> Iterator[dict[str, Any]]:
     """Yield the features of service areas: the parts of streets, and the sources; see `write_service_areas`."""
-    names, unit, streets = _names(ids, len(areas.places)), areas.unit, areas.streets
+    names, unit = _names(ids, len(areas.places)), areas.unit
     colours = [colour(number) for number in range(len(names))]
+    for source, value, line in _lines(areas):
+        yield {
+            "type": "Feature",
+            "properties": {"source": names[source], COLUMNS[unit.name]: value, "stroke": colours[source]},
+            "geometry": line_of(line),
+        }
+    for name, place, its in zip(names, areas.places, colours, strict=True):
+        told = {**place_properties(place, "source"), "source": name, "marker-color": its}
+        yield {"type": "Feature", "properties": told, "geometry": point(place)}
+
+
+def street_features(areas: ServiceAreas, ids: Ids | None = None) -> Features:
+    """Return the parts of streets with ``source``, the value of the path to them, and ``stroke``, a colour."""
+    names, rows = np.array(_names(ids, len(areas.places))), list(_lines(areas))
+    sources = np.array([source for source, _, _ in rows], np.int64)
+    colours = np.array([colour(number) for number in range(len(names))])
+    values = np.array([value for _, value, _ in rows], areas.unit.values(areas.streets.weight[:0]).dtype)
+    told = {"source": names[sources], COLUMNS[areas.unit.name]: values, "stroke": colours[sources]}
+    return Features(told, lines([line for _, _, line in rows]), "streets")
+
+
+def source_features(areas: ServiceAreas, ids: Ids | None = None) -> Features:
+    """Return the sources as points, with ``source``, the name and the point of the street, and ``stroke``, a colour."""
+    names, places = np.array(_names(ids, len(areas.places))), areas.places
+    told = {"source": names, "name": np.array([place.name for place in places])}
+    told |= {
+        key: np.array([getattr(place, key) for place in places]) for key in ("snapped_m", "snapped_lat", "snapped_lon")
+    }
+    told["stroke"] = np.array([colour(number) for number in range(len(names))])
+    return Features(told, dots(*np.array([(place.lat, place.lon) for place in places]).T), "sources")
+
+
+def _lines(areas: ServiceAreas) -> Iterator[tuple[int, float, npt.NDArray[np.float64]]]:
+    """Yield the source of each part of a street, the value of the path to it, and its points."""
+    unit, streets = areas.unit, areas.streets
     values = unit.values(streets.weight).astype(np.float64).round(3)
     told = values if unit.name != "weight" else streets.weight
     rows = (streets.polyline, streets.low, streets.high, streets.source, told)
     for polyline, low, high, source, value in zip(*(column.tolist() for column in rows), strict=True):
-        geometry = line_of(_wrapped(part_of_line(areas.polyline(polyline), low, high)))
-        first, *others = geometry["coordinates"]
+        line = _wrapped(part_of_line(areas.polyline(polyline), low, high))
         # Gates without length cannot be seen, nor tiny remainders where two sources' paths meet next to a junction.
-        if any(position != first for position in others):
-            yield {
-                "type": "Feature",
-                "properties": {"source": names[source], COLUMNS[unit.name]: value, "stroke": colours[source]},
-                "geometry": geometry,
-            }
-    for name, place, its in zip(names, areas.places, colours, strict=True):
-        point = point_of(place, "source")
-        point["properties"] |= {"source": name, "marker-color": its}
-        yield point
+        if (positions(line) != positions(line[:1])).any():
+            yield source, value, line
 
 
 def _wrapped(points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

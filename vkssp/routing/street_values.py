@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from vkssp.checks import shown, values_of_arcs
 from vkssp.errors import QueryError
+from vkssp.features.features import Features
+from vkssp.features.files import check_features_ending
+from vkssp.features.shapes import lines
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.csr import ranges
-from vkssp.routing.geojson import line_of
 from vkssp.routing.value_map import write_value_map
-from vkssp.routing.values_file import Rows, check_values_ending, write_values
 
 Ints = npt.NDArray[np.int64]
 
@@ -61,8 +62,6 @@ class _Streets:
 
     def lines(self, graph: Graph) -> npt.NDArray[Any]:
         """Return the streets as shapely lines, cut at the 180th meridian, shape (k,)."""
-        import shapely
-
         streets = graph.streets
         if streets is not None:
             first = streets.polyline_first.astype(np.int64)
@@ -73,12 +72,7 @@ class _Streets:
             nodes = np.stack([graph.tail[self.arc], graph.head[self.arc]], axis=1).reshape(-1)
             count = np.full(len(self.ids), 2)
             points = np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
-        which = np.repeat(np.arange(len(count)), count)
-        found: npt.NDArray[Any] = shapely.linestrings(points[:, ::-1], indices=which)
-        far = np.abs(np.diff(points[:, 1])) > 180.0
-        for at in np.unique(which[1:][far & (which[1:] == which[:-1])]).tolist():
-            found[at] = shapely.geometry.shape(line_of(points[which == at]))
-        return found
+        return lines(np.split(points, np.cumsum(count)[:-1])) if len(count) else lines([])
 
 
 def _summed(graph: Graph, values: Mapping[str, npt.ArrayLike]) -> tuple[_Streets, dict[str, npt.NDArray[Any]]]:
@@ -93,19 +87,44 @@ def _summed(graph: Graph, values: Mapping[str, npt.ArrayLike]) -> tuple[_Streets
     return streets, found
 
 
+def street_features(graph: Graph, values: Mapping[str, npt.ArrayLike]) -> Features:
+    """Return streets with values as features: lines, or a table if the graph has no coordinates.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    values : mapping of str to array_like
+        Values of arcs by name, such as `vkssp.Flows.arcs`, shape (num_arcs,) each. Those of a street are added up.
+
+    Returns
+    -------
+    Features
+        With the columns ``street``, a number; if the graph has streets, ``way``, their id in OpenStreetMap, ``name``
+        and ``length_m``; and the given ones.
+
+    Raises
+    ------
+    QueryError
+        If values are not as many numbers as arcs.
+    """
+    streets, sums = _summed(graph, values)
+    about: dict[str, npt.NDArray[Any]] = {"street": streets.ids}
+    if (known := graph.streets) is not None:
+        names = np.array(known.names, object)[known.name[streets.arc]]
+        about |= {"way": known.way[streets.arc], "name": names, "length_m": known.length[streets.arc]}
+    return Features({**about, **sums}, None if graph.lat is None else streets.lines(graph), "streets")
+
+
 def write_street_values(path: str | Path, graph: Graph, values: Mapping[str, npt.ArrayLike]) -> None:
     """Write values of streets, such as loads, as lines for a geographic information system, or as a table.
 
     Parameters
     ----------
     path : str or Path
-        The file, which appears only when it is complete. Its ending is .geojson, .parquet (GeoParquet), .csv or .npy;
-        the last two have no lines. Columns: ``street``, a number; if the graph has streets, ``way``, their id in
-        OpenStreetMap, ``name`` and ``length_m``; and the given ones.
-    graph : Graph
-        The graph.
-    values : mapping of str to array_like
-        Values of arcs by name, such as `vkssp.Flows.arcs`, shape (num_arcs,) each. Those of a street are added up.
+        The file, which appears only when it is complete; see `vkssp.Features.write` for its endings.
+    graph, values
+        See `street_features`.
 
     Raises
     ------
@@ -129,14 +148,8 @@ def write_street_values(path: str | Path, graph: Graph, values: Mapping[str, npt
     ...     path.read_text().splitlines()
     ['street,load', '0,12', '1,12']
     """
-    check_values_ending(path, checked_graph(graph, QueryError))
-    streets, sums = _summed(graph, values)
-    about: dict[str, npt.NDArray[Any]] = {}
-    if (known := graph.streets) is not None:
-        names = np.array(known.names, object)[known.name[streets.arc]]
-        about = {"way": known.way[streets.arc], "name": names, "length_m": known.length[streets.arc]}
-    lines = None if graph.lat is None else streets.lines(graph)
-    write_values(path, Rows("street", streets.ids, None, None, lines), {**about, **sums})
+    check_features_ending(path, (), checked_graph(graph, QueryError).lat is not None)
+    street_features(graph, values).write(path)
 
 
 def write_street_map(

@@ -166,8 +166,8 @@ def table_of_places(
         Latitude and longitude in degrees; by default the targets are the sources.
     """
     maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
-    known = _snapped(index, sources, "source")
-    here = _Snapped(index, *known, leaving=True)
-    there = _Snapped(index, *(known if targets is None else _snapped(index, targets, "target")), leaving=False)
+    begin = _snapped(index, sources, "source")
+    end = begin if targets is None else _snapped(index, targets, "target")
+    here, there = _Snapped(index, *begin, leaving=True), _Snapped(index, *end, leaving=False)
     rows = _Places(maker, index, here, there)
-    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks)
+    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, begin[0], end[0])

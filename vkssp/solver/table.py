@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from vkssp.checks import items_of, shown
+from vkssp.checks import flag, items_of, shown
 from vkssp.errors import QueryError
 from vkssp.graph import Graph
 from vkssp.graph.distance_type import DISTANCE_TYPES
 from vkssp.graph.metric import duration
 from vkssp.solver.table_file import DTYPES, Block, write_table
+from vkssp.solver.table_frames import dataframe, dataset, reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +34,16 @@ class Table:
         Metrics of the table, see `DTYPES`.
     distance_bits : int
         Bits of weights: 32, or 64 from a solver whose distances have 64.
+    sources, targets : numpy.ndarray or None
+        Latitude and longitude of the sources and the targets in degrees, shape (k, 2), float64; None if they are nodes.
     """
 
     shape: tuple[int, int]
     metrics: tuple[str, ...]
     _blocks: Callable[[], Iterator[Block]]
     distance_bits: int = 32
+    sources: npt.NDArray[np.float64] | None = None
+    targets: npt.NDArray[np.float64] | None = None
 
     @property
     def dtypes(self) -> dict[str, np.dtype[Any]]:
@@ -73,6 +79,91 @@ class Table:
     ) -> int:
         """Write the table to .npy, .zarr, .csv or .parquet, row by row; see `vkssp.solver.table_file.write_table`."""
         return write_table(path, self, sources, targets, progress=progress)
+
+    def to_dataframe(
+        self,
+        sources: Sequence[int] | Sequence[str] | None = None,
+        targets: Sequence[int] | Sequence[str] | None = None,
+        *,
+        wide: bool = False,
+    ) -> Any:
+        """Return the whole table as a pandas DataFrame.
+
+        Parameters
+        ----------
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers from 0 on by default.
+        wide : bool
+            Whether a source is a row and a target a column.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each pair, as origin-destination matrices are published: ``origin_id``, ``destination_id``, and
+            those of ``duration_s``, ``distance_m`` and ``weight`` that the table has; NaN, or NA of the type UInt32 for
+            weights, where no path leads. If `wide`, a row for each source and a column for each target, indexed by
+            their names; if there are several metrics, columns are pairs of metric and target.
+
+        Raises
+        ------
+        QueryError
+            If pandas is not installed (``pip install 'vkssp[pandas]'``), or there are not as many names as places.
+        MemoryShortageError
+            If the table does not fit into memory.
+        """
+        return dataframe(self, sources, targets, flag(wide, "wide"))
+
+    def to_xarray(
+        self, sources: Sequence[int] | Sequence[str] | None = None, targets: Sequence[int] | Sequence[str] | None = None
+    ) -> Any:
+        """Return the whole table as an xarray Dataset.
+
+        Parameters
+        ----------
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers from 0 on by default.
+
+        Returns
+        -------
+        xarray.Dataset
+            An array for each metric, ``duration_s``, ``distance_m`` or ``weight``, with the dimensions ``origin`` and
+            ``destination``, whose coordinates are the names; also ``origin_lat``, ``origin_lon``, ``destination_lat``
+            and ``destination_lon`` for tables between places.
+
+        Raises
+        ------
+        QueryError
+            If xarray is not installed (``pip install 'vkssp[pandas]'``), or there are not as many names as places.
+        MemoryShortageError
+            If the table does not fit into memory.
+        """
+        return dataset(self, sources, targets)
+
+    def to_arrow(
+        self, sources: Sequence[int] | Sequence[str] | None = None, targets: Sequence[int] | Sequence[str] | None = None
+    ) -> Any:
+        """Return the rows of `to_dataframe` as a pyarrow RecordBatchReader, which computes them block by block.
+
+        Parameters
+        ----------
+        sources, targets : sequence of int or str, optional
+            Names of sources and targets; their numbers from 0 on by default.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            A batch for each block of rows; null where no path leads.
+
+        Raises
+        ------
+        QueryError
+            If pyarrow is not installed (``pip install 'vkssp[table]'``), or there are not as many names as places.
+        """
+        return reader(self, sources, targets)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a stream of Arrow's C interface, by which polars, pyarrow, duckdb and others take the table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
 def checked_metrics(graph: Graph, metrics: Sequence[str] | None, least: str = "duration") -> tuple[str, ...]:

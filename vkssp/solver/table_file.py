@@ -19,6 +19,7 @@ from vkssp.arrow_file import pyarrow_for
 from vkssp.checks import flag, named, path_of, shown
 from vkssp.csv_file import csv_writer
 from vkssp.errors import FormatError, QueryError
+from vkssp.extras import optional
 from vkssp.files import ZARR, ZARR_MARKS, atomic_folder, atomic_write
 from vkssp.terminal import progress_bar
 
@@ -61,13 +62,7 @@ def check_ending(path: str | Path) -> None:
 
 
 def _import_zarr() -> Any:
-    try:
-        import zarr
-    except ImportError as error:
-        raise QueryError(
-            "Zarr arrays need zarr, which is not installed; pip install 'vkssp[table]', or write .npy or .csv"
-        ) from error
-    return zarr
+    return optional("zarr", "Zarr arrays need", "table", "write .npy or .csv")
 
 
 def write_table(
@@ -112,13 +107,8 @@ def write_table(
     check_ending(path)
     if not hasattr(table, "metrics"):
         raise QueryError(f"table is {shown(table)}; give a Table, such as Router.table returns")
-    rows, columns = (
-        range(count) if ids is None else named(ids, name)
-        for count, ids, name in zip(table.shape, (sources, targets), ("sources", "targets"), strict=True)
-    )
+    rows, columns = names_of(table, sources, targets)
     progress = flag(progress, "progress")
-    if (len(rows), len(columns)) != table.shape:
-        raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
     writers: dict[str, Any] = {".npy": _npy, ZARR: _zarr, ".csv": _csv, ".parquet": _parquet}
     suffix, reached = Path(path).suffix.lower(), 0
     place: Any = atomic_folder(path, ZARR_MARKS) if suffix == ZARR else atomic_write(path)
@@ -134,13 +124,32 @@ def write_table(
     return reached
 
 
+def names_of(
+    table: Table, sources: Sequence[int] | Sequence[str] | None, targets: Sequence[int] | Sequence[str] | None
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return the checked names of sources and targets, by default their numbers.
+
+    Raises
+    ------
+    QueryError
+        If they are no names, or not as many as sources and targets.
+    """
+    rows, columns = (
+        range(count) if ids is None else named(ids, name)
+        for count, ids, name in zip(table.shape, (sources, targets), ("sources", "targets"), strict=True)
+    )
+    if (len(rows), len(columns)) != table.shape:
+        raise QueryError(f"the table has shape {table.shape}, and there are names for {len(rows)}, {len(columns)}")
+    return rows, columns
+
+
 def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> Generator[tuple[int, int], None, None]:
     """Write the blocks of a table while the next ones are computed; yield the rows and connected pairs of each."""
     name = table.metrics[0]
 
     def take(block: Block) -> tuple[int, int]:
         write(block)
-        return len(block[name]), int(np.count_nonzero(~_missing(block[name])))
+        return len(block[name]), int(np.count_nonzero(~is_missing(block[name])))
 
     with ThreadPoolExecutor(1, "vkssp-table") as thread:
         waiting: deque[Future[tuple[int, int]]] = deque()
@@ -162,7 +171,7 @@ def _written(table: Table, write: Callable[[Block], None], *, beside: bool) -> G
                 one.cancel()
 
 
-def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs that no path connects."""
     missing: npt.NDArray[np.bool_] = np.isnan(values) if values.dtype.kind == "f" else values == _none(values.dtype)
     return missing
@@ -295,7 +304,7 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
     def cells(values: npt.NDArray[Any]) -> list[Any]:
         # Single precision has seven digits; further digits of a double are noise.
         plain = values.astype(np.float64).round(3).astype(object) if values.dtype.kind == "f" else values.astype(object)
-        plain[_missing(values)] = ""
+        plain[is_missing(values)] = ""
         listed: list[Any] = plain.tolist()
         return listed
 
@@ -312,29 +321,46 @@ def _csv(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence
         text.detach()
 
 
-@contextmanager
-def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+def arrow_rows(
+    table: Table, rows: Sequence[Any], columns: Sequence[Any], names: tuple[str, str] = ("source", "target")
+) -> tuple[Any, Callable[[Block], Any]]:
+    """Return the Arrow schema of a table, a row for each pair, and a function that makes batches of successive blocks.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    rows, columns : sequence
+        Names of sources and targets.
+    names : tuple of (str, str)
+        Names of the columns of these.
+    """
     pyarrow = pyarrow_for(*_PARQUET)
     types = {name: pyarrow.from_numpy_dtype(dtype) for name, dtype in table.dtypes.items()}
     sources, targets = pyarrow.array(rows), pyarrow.array(columns)
-    schema = pyarrow.schema(
-        [("source", sources.type), ("target", targets.type), *((COLUMNS[name], types[name]) for name in table.metrics)]
-    )
+    fields = [(COLUMNS[name], types[name]) for name in table.metrics]
+    schema = pyarrow.schema([(names[0], sources.type), (names[1], targets.type), *fields])
     at = 0
 
-    def write(block: Block) -> None:
+    def batch(block: Block) -> Any:
         nonlocal at
         count = len(block[table.metrics[0]])
         arrays = [
             sources.take(pyarrow.array(np.repeat(np.arange(at, at + count), len(columns)))),
             pyarrow.concat_arrays([targets] * count),
             *(
-                pyarrow.array(block[name].reshape(-1), types[name], mask=_missing(block[name]).reshape(-1))
+                pyarrow.array(block[name].reshape(-1), types[name], mask=is_missing(block[name]).reshape(-1))
                 for name in table.metrics
             ),
         ]
-        writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
         at += count
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
-    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
-        yield write
+    return schema, batch
+
+
+@contextmanager
+def _parquet(stream: IO[bytes], table: Table, rows: Sequence[Any], columns: Sequence[Any]) -> Iterator[Any]:
+    schema, batch = arrow_rows(table, rows, columns)
+    with pyarrow_for(*_PARQUET).parquet.ParquetWriter(stream, schema) as writer:
+        yield lambda block: writer.write_batch(batch(block))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,13 @@ import numpy.typing as npt
 from vkssp.arrow_file import check_columns, pyarrow_for
 from vkssp.checks import shown
 from vkssp.errors import FormatError
+from vkssp.features.columns import Columns, plain, text_of
+from vkssp.features.shapes import GEOMETRY, Shapes, in_degrees
+from vkssp.files import atomic_write
 from vkssp.memory import require
 
-#: Name of the column with geometry in files that are written.
-GEOMETRY = "geometry"
-# What a file without a coordinate system means, and another name of it.
-_SYSTEMS = (("OGC", "CRS84"), ("EPSG", "4326"))
+#: What needs pyarrow, and what else can be written.
+NEEDS = ("GeoParquet files need", "write .csv or .geojson")
 
 
 def read_geoparquet(
@@ -45,9 +46,9 @@ def read_geoparquet(
     Raises
     ------
     FormatError
-        If the file cannot be read, has no such column, or has coordinates of another system.
+        If the file cannot be read, has no such column, or has coordinates of a system that is not known.
     QueryError
-        If pyarrow is not installed.
+        If pyarrow is not installed, or pyproj and the coordinates are of another system than degrees.
     MemoryShortageError
         If the table does not fit into memory.
     """
@@ -59,7 +60,7 @@ def read_geoparquet(
             size = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
             require(factor * size, f"{path}: places in a file of {size / 2**30:.1f} GiB")
             names, about = file.schema_arrow.names, (file.schema_arrow.metadata or {}).get(b"geo")
-            geometry = None if about is None else _column(path, about, names)
+            geometry, system = (None, None) if about is None else _column(path, about, names)
             wanted = [*columns, *([geometry] if geometry else ["lat", "lon"])]
             check_columns(path, wanted, names)
             wanted += [name for name in optional if name in names]
@@ -72,13 +73,14 @@ def read_geoparquet(
     if geometry is None:
         return read, None
     try:
-        return read, shapely.from_wkb(np.array(read[geometry], object))
+        shapes = shapely.from_wkb(np.array(read[geometry], object))
     except (shapely.errors.GEOSException, TypeError) as error:
         raise FormatError(f"{path} has geometry that is no WKB ({error}); write it again") from None
+    return read, in_degrees(shapes, system, str(path))
 
 
-def _column(path: Path, about: bytes, names: Sequence[str]) -> str:
-    """Return the name of the column with geometry, given the metadata."""
+def _column(path: Path, about: bytes, names: Sequence[str]) -> tuple[str, Any]:
+    """Return the name of the column with geometry and its coordinate system, given the metadata."""
     try:
         told = json.loads(about)
         name = told["primary_column"]
@@ -90,20 +92,11 @@ def _column(path: Path, about: bytes, names: Sequence[str]) -> str:
         raise FormatError(f"{path} has no valid metadata of GeoParquet; write it again, such as by geopandas") from None
     if encoding != "WKB":
         raise FormatError(f"{path} has geometry encoded as {shown(encoding)}; write it as WKB")
-    known = system.get("id") if isinstance(system, dict) else None
-    sign = (str(known.get("authority")), str(known.get("code"))) if isinstance(known, dict) else None
-    if system is not None and sign not in _SYSTEMS:
-        title = system.get("name") if isinstance(system, dict) else system
-        raise FormatError(
-            f"{path} has coordinates in {shown(title)}; give longitude and latitude, such as by geopandas' to_crs(4326)"
-        )
-    return name
+    return name, system
 
 
-def write_geoparquet(
-    stream: IO[bytes], columns: Mapping[str, npt.NDArray[Any]], shapes: npt.NDArray[Any] | None
-) -> None:
-    """Write columns, NaN and None as null, and shapely objects, if there are any, as geometry.
+def arrow_table(columns: Columns, shapes: Shapes | None) -> Any:
+    """Return columns, null where there is no value, and shapes as WKB, as a pyarrow Table.
 
     Raises
     ------
@@ -112,12 +105,40 @@ def write_geoparquet(
     """
     import shapely
 
-    pyarrow = pyarrow_for("GeoParquet files need", "write .csv or .geojson")
-    table = pyarrow.table({name: pyarrow.array(values, from_pandas=True) for name, values in columns.items()})
+    pyarrow = pyarrow_for("Arrow tables need")
+    fields, arrays = [], []
+    for name, column in columns.items():
+        read = plain(column).cleaned()
+        values = column if read.kind != "text" and column.dtype.kind != "O" else read.values
+        arrays.append(pyarrow.array(values, pyarrow.string() if read.kind == "text" else None, mask=read.missing))
+        fields.append(pyarrow.field(text_of(name), arrays[-1].type))
     if shapes is not None:
-        table = table.append_column(GEOMETRY, pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary()))
+        arrays.append(pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary()))
+        # https://geoarrow.org/extension-types.html
+        system = json.dumps({"crs": "OGC:CRS84", "crs_type": "authority_code"})
+        about = {"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": system}
+        fields.append(pyarrow.field(GEOMETRY, pyarrow.binary(), metadata=about))
+    return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
+
+
+def write_geoparquet(path: str | Path, columns: Columns, shapes: Shapes | None) -> None:
+    """Write columns, null where there is no value, and shapes, if there are any.
+
+    Raises
+    ------
+    QueryError
+        If pyarrow is not installed.
+    FormatError
+        If the file cannot be written.
+    """
+    pyarrow = pyarrow_for(*NEEDS)
+    table = arrow_table(columns, shapes)
+    if shapes is not None:
         # Without a coordinate system, longitude and latitude on WGS 84 are meant.
-        about = {"encoding": "WKB", "geometry_types": sorted({shape.geom_type for shape in shapes.tolist()})}
-        told = {"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: about}}
-        table = table.replace_schema_metadata({"geo": json.dumps(told)})
-    pyarrow.parquet.write_table(table, stream)
+        kinds = sorted({shape.geom_type for shape in shapes.tolist() if shape is not None})
+        told: dict[str, Any] = {"version": "1.1.0", "primary_column": GEOMETRY}
+        told |= {"columns": {GEOMETRY: {"encoding": "WKB", "geometry_types": kinds}}}
+        plain_fields = [field.remove_metadata() for field in table.schema]
+        table = table.cast(pyarrow.schema(plain_fields, {"geo": json.dumps(told)}))
+    with atomic_write(path) as stream:
+        pyarrow.parquet.write_table(table, stream)

@@ -1,0 +1,78 @@
+"""Tables as DataFrames of pandas, Datasets of xarray, and Arrow record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vkssp.arrow_file import pyarrow_for
+from vkssp.extras import optional
+from vkssp.memory import require
+from vkssp.solver.table_file import COLUMNS, DTYPES, arrow_rows, is_missing, names_of
+
+if TYPE_CHECKING:
+    from vkssp.solver.table import Table
+
+Ids = Sequence[int] | Sequence[str] | None
+_ORIGIN, _DESTINATION = "origin", "destination"
+_UNITS = {"duration": "s", "distance": "m", "weight": "1"}
+# Bytes of a pair: two names, and a value of each metric with its mask.
+_PAIR_BYTES, _VALUE_BYTES = 16, 9
+
+
+def dataframe(table: Table, sources: Ids, targets: Ids, wide: bool) -> Any:
+    """Return a table as a pandas DataFrame; see `Table.to_dataframe`."""
+    pandas = optional("pandas", "DataFrames need", "pandas")
+    rows, columns = (np.asarray(names) for names in names_of(table, sources, targets))
+    _require(table, "a DataFrame", _PAIR_BYTES + _VALUE_BYTES * len(table.metrics))
+    values = table.read()
+    index, heads = pandas.Index(rows, name=f"{_ORIGIN}_id"), pandas.Index(columns, name=f"{_DESTINATION}_id")
+    if wide:
+        frames = {
+            COLUMNS[name]: pandas.DataFrame(array, index, heads).astype("UInt32").mask(is_missing(array))
+            if name == "weight"
+            else pandas.DataFrame(array, index, heads)
+            for name, array in values.items()
+        }
+        if len(frames) > 1:
+            return pandas.concat(frames, axis=1, names=["metric", heads.name])
+        return next(iter(frames.values()))
+    told = {index.name: np.repeat(rows, len(columns)), heads.name: np.tile(columns, len(rows))}
+    for name, array in values.items():
+        flat = array.reshape(-1)
+        told[COLUMNS[name]] = pandas.arrays.IntegerArray(flat, is_missing(flat)) if name == "weight" else flat
+    return pandas.DataFrame(told)
+
+
+def dataset(table: Table, sources: Ids, targets: Ids) -> Any:
+    """Return a table as an xarray Dataset; see `Table.to_xarray`."""
+    xarray = optional("xarray", "Datasets need", "pandas")
+    names = names_of(table, sources, targets)
+    _require(table, "a Dataset", sum(DTYPES[name].itemsize for name in table.metrics))
+    coordinates: dict[str, Any] = {}
+    for dimension, ids, places in zip((_ORIGIN, _DESTINATION), names, (table.sources, table.targets), strict=True):
+        coordinates[dimension] = np.asarray(ids)
+        if places is not None:
+            for column, axis, unit in (("lat", 0, "degrees_north"), ("lon", 1, "degrees_east")):
+                coordinates[f"{dimension}_{column}"] = dimension, places[:, axis], {"units": unit}
+    arrays = {
+        COLUMNS[name]: ((_ORIGIN, _DESTINATION), array, {"long_name": name, "units": _UNITS[name]})
+        for name, array in table.read().items()
+    }
+    return xarray.Dataset(arrays, coordinates)
+
+
+def _require(table: Table, what: str, pair_bytes: int) -> None:
+    rows, columns = table.shape
+    cure = "iterate over the table, or write it to a file"
+    require(rows * columns * pair_bytes, f"{what} of {rows:,} by {columns:,} pairs", cure)
+
+
+def reader(table: Table, sources: Ids, targets: Ids) -> Any:
+    """Return a table as a pyarrow RecordBatchReader; see `Table.to_arrow`."""
+    pyarrow = pyarrow_for("Arrow tables need")
+    names = names_of(table, sources, targets)
+    schema, batch = arrow_rows(table, *names, (f"{_ORIGIN}_id", f"{_DESTINATION}_id"))
+    return pyarrow.RecordBatchReader.from_batches(schema, (batch(block) for block in table))
