@@ -222,7 +222,10 @@ def write_route(path: str | Path, route: Route) -> None:
     steps = [route_features(route, "steps")] if any(leg.steps for leg in route.legs) else []
     if ending == ".gpx":
         # A single line, so that devices show a single track.
-        whole = Features({key: column_of([value]) for key, value in route.properties.items()}, [line(points_of(route))])
+        told = route.properties
+        title = " \u2013 ".join(name for name in (told.pop("from_name"), told.pop("to_name")) if name)
+        columns = {key: column_of([value]) for key, value in {"name": title or "route", **told}.items()}
+        whole = Features(columns, [line(points_of(route))])
         turns = Features(steps[0].columns, [step.geometry for step in route.steps]) if steps else None
         write_layers(path, [places, whole], turns)
     else:

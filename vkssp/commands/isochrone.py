@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--places",
         metavar="P.csv",
         type=file_name,
-        help="many places instead: a table with the columns lat,lon and optionally id, or GeoJSON points; needs "
-        "--output",
+        help="many places instead: a table with the columns lat,lon and optionally id, or points (.geojson, .parquet, "
+        ".gpkg, .fgb, .shp, .shp.zip, .gpx or .kml); needs --output",
     )
     limits = parser.add_mutually_exclusive_group(required=True)
     limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")

@@ -24,6 +24,7 @@ def add_avoid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--avoid",
         type=file_name,
-        metavar="A.geojson",
-        help="avoid the polygons in a GeoJSON file; streets that they touch are closed",
+        metavar="AREAS",
+        help="avoid the polygons in a file (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip or .kml); streets that "
+        "they touch are closed",
     )

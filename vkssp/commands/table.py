@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places: a table with the columns lat,lon and optionally id, or GeoJSON points; or nodes: a column "
-        "node, an integer in each line, or a .npy array",
+        help="places: a table with the columns lat,lon and optionally id, or points (.geojson, .parquet, .gpkg, .fgb, "
+        ".shp, .shp.zip, .gpx or .kml); or nodes: a column node, an integer in each line, or a .npy array",
     )
     parser.add_argument(
         "--targets",

@@ -57,7 +57,8 @@ def write_gpx(path: str | Path, layers: Sequence[Features], route: Features | No
 
 def _told(name: str, values: dict[str, Any]) -> str:
     """Return the elements of name and description."""
-    others = "; ".join(f"{key}: {value}" for key, value in values.items() if str(value) not in ("", name))
+    rounded = {key: f"{value:.7g}" if isinstance(value, float) else str(value) for key, value in values.items()}
+    others = "; ".join(f"{key}: {value}" for key, value in rounded.items() if value not in ("", name))
     found = f"<name>{xml_text(name)}</name>" if name else ""
     return found + (f"<desc>{xml_text(others)}</desc>" if others else "")
 

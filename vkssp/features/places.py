@@ -12,6 +12,9 @@ from vkssp.features.shapes import in_degrees
 
 #: Latitude and longitude in degrees.
 LatLon = tuple[float, float]
+#: Forms in which a place, and many places, may be given; see `pair_of` and `pairs_of`.
+PlaceLike = Any
+PlacesLike = Any
 _PAIRS = "pairs of latitude and longitude"
 
 
@@ -61,7 +64,7 @@ def pairs_of(places: Any, name: str = "places") -> list[Any]:
 
 
 def pair_of(place: Any) -> Any:
-    """Return a shapely Point, or an object with ``lat`` and ``lon``, as latitude and longitude; else what is given."""
+    """Return a shapely Point, or an object with ``lat`` and ``lon``, as a pair; anything else as it is."""
     if type(place) is tuple or place is None:
         return place
     if getattr(place, "geom_type", None) == "Point":

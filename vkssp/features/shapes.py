@@ -111,13 +111,15 @@ def cut_area(area: Any) -> Any:
 
 
 def cut_areas(areas: Shapes) -> Shapes:
-    """Return areas in degrees, each cut as by `cut_area`."""
+    """Return areas in degrees, rounded, each cut as by `cut_area`, with counterclockwise outer rings."""
     import shapely
+    from shapely.geometry.polygon import orient
 
-    west, south, east, north = shapely.bounds(areas).T
-    cut = areas.copy()
+    cut: Shapes = shapely.transform(areas, lambda points: points.round(DECIMALS) + 0.0)
+    west, south, east, north = shapely.bounds(cut).T
     for at in np.flatnonzero((west < -180.0) | (south < -90.0) | (east > 180.0) | (north > 90.0)).tolist():
-        cut[at] = cut_area(areas[at])
+        parts = shapely.get_parts(cut_area(cut[at]))
+        cut[at] = shapely.MultiPolygon([orient(part) for part in parts if part.geom_type == "Polygon"])
     return cut
 
 

@@ -18,7 +18,7 @@ _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 )
 # Columns whose values name features, the best first.
-_NAMES = ("name", "label", "instruction", "place", "id", "source", "node", "arc", "leg")
+_NAMES = ("instruction", "name", "label", "place", "id", "source", "node", "arc", "leg", "role")
 
 
 def xml_text(value: object) -> str:

@@ -72,11 +72,11 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
     path : str or Path
         GeoJSON of points (.json, .geojson), with an ``id`` or a property of that name; GeoParquet (.parquet) of points,
         or Parquet with columns ``lat`` and ``lon``, and optionally ``id``; a GeoPackage (.gpkg), FlatGeobuf (.fgb),
-        Shapefile (.shp, .shp.zip) or KML file (.kml) with one layer of points, and optionally a column ``id``; a GPX
-        file (.gpx) of waypoints, whose names are their ids; a NumPy array (.npy) of integers, which are nodes, or of
-        shape (k, 2), with latitudes and longitudes; any other ending: comma-separated values with a first line that
-        names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally ``id``, or with one integer in
-        each line, a node. Coordinates of another system than degrees are converted by pyproj.
+        or Shapefile (.shp, .shp.zip) with one layer of points, and optionally a column ``id``; a KML file (.kml) of
+        points or a GPX file (.gpx) of waypoints, whose names are their ids; a NumPy array (.npy) of integers, which
+        are nodes, or of shape (k, 2), with latitudes and longitudes; any other ending: comma-separated values with a
+        first line that names the columns ``lat`` and ``lon`` in degrees, or ``node``, and optionally ``id``, or with
+        one integer in each line, a node. Coordinates of another system than degrees are converted by pyproj.
     columns : sequence of str
         Columns or properties with numbers that are read, too.
     areas : bool
@@ -102,7 +102,7 @@ def read_ends(path: str | Path, columns: Sequence[str] = (), *, areas: bool = Fa
         elif suffix == ".parquet":
             ends = _from_table(path, *read_geoparquet(path, columns, ("id",), _BYTES_OF_A_BYTE), columns, areas)
         elif suffix in READ_ENDINGS:
-            ids, kinds = ("name",) if suffix == ".gpx" else ("id",), _AREAS if areas else _POINTS
+            ids, kinds = ("name",) if suffix in (".gpx", ".kml") else ("id",), _AREAS if areas else _POINTS
             ends = _from_table(path, *read_ogr(path, columns, ids, _BYTES_OF_A_BYTE, kinds), columns, areas)
         else:
             ends = _from_geojson(path, columns, areas) if suffix in (".json", ".geojson") else _from_csv(path, columns)

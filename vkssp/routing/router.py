@@ -13,7 +13,7 @@ import numpy.typing as npt
 from vkssp.algorithms.choice import DEFAULT_ALGORITHM, checked_type
 from vkssp.checks import flag
 from vkssp.errors import NoRouteError, QueryError
-from vkssp.features.places import pairs_of
+from vkssp.features.places import PlaceLike, PlacesLike, pairs_of
 from vkssp.former import FormerName
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.distance_type import BITS_32
@@ -27,7 +27,7 @@ from vkssp.routing.isochrone import DEFAULT_WIDTH_M, Isochrone, isochrones_aroun
 from vkssp.routing.legs import find_leg_paths
 from vkssp.routing.nearest_nodes import nearest_nodes
 from vkssp.routing.opportunities import NearestOpportunities, nearest_of_opportunities, sums_of_opportunities
-from vkssp.routing.places import LatLon, candidates, checked_place, nearest_places, text
+from vkssp.routing.places import candidates, checked_place, nearest_places, text
 from vkssp.routing.route_assembly import joined, leg_of
 from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
@@ -53,9 +53,10 @@ class Router(Resource):
     metric : str
         The metric that routes minimize: ``"duration"``, the graph's weights, or ``"distance"``, metres.
     avoid : str, Path, mapping or geometry, optional
-        Areas that no route, table or isochrone enters: a GeoJSON file or object, or a shapely geometry; polygons,
-        longitude and latitude in degrees. A street that an area touches is used only by trips that begin or end on
-        it, outside the areas. No place is snapped into an area.
+        Areas that no route, table or isochrone enters: polygons in a file (.geojson, .parquet, .gpkg, .fgb, .shp,
+        .shp.zip or .kml), a GeoJSON object, a shapely geometry or a GeoDataFrame; longitude and latitude in degrees. A
+        street that an area touches is used only by trips that begin or end on it, outside the areas. No place is
+        snapped into an area.
     **parameters : int or str
         Parameters of the algorithm and other arguments of `Solver`, such as ``reduction="auto"``.
 
@@ -76,6 +77,12 @@ class Router(Resource):
         If a file with areas cannot be read.
     DeviceError
         If there is no such device.
+
+    Notes
+    -----
+    A place is a pair of latitude and longitude in degrees, a shapely Point (longitude first) or a `Place`. Many places
+    are a list of these; an array with two columns; a DataFrame of pandas or polars with columns ``lat`` and ``lon``; a
+    GeoDataFrame or GeoSeries of points, in any coordinate system; or `Cells`.
 
     Examples
     --------
@@ -138,10 +145,10 @@ class Router(Resource):
 
     def route(
         self,
-        origin: LatLon,
-        destination: LatLon,
+        origin: PlaceLike,
+        destination: PlaceLike,
         *,
-        via: Sequence[LatLon] = (),
+        via: PlacesLike = (),
         steps: bool = False,
         continue_straight: bool | None = None,
     ) -> Route:
@@ -198,7 +205,7 @@ class Router(Resource):
             f"islands, or a one-way street leads out of the map{between}"
         )
 
-    def nearest(self, place: LatLon, number: int = 1) -> list[Place]:
+    def nearest(self, place: PlaceLike, number: int = 1) -> list[Place]:
         """Return the points on streets that are nearest to a place, one for each street.
 
         Parameters
@@ -221,7 +228,7 @@ class Router(Resource):
         """
         return nearest_places(self.index, place, number)
 
-    def nearest_nodes(self, places: Sequence[LatLon], *, arriving: bool = False) -> npt.NDArray[np.uint32]:
+    def nearest_nodes(self, places: PlacesLike, *, arriving: bool = False) -> npt.NDArray[np.uint32]:
         """Return a node for each place, such as the centre of a zone, as a source or target of `Solver.flows`.
 
         Each place is snapped as for `accessibility`. Its node is the end of the street there that a trip reaches first.
@@ -249,7 +256,9 @@ class Router(Resource):
             index = self.index
         return nearest_nodes(index, places, arriving)
 
-    def isochrones(self, origin: LatLon, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M) -> list[Isochrone]:
+    def isochrones(
+        self, origin: PlaceLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
+    ) -> list[Isochrone]:
         """Return the isochrones of a place for some limits, all from one search.
 
         The place is snapped as for a route, to a street from which the network can be reached.
@@ -280,7 +289,7 @@ class Router(Resource):
         return found
 
     def isochrones_of_each(
-        self, origins: Sequence[LatLon], limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
+        self, origins: PlacesLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
     ) -> Iterator[list[Isochrone]]:
         """Return the isochrones of each of many places; with ``block_resident`` many searches run at once.
 
@@ -309,7 +318,7 @@ class Router(Resource):
         with self.solver.holding():
             return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
 
-    def service_areas(self, sources: Sequence[LatLon], limit: float | None = None) -> ServiceAreas:
+    def service_areas(self, sources: PlacesLike, limit: float | None = None) -> ServiceAreas:
         """Return the service areas of some places: the nodes and the parts of streets to which each is the nearest.
 
         One search finds all of them.
@@ -348,7 +357,7 @@ class Router(Resource):
     assign = FormerName("service_areas")
 
     def table(
-        self, sources: Sequence[LatLon], targets: Sequence[LatLon] | None = None, metrics: Sequence[str] | None = None
+        self, sources: PlacesLike, targets: PlacesLike | None = None, metrics: Sequence[str] | None = None
     ) -> Table:
         """Return a table from each source to each target, with the values of the routes between them.
 
@@ -378,8 +387,8 @@ class Router(Resource):
 
     def accessibility(
         self,
-        origins: Sequence[LatLon] | None,
-        opportunities: Sequence[LatLon],
+        origins: PlacesLike | None,
+        opportunities: PlacesLike,
         weights: npt.ArrayLike | None = None,
         *,
         limits: float | Sequence[float] | None = None,
@@ -433,8 +442,8 @@ class Router(Resource):
 
     def nearest_opportunities(
         self,
-        origins: Sequence[LatLon] | None,
-        opportunities: Sequence[LatLon],
+        origins: PlacesLike | None,
+        opportunities: PlacesLike,
         count: int = 1,
         *,
         limit: float | None = None,
