@@ -38,7 +38,8 @@ def test_arcs_are_lines_in_their_direction() -> None:
 
 def test_features_of_any_objects_with_a_shape() -> None:
     class Thing:
-        __geo_interface__ = {"type": "Point", "coordinates": (3.0, 4.0)}
+        def __init__(self) -> None:
+            self.__geo_interface__ = {"type": "Point", "coordinates": (3.0, 4.0)}
 
     feature = {"type": "Feature", "properties": {"a": 1, "b": [1, 2]}, "geometry": None}
     found = Features.of([Thing(), shapely.Point(1, 2), feature, {**feature, "properties": None}], "mixed")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vkssp.checks import no_file, shown
-from vkssp.errors import FormatError
+from vkssp.errors import FormatError, VksspError
 from vkssp.features.endings import ending_of
 from vkssp.features.ogr_file import pyogrio_for, reason_of
 from vkssp.features.shapes import Shapes, in_degrees
@@ -72,13 +72,14 @@ def read_ogr(
             named = _named(path, list(map(str, about["fields"])), columns, optionally)
             wanted = list(dict.fromkeys(named.values()))
             meta, _, shapes, data = pyogrio.raw.read(path, layer=layer, columns=wanted)
-        read = dict(zip(map(str, meta["fields"]), data, strict=True))
-        table = {name: read[one].tolist() for name, one in named.items()}
-        return table, in_degrees(shapely.from_wkb(shapes), meta["crs"], str(path))
-    except (OSError, ValueError, RuntimeError, UnicodeError, shapely.errors.ShapelyError) as error:
-        if isinstance(error, FormatError):
-            raise
+            found = shapely.from_wkb(shapes)
+    except (VksspError, MemoryError):
+        raise
+    except Exception as error:  # of many kinds, if a file is damaged
         raise FormatError(f"cannot read {path}: {reason_of(error)}") from error
+    read = dict(zip(map(str, meta["fields"]), data, strict=True))
+    table = {name: read[one].tolist() for name, one in named.items()}
+    return table, in_degrees(found, meta["crs"], str(path))
 
 
 def _checked_size(path: Path) -> int:
