@@ -260,6 +260,10 @@ def test_flows_there_and_back(tmp_path: Path) -> None:
     found = equilibrium(
         network, [UserClass(demand, name="cars"), UserClass(demand, name="lorries", pce=2)], device="cpu"
     )
+    frame = found.to_dataframe()
+    assert list(frame) == ["tail", "head", "flow", "time", "cost", "flow_cars", "flow_lorries"]
+    assert frame[["tail", "head"]].to_numpy().tolist() == [[1, 3], [3, 2], [3, 4], [4, 2], [2, 1]]
+    assert np.array_equal(frame["flow_lorries"], found.class_flows["lorries"])
     for ending in (".csv", ".tntp"):
         write_flows(tmp_path / f"f{ending}", found)
         assert np.array_equal(read_flows(tmp_path / f"f{ending}", network), found.flow)

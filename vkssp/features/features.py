@@ -62,7 +62,7 @@ class Features:
     >>> stops
     Features('places', 2 Points: id, riders)
     >>> stops.__geo_interface__["features"][1]["geometry"]["coordinates"]
-    [1.73, 42.54]
+    (1.73, 42.54)
     """
 
     columns: Mapping[str, Any]
@@ -89,7 +89,7 @@ class Features:
         Parameters
         ----------
         things : object or iterable of objects
-            Objects with `__geo_interface__`, such as what `Router` returns; one or several.
+            Objects with ``__geo_interface__``, such as what `Router` returns; one or several.
         name : str
             Name of the layer.
 

@@ -17,7 +17,7 @@ from vkssp.features.geoparquet import read_geoparquet
 from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
 from vkssp.features.shapes import in_degrees
 
-#: Forms in which areas may be given: a file, a GeoJSON object, or an object with `__geo_interface__`, such as a shapely
+#: Forms in which areas may be given: a file, a GeoJSON object, or an object with ``__geo_interface__``, such as a shapely
 #: geometry or a GeoDataFrame.
 Areas = Any
 
@@ -34,7 +34,7 @@ def read_areas(areas: Areas) -> Any:
     areas : str, Path, mapping or geometry
         A file: GeoJSON, GeoParquet (.parquet), GeoPackage (.gpkg), FlatGeobuf (.fgb), Shapefile (.shp, .shp.zip) or
         KML (.kml); a GeoJSON object: a Polygon, a MultiPolygon, or a Feature or a collection of them; or an object
-        with `__geo_interface__`, such as a shapely geometry or a GeoDataFrame. Coordinates of another system than
+        with ``__geo_interface__``, such as a shapely geometry or a GeoDataFrame. Coordinates of another system than
         degrees are converted, if a file or a GeoDataFrame names it.
 
     Returns

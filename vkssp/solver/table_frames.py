@@ -25,9 +25,9 @@ _PAIR_BYTES, _VALUE_BYTES = 16, 9
 def dataframe(table: Table, sources: Ids, targets: Ids, wide: bool) -> Any:
     """Return a table as a pandas DataFrame; see `Table.to_dataframe`."""
     pandas = optional("pandas", "DataFrames need", "pandas")
-    rows, columns = (np.asarray(names) for names in names_of(table, sources, targets))
+    names = names_of(table, sources, targets)
     _require(table, "a DataFrame", _PAIR_BYTES + _VALUE_BYTES * len(table.metrics))
-    values = table.read()
+    (rows, columns), values = map(np.asarray, names), table.read()
     index, heads = pandas.Index(rows, name=f"{_ORIGIN}_id"), pandas.Index(columns, name=f"{_DESTINATION}_id")
     if wide:
         frames = {

@@ -1,0 +1,103 @@
+"""Tables as DataFrames, Datasets and Arrow: the values and names of the table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from tests.support.streetmaps import street_map
+from vkssp import MemoryShortageError, QueryError, Router, Solver
+from vkssp.solver.table import Table
+from vkssp.solver.table_maker import table_of_nodes
+
+PLACES = [(0.0001, 0.0002), (0.0009, 0.0001), (0.005, 0.0051)]
+
+
+@pytest.fixture(scope="module")
+def router() -> Iterator[Router]:
+    """A router between two islands."""
+    nodes = [(0, 0), (0, 1), (1, 1), (1, 0), (5, 5), (5, 6)]
+    streets = [(0, 1, 10), (1, 2, 20), (2, 3, 30), (3, 0, 40), (4, 5, 50)]
+    with Router(street_map(nodes, streets), device="cpu") as opened:
+        yield opened
+
+
+def test_dataframes(router: Router) -> None:
+    table = router.table(PLACES[:2], PLACES, ["duration", "distance", "weight"])
+    values = table.read()
+    frame = table.to_dataframe(["a", "b"])
+    assert list(frame) == ["origin_id", "destination_id", "duration_s", "distance_m", "weight"]
+    assert frame["origin_id"].tolist() == ["a"] * 3 + ["b"] * 3 and frame["destination_id"].tolist() == [0, 1, 2] * 2
+    assert np.array_equal(frame["duration_s"], values["duration"].reshape(-1), equal_nan=True)
+    assert frame["weight"].dtype == "UInt32" and frame["weight"].isna().tolist() == [False, False, True] * 2
+    assert frame["duration_s"].isna().tolist() == [False, False, True] * 2
+    wide = table.to_dataframe(["a", "b"], [7, 8, 9], wide=True)
+    assert wide.columns.names == ["metric", "destination_id"] and wide.index.name == "origin_id"
+    assert wide.loc["b", ("duration_s", 7)] == values["duration"][1, 0]
+    assert pandas.isna(wide.loc["a", ("weight", 9)]) and wide.loc["a", ("weight", 8)] == values["weight"][0, 1]
+    single = router.table(PLACES).to_dataframe(wide=True)
+    assert single.shape == (3, 3) and single.columns.name == "destination_id" and single.loc[0, 0] == 0
+    # A wide table of a long one is the same.
+    pivoted = frame.pivot(index="origin_id", columns="destination_id", values="distance_m")
+    assert np.array_equal(pivoted.to_numpy(), values["distance"], equal_nan=True)
+
+
+def test_names_of_other_libraries(router: Router) -> None:
+    names = pandas.DataFrame({"id": ["x", "y", "z"]}, index=[5, 6, 7])
+    frame = router.table(PLACES).to_dataframe(names["id"], names.index)
+    assert frame["origin_id"].tolist()[::3] == ["x", "y", "z"] and frame["destination_id"].tolist()[:3] == [5, 6, 7]
+
+
+def test_datasets(router: Router) -> None:
+    table = router.table(PLACES[:2], PLACES, ["duration", "weight"])
+    found = table.to_xarray(["a", "b"])
+    assert found["duration_s"].dims == ("origin", "destination") and found.sizes == {"origin": 2, "destination": 3}
+    assert np.array_equal(found["duration_s"], table.read()["duration"], equal_nan=True)
+    assert found["duration_s"].attrs["units"] == "s"
+    assert float(found["origin_lat"].sel(origin="b")) == PLACES[1][0]
+    assert found["destination_lon"].to_numpy().tolist() == [lon for _, lon in PLACES]
+    with Solver(router.graph, device="cpu") as solver:
+        plain = table_of_nodes(solver, [0, 1], [2]).to_xarray()
+    assert set(plain.coords) == {"origin", "destination"}
+
+
+def test_arrow(router: Router) -> None:
+    table = router.table(PLACES, metrics=["duration", "weight"])
+    frame = table.to_dataframe()
+    found = pyarrow.table(table)
+    assert found.column_names == list(frame) and found.column("duration_s").null_count == 4
+    assert found.column("weight").to_pylist() == [None if one is pandas.NA else one for one in frame["weight"]]
+    assert polars.DataFrame(table)["origin_id"].to_list() == frame["origin_id"].tolist()
+    # Some rows at a time.
+    pieces: list[Any] = [{"weight": np.full((2, 1), at, np.uint32)} for at in range(3)]
+    batches = list(Table((6, 1), ("weight",), lambda: iter(pieces)).to_arrow(list("abcdef")))
+    assert [batch.num_rows for batch in batches] == [2, 2, 2]
+    assert [batch.column("origin_id").to_pylist() for batch in batches] == [["a", "b"], ["c", "d"], ["e", "f"]]
+
+
+def test_what_does_not_suit(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = router.table(PLACES)
+    for make in (table.to_dataframe, table.to_xarray, table.to_arrow):
+        with pytest.raises(QueryError, match="there are names for 1, 3"):
+            make(["a"])
+    with pytest.raises(QueryError, match="wide is 'yes'"):
+        table.to_dataframe(wide="yes")  # type: ignore[arg-type]
+    huge = Table((2**31, 2**31), ("weight",), lambda: iter([]))
+    for attempt in (huge.to_dataframe, huge.to_xarray):
+        with pytest.raises(MemoryShortageError, match="write it to a file"):
+            attempt()
+    for module, make, extra in (
+        ("pandas", table.to_dataframe, "pandas"),
+        ("xarray", table.to_xarray, "pandas"),
+        ("pyarrow", table.to_arrow, "table"),
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(QueryError, match=rf"need {module}, which is not installed; pip install 'vkssp\[{extra}\]'"):
+            make()
