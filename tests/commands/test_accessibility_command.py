@@ -198,15 +198,18 @@ def test_files_of_places(tmp_path: Path) -> None:
     assert ends.shapes is None and ends.places is not None and square.covers(shapely.Point(*ends.places[1][::-1]))
     with pytest.raises(FormatError, match="has no property 'job'; it has jobs"):
         read_ends(mixed, ["job"], areas=True)
-    for name, is_known in (("urn:ogc:def:crs:OGC:1.3:CRS84", True), ("urn:ogc:def:crs:EPSG::25832", False)):
-        mixed.write_text(json.dumps({"crs": {"type": "name", "properties": {"name": name}}, "features": [point]}))
-        if is_known:
-            assert read_ends(mixed).places == [(2.0, 1.0)]
-        else:
-            with pytest.raises(FormatError, match="has coordinates in 'urn:ogc:def:crs:EPSG::25832'; give longitude"):
-                read_ends(mixed)
-    with pytest.raises(FormatError, match=r"a.gpkg is in a format that is not read; save it as .geojson"):
-        read_ends(tmp_path / "a.gpkg")
+    metres = {**point, "geometry": {"type": "Point", "coordinates": [500_000, 5_000_000]}}
+    for name, place in (("OGC:1.3:CRS84", (2.0, 1.0)), ("EPSG::4326", (2.0, 1.0)), ("EPSG::25832", (45.1535, 9.0))):
+        system = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:{name}"}}
+        given = metres if name == "EPSG::25832" else point
+        mixed.write_text(json.dumps({"crs": system, "features": [given]}))
+        (found,) = read_ends(mixed).places or ()
+        assert found == pytest.approx(place, abs=1e-4)
+    mixed.write_text(json.dumps({"crs": {"properties": {"name": "nowhere"}}, "features": [point]}))
+    with pytest.raises(FormatError, match="has coordinates in 'nowhere', a system that is not known"):
+        read_ends(mixed)
+    with pytest.raises(FormatError, match=r"a.xlsx is in a format that is not read; save it as .gpkg"):
+        read_ends(tmp_path / "a.xlsx")
     mixed.write_text(json.dumps({"features": [area, {**area, "properties": None}]}))
     with pytest.raises(FormatError, match="feature 1: jobs is None; give a number, such as 0"):
         read_ends(mixed, ["jobs"], areas=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import dtype_of, is_many, shown
+from vkssp.checks import dtype_of, is_many, shown, unmasked
 from vkssp.errors import QueryError
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -96,7 +96,12 @@ def checked_columns(columns: Any, count: int, name: str = "columns") -> dict[str
             raise QueryError(f"{name} has a column {shown(key)}; give each a name, a text")
         if not (is_many(values) or hasattr(values, "__array__")):
             raise QueryError(f"{name}[{key!r}] is {shown(values)}; give a value for each feature")
-        column = column_of(list(values)) if isinstance(values, list | tuple) else np.asarray(values)
+        if isinstance(values, list | tuple):
+            column = column_of(values)
+        else:
+            # Types of other libraries, such as pandas' Int64, would become floats where a value is missing.
+            is_foreign = not isinstance(getattr(values, "dtype", np.dtype(float)), np.dtype)
+            column = np.asarray(unmasked(values, f"{name}[{key!r}]", QueryError), object if is_foreign else None)
         if column.ndim != 1 or column.dtype.kind not in "biufUO":
             what = f"shape {column.shape} and dtype {dtype_of(column)}"
             raise QueryError(f"{name}[{key!r}] has {what}; give numbers or texts, one for each feature")

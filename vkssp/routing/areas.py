@@ -17,8 +17,8 @@ from vkssp.features.geoparquet import read_geoparquet
 from vkssp.features.ogr_reader import READ_ENDINGS, read_ogr
 from vkssp.features.shapes import in_degrees
 
-#: Forms in which areas may be given: a file, a GeoJSON object, or an object with ``__geo_interface__``, such as a shapely
-#: geometry or a GeoDataFrame.
+#: Forms in which areas may be given: a file, a GeoJSON object, or an object with ``__geo_interface__``, such as a
+#: shapely geometry or a GeoDataFrame.
 Areas = Any
 
 # Bytes of Python objects for each byte of a file.
