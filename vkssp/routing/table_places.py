@@ -170,4 +170,4 @@ def table_of_places(
     end = begin if targets is None else _snapped(index, targets, "target")
     here, there = _Snapped(index, *begin, leaving=True), _Snapped(index, *end, leaving=False)
     rows = _Places(maker, index, here, there)
-    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, begin[0], end[0])
+    return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, sources=begin[0], targets=end[0])
