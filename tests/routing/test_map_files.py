@@ -301,7 +301,7 @@ def test_the_commands(saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert set(geopandas.read_file(tmp_path / "s.gpkg", layer="streets")["source"]) == {"south", "north"}
     assert set(geopandas.read_file(tmp_path / "e.fgb")["place"]) == {"south", "north"}
     assert geopandas.read_file(tmp_path / "b.gpx", layer="waypoints")["name"].tolist() == ["south", "north"]
-    assert "jobs_300" in geopandas.read_file(tmp_path / "a.gpkg") and "closeness" in geopandas.read_file(
+    assert "jobs_300s" in geopandas.read_file(tmp_path / "a.gpkg") and "closeness" in geopandas.read_file(
         tmp_path / "c.shp.zip"
     )
     area = tmp_path / "works.gpkg"
