@@ -122,6 +122,8 @@ def test_geojson() -> None:
         (lambda: Features({"a": np.zeros(2, complex)}), "dtype complex128"),
         (lambda: Features({"a": [1, 2], "b": [3]}), r"columns\['b'\] has 1 values for 2 rows"),
         (lambda: Features({"a": [1]}, [5]), r"shapes\[0\] is 5; give shapely geometries"),
+        (lambda: Features({}, 5), "shapes is 5; give a list of shapely geometries"),
+        (lambda: Features({"a": np.ma.array([1, 2], mask=[0, 1])}), r"columns\['a'\] has masked entries"),
         (lambda: Features({"geometry": [1]}, [None]), "rename the column"),
         (lambda: Features({"a": [1]}, None, ""), "give the name of the layer"),
         (lambda: Features.of_nodes("graph"), "graph is 'graph'; give a Graph"),  # type: ignore[arg-type]

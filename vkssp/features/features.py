@@ -15,7 +15,8 @@ from vkssp.errors import QueryError
 from vkssp.features.columns import Columns, checked_columns, column_of
 from vkssp.features.places import pairs_of
 from vkssp.features.shaped import Shaped
-from vkssp.features.shapes import DECIMALS, GEOMETRY, Shapes, dots, lines, sequence_of
+from vkssp.features.shapes import DECIMALS, GEOMETRY, Shapes, dots, lines_through, sequence_of
+from vkssp.graph.csr import within
 from vkssp.graph.streets import COORDINATE_SCALE
 
 if TYPE_CHECKING:
@@ -217,7 +218,12 @@ class Features:
     @property
     def kinds(self) -> set[str]:
         """Types of the shapes, such as "Point"."""
-        return set() if self.shapes is None else {one.geom_type for one in self.shapes.tolist() if one is not None}
+        import shapely
+
+        if self.shapes is None:
+            return set()
+        _, first = np.unique(shapely.get_type_id(self.shapes), return_index=True)
+        return {one.geom_type for one in self.shapes[first].tolist() if one is not None}
 
     def table(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns, with ``lat`` and ``lon`` after the first one if the features are points or have a place.
@@ -337,8 +343,11 @@ def _arc_lines(graph: Graph, arcs: npt.NDArray[np.uint32]) -> Shapes | None:
         if graph.lat is None or graph.lon is None:
             return None
         ends = np.stack([graph.tail[arcs], graph.head[arcs]], axis=1)
-        return lines(list(np.stack([graph.lat[ends], graph.lon[ends]], axis=2)))
-    first, line = streets.polyline_first.astype(np.int64), streets.polyline[arcs]
-    points = np.asarray(streets.points * COORDINATE_SCALE, np.float64)
-    bounds = zip(first[line].tolist(), first[line + 1].tolist(), streets.backward[arcs].tolist(), strict=True)
-    return lines([points[low:high][::-1] if backward else points[low:high] for low, high, backward in bounds])
+        points = np.stack([graph.lat[ends], graph.lon[ends]], axis=2).reshape(-1, 2)
+        return lines_through(points, np.full(len(arcs), 2))
+    bounds, line, backward = streets.polyline_first.astype(np.int64), streets.polyline[arcs], streets.backward[arcs]
+    first, end = bounds[line], bounds[line + 1]
+    count = end - first
+    start, step = np.where(backward, end - 1, first), np.where(backward, -1, 1)
+    places = np.repeat(start, count) + np.repeat(step, count) * within(count)
+    return lines_through(np.asarray(streets.points[places] * COORDINATE_SCALE, np.float64), count)

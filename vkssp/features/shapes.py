@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vkssp.checks import shown
+from vkssp.checks import items_of, shown
 from vkssp.errors import FormatError, QueryError
 from vkssp.extras import optional
 
@@ -75,17 +75,22 @@ def lines(pieces: Sequence[Floats]) -> Shapes:
 
     A line that crosses the 180th meridian becomes a MultiLineString. A line of one point gets that point twice.
     """
-    import shapely
-
     pieces = [points if len(points) > 1 else np.repeat(points, 2, axis=0) for points in pieces]
     if not pieces:
         return np.zeros(0, object)
-    counts = np.array([len(points) for points in pieces])
-    found: Shapes = shapely.linestrings(
-        positions(np.concatenate(pieces)), indices=np.repeat(np.arange(len(pieces)), counts)
-    )
-    for at in np.flatnonzero([jumps(points) for points in pieces]).tolist():
-        found[at] = shapely.MultiLineString(cut_line(pieces[at]))
+    return lines_through(np.concatenate(pieces), np.array([len(points) for points in pieces]))
+
+
+def lines_through(points: Floats, counts: npt.NDArray[np.int64]) -> Shapes:
+    """Return lines through consecutive points, latitudes and longitudes; `counts` are those of each line, 2 or more."""
+    import shapely
+
+    which = np.repeat(np.arange(len(counts)), counts)
+    found: Shapes = shapely.linestrings(positions(points), indices=which) if len(counts) else np.zeros(0, object)
+    crosses = (np.abs(np.diff(points[:, 1])) > 180.0) & (which[1:] == which[:-1])
+    first = np.cumsum(counts) - counts
+    for at in np.unique(which[1:][crosses]).tolist():
+        found[at] = shapely.MultiLineString(cut_line(points[first[at] : first[at] + counts[at]]))
     return found
 
 
@@ -183,10 +188,12 @@ def sequence_of(shapes: Any, name: str) -> Shapes:
     """Return shapely geometries as an array, or raise `QueryError` if there is something else among them."""
     import shapely
 
-    items = list(shapes)
+    items = items_of(shapes)
+    if items is None:
+        raise QueryError(f"{name} is {shown(shapes)}; give a list of shapely geometries")
     found = np.empty(len(items), object)
     found[:] = items
-    wrong = np.flatnonzero(~(shapely.is_geometry(found) | (found == None)))  # noqa: E711  elementwise
+    wrong = np.flatnonzero(~shapely.is_valid_input(found))
     if len(wrong):
         at = int(wrong[0])
         raise QueryError(f"{name}[{at}] is {shown(items[at])}; give shapely geometries, and None for none")

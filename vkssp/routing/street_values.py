@@ -18,7 +18,7 @@ from vkssp.checks import shown, values_of_arcs
 from vkssp.errors import QueryError
 from vkssp.features.features import Features
 from vkssp.features.files import check_features_ending
-from vkssp.features.shapes import lines
+from vkssp.features.shapes import lines_through
 from vkssp.graph import Graph, checked_graph
 from vkssp.graph.csr import ranges
 from vkssp.routing.value_map import write_value_map
@@ -72,7 +72,7 @@ class _Streets:
             nodes = np.stack([graph.tail[self.arc], graph.head[self.arc]], axis=1).reshape(-1)
             count = np.full(len(self.ids), 2)
             points = np.stack([graph.lat[nodes], graph.lon[nodes]], axis=1)
-        return lines(np.split(points, np.cumsum(count)[:-1])) if len(count) else lines([])
+        return lines_through(points, count)
 
 
 def _summed(graph: Graph, values: Mapping[str, npt.ArrayLike]) -> tuple[_Streets, dict[str, npt.NDArray[Any]]]:
