@@ -16,6 +16,7 @@ from vkssp.features.geojson import number
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import dots, line
 from vkssp.graph import Graph
+from vkssp.graph.streets import Streets
 from vkssp.route_file import PARTS, points_of, route_features, write_route
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Leg(_Deferred, Shaped):
 
     Attributes
     ----------
-    nodes, arcs, parts, weight, points, distance_m, duration_s, origin, destination
+    nodes, arcs, parts, weight, points, distance_m, duration_s, origin, destination, osm_nodes
         As in `Route`, for this part alone.
     steps : tuple of Step
         Instructions along the leg, from the departure to the arrival; empty unless requested.
@@ -178,6 +179,7 @@ class Leg(_Deferred, Shaped):
     origin: Place
     destination: Place
     steps: tuple[Step, ...] = field(default_factory=tuple)
+    osm_nodes: npt.NDArray[np.int64] | None = field(default_factory=lambda: None)
 
     @property
     def geometry(self) -> Any:
@@ -225,6 +227,9 @@ class Route(_Deferred, Shaped):
     legs : tuple of Leg
         The parts of the route from the origin over the via points to the destination; empty if the query had nodes
         instead of coordinates.
+    osm_nodes : numpy.ndarray or None
+        OSM ids of the nodes passed, of which successive ones differ, shape (m,), int64; None if the graph has none.
+        `Streets.nodes_along` has those between them, which only give streets their shape.
     """
 
     nodes: npt.NDArray[np.uint32]
@@ -240,6 +245,7 @@ class Route(_Deferred, Shaped):
     query_ms: float
     parts: npt.NDArray[np.float64] | None = None
     legs: tuple[Leg, ...] = ()
+    osm_nodes: npt.NDArray[np.int64] | None = field(default_factory=lambda: None)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -353,6 +359,17 @@ def _figures(part: Route | Leg) -> dict[str, Any]:
         "weight": int(part.weight),
         **{key: "" if place is None else place.name for key, place in names.items()},
     }
+
+
+def osm_nodes(streets: Streets | None, nodes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64] | None:
+    """Return the OSM ids of nodes passed, of which successive ones differ; None if streets have no such ids."""
+    return None if streets is None or streets.node is None else without_repeats(streets.node[nodes])
+
+
+def without_repeats(ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return ids without those that equal the one before them."""
+    different: npt.NDArray[np.int64] = ids[np.diff(ids, prepend=~ids[:1]) != 0]
+    return different
 
 
 def along(graph: Graph, nodes: npt.NDArray[np.uint32], arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:

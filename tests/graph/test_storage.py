@@ -80,9 +80,11 @@ def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
         "junction": np.array([0, 1, 1], np.uint32),
         "memory": np.array([0, 2, 3], np.uint32),
         "layer": np.array([0, 1, 2], np.uint8),
+        "node": np.array([5_000_000_000, 0, 7]),
     }
     assert set(more) == set(Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE)
-    streets = replace(graph.streets, **more)  # type: ignore[arg-type]
+    ids = np.arange(len(graph.streets.points)) + 2**40
+    streets = replace(graph.streets, **more, point_node=ids)  # type: ignore[arg-type]
     rows = graph.first_out, graph.head, graph.weight
     Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=streets).save(tmp_path / "g")
     loaded = Graph.load(tmp_path / "g").streets
@@ -93,6 +95,9 @@ def test_what_may_be_missing_is_kept_where_it_is_there(tmp_path: Path) -> None:
         what = "arc" if name in Streets.PER_ARC_OR_NONE else "node"
         with pytest.raises(GraphError, match=rf"streets\.{name} has shape \(2,\); give one entry per {what}, 3"):
             Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=short)
+    assert np.array_equal(loaded.nodes_along(np.array([1])), ids[[1, 0]])
+    with pytest.raises(GraphError, match=r"streets\.point_node has shape \(4,\); give one id per point, 5"):
+        Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=replace(streets, point_node=ids[:-1]))
     wrong = replace(streets, ref=np.array([1, 0, 9], np.uint32))
     with pytest.raises(GraphError, match=r"streets\.ref holds an index outside streets\.names"):
         Graph.from_csr(*rows, lat=graph.lat, lon=graph.lon, streets=wrong)

@@ -50,7 +50,7 @@ class SlowReading:
         keys = {"highway", "route", *rules.speeds, *(rules.pushing.speeds if rules.pushing else ())}
         self.length: dict[int, float] = {}
         self.attributes = {}
-        pieces, blocked, gates = [], set(), set()
+        pieces, ways, blocked, gates = [], [], set(), set()
         for item in osmium.FileProcessor(str(path)).with_locations():
             tags = dict(item.tags)
             if item.is_node() and tags:
@@ -76,6 +76,13 @@ class SlowReading:
                         self.length[item.id] = self.length.get(item.id, 0.0) + step
             pieces.append(piece)
             self.attributes[item.id] = attributes
+            ways.extend([item.id] * (len(pieces) - len(ways)))
+        self.points = {
+            (way, ref, (round(lat, 7), round(lon, 7)))
+            for way, piece in zip(ways, pieces, strict=True)
+            for ref, lat, lon in piece
+            if len(piece) > 1
+        }
         pieces = [piece for piece in pieces if len(piece) > 1]
         uses = Counter(ref for piece in pieces for ref, _, _ in piece)
         ends = {ref for piece in pieces for ref, _, _ in (piece[0], piece[-1])}
@@ -121,6 +128,8 @@ def check_extract(path: Path, profile: str) -> None:
     for nodes, points in ((graph.tail, begins), (graph.head, ends)):
         place = np.column_stack([graph.lat[nodes], graph.lon[nodes]])
         assert np.array_equal(place, streets.points[points] * 1e-7)
+        assert streets.node is not None and streets.point_node is not None
+        assert np.array_equal(streets.node[nodes], streets.point_node[points])
 
     # Every way is there from end to end, in the directions that its tags allow.
     slow = SlowReading(path, profile)
@@ -135,6 +144,11 @@ def check_extract(path: Path, profile: str) -> None:
     for way, metres_of_arc in zip(streets.way[of_polyline].tolist(), streets.length[of_polyline].tolist(), strict=True):
         length[way] = length.get(way, 0.0) + metres_of_arc
     assert length.keys() == slow.length.keys()
+
+    # Every point is the node of its way that has its id.
+    way_of_point = np.repeat(streets.way[of_polyline], np.diff(streets.polyline_first))
+    places = map(tuple, np.round(streets.points * 1e-7, 7).tolist())
+    assert set(zip(way_of_point.tolist(), streets.point_node.tolist(), places, strict=True)) == slow.points
     for way in length:
         assert length[way] == pytest.approx(slow.length[way], rel=1e-5, abs=0.01)
     assert report.kilometres == pytest.approx(sum(slow.length.values()) / 1000, rel=1e-6)

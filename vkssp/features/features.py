@@ -129,11 +129,12 @@ class Features:
         Returns
         -------
         Features
-            With the ids in the column ``node``.
+            With the ids in the column ``node``, and OSM's in ``osm_node`` if the graph has them.
         """
         which = _ids(graph, "num_nodes", nodes, "nodes", "node")
+        osm = {} if graph.streets is None or graph.streets.node is None else {"osm_node": graph.streets.node[which]}
         shapes = None if graph.lat is None or graph.lon is None else dots(graph.lat[which], graph.lon[which])
-        return cls({"node": which, **checked_columns(columns or {}, len(which))}, shapes, "nodes")
+        return cls({"node": which, **osm, **checked_columns(columns or {}, len(which))}, shapes, "nodes")
 
     @classmethod
     def of_arcs(cls, graph: Graph, columns: Columns | None = None, arcs: npt.ArrayLike | None = None) -> Features:

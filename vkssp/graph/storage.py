@@ -32,7 +32,7 @@ _HIERARCHY = "hierarchy_"
 _CORE = ("first_out", "head", "weight")
 _COORDINATES = ("lat", "lon")
 _TURNS = ("junction", "turn")
-_OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE
+_OPTIONAL = Streets.PER_ARC_OR_NONE + Streets.PER_NODE_OR_NONE + Streets.SHARED_OR_NONE
 #: Names of all arrays that a saved graph may have.
 _NAMES = frozenset(
     (

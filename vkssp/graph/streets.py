@@ -77,6 +77,11 @@ class Streets:
     snappable : numpy.ndarray or None
         Whether places may be snapped to each arc, so that trips begin and end there, shape (num_arcs,), bool; None if
         places may be snapped to all arcs that are not `carried`.
+    node : numpy.ndarray or None
+        OSM node id of each node, shape (num_nodes,), int64; several nodes have the same one in a graph with turns and
+        at barriers. None if unknown, as in a graph saved by a version without this array.
+    point_node : numpy.ndarray or None
+        OSM node id of each point of `points`, shape (num_points,), int64; None if unknown.
     """
 
     length: npt.NDArray[np.float32]
@@ -97,14 +102,17 @@ class Streets:
     roundabout: npt.NDArray[np.bool_] | None = None
     link: npt.NDArray[np.bool_] | None = None
     snappable: npt.NDArray[np.bool_] | None = None
+    node: npt.NDArray[np.int64] | None = None
+    point_node: npt.NDArray[np.int64] | None = None
 
     #: Arrays with one entry per arc; they follow the arcs when a graph is renumbered.
     PER_ARC = ("length", "way", "carried", "name", "polyline", "backward")
     #: Optional arrays with one entry per arc, and with one entry per node.
     PER_ARC_OR_NONE = ("turn", "ref", "roundabout", "link", "snappable")
-    PER_NODE_OR_NONE = ("junction", "memory", "layer")
-    #: Arrays that belong to the map as a whole.
+    PER_NODE_OR_NONE = ("junction", "memory", "layer", "node")
+    #: Arrays that belong to the map as a whole, and those of them that a map may lack.
     SHARED = ("polyline_first", "points")
+    SHARED_OR_NONE = ("point_node",)
     #: Types of all arrays; an array that a graph does not have is None.
     DTYPES: ClassVar[dict[str, type]] = {
         "length": np.float32,
@@ -123,6 +131,8 @@ class Streets:
         "roundabout": np.bool_,
         "link": np.bool_,
         "snappable": np.bool_,
+        "node": np.int64,
+        "point_node": np.int64,
     }
 
     def __post_init__(self) -> None:
@@ -149,7 +159,7 @@ class Streets:
         num_arcs = whole_number(num_arcs, "num_arcs", 0, 2**32 - 1, error=GraphError)
         if num_nodes is not None:
             num_nodes = whole_number(num_nodes, "num_nodes", 0, 2**32 - 2, error=GraphError)
-        optional = self.PER_ARC_OR_NONE + self.PER_NODE_OR_NONE
+        optional = self.PER_ARC_OR_NONE + self.PER_NODE_OR_NONE + self.SHARED_OR_NONE
         for name, dtype in self.DTYPES.items():
             array: Any = getattr(self, name)
             if array is None and name in optional:
@@ -172,6 +182,10 @@ class Streets:
         first, points = self.polyline_first, self.points
         if points.ndim != 2 or points.shape[1:] != (2,):
             raise GraphError(f"streets.points has shape {points.shape}; give (number of points, 2)")
+        if self.point_node is not None and self.point_node.shape != (len(points),):
+            raise GraphError(
+                f"streets.point_node has shape {self.point_node.shape}; give one id per point, {len(points)}"
+            )
         last = (LAST_LAT, LAST_LON)
         if len(points) and not ((points.max(axis=0) <= last) & (points.min(axis=0) >= np.negative(last))).all():
             raise GraphError("streets.points holds one that is not on the Earth; give 1e-7 degrees north and east")
@@ -241,8 +255,12 @@ class Streets:
     @cached_property
     def _by_way(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Arcs sorted by way, and the way of each of them; computed on first access."""
-        order = np.argsort(self.way, kind="stable")
-        return order, self.way[order]
+        return _sorted(self.way)
+
+    @cached_property
+    def _by_node(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+        """Nodes sorted by OSM id, and the id of each of them, if known; computed on first access."""
+        return None if self.node is None else _sorted(self.node)
 
     def arcs_of_ways(self, ways: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the arcs that are parts of OSM ways.
@@ -265,14 +283,7 @@ class Streets:
         GraphError
             If `ways` are not integers.
         """
-        order, way = self._by_way
-        given = array_of(ways, "ways", "OSM way ids")
-        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise GraphError(f"ways has shape {given.shape} and dtype {dtype_of(given)}; give OSM way ids, integers")
-        wanted = given.astype(np.int64)
-        first, end = np.searchsorted(way, wanted), np.searchsorted(way, wanted, "right")
-        count = end - first
-        return order[ranges(first, count)], np.repeat(np.arange(len(wanted)), count)
+        return _places_of(ways, "ways", "OSM way ids", *self._by_way)
 
     def polyline_points(self, polyline: int) -> npt.NDArray[np.float64]:
         """Return one polyline's points as latitude and longitude in degrees, shape (k, 2).
@@ -304,6 +315,57 @@ class Streets:
         GraphError
             If an arc does not exist.
         """
+        return np.asarray(self.points[self._places_along(arcs)] * COORDINATE_SCALE, np.float64)
+
+    def nodes_along(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the OSM ids of the nodes that arcs pass, also of those that only give a street its shape.
+
+        Parameters
+        ----------
+        arcs : numpy.ndarray
+            Arcs that follow each other, at least one, shape (k,), int64.
+
+        Returns
+        -------
+        numpy.ndarray
+            Node ids, one for each point of `points_along`, shape (p,), int64.
+
+        Raises
+        ------
+        GraphError
+            If an arc does not exist, or the graph has no ids of points.
+        """
+        if self.point_node is None:
+            raise GraphError("these streets have no OSM ids of their points; import the extract again")
+        return self.point_node[self._places_along(arcs)]
+
+    def nodes_of(self, ids: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the nodes of the graph that are OSM nodes.
+
+        Parameters
+        ----------
+        ids : array_like
+            OSM node ids, integers, shape (k,).
+
+        Returns
+        -------
+        nodes : numpy.ndarray
+            Nodes that have the first id, then those of the second id and so on, ascending for each id, int64. An OSM
+            node that is no node of the graph contributes none.
+        which : numpy.ndarray
+            For each node the index of its id in `ids`, int64.
+
+        Raises
+        ------
+        GraphError
+            If `ids` are not integers, or the graph has no OSM node ids.
+        """
+        if self._by_node is None:
+            raise GraphError("these streets have no OSM ids of their nodes; import the extract again")
+        return _places_of(ids, "ids", "OSM node ids", *self._by_node)
+
+    def _places_along(self, arcs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the indices in `points` of the points that arcs pass."""
         ids = ids_among(arcs, "arcs", "arc", len(self.length))
         line, backward = self.polyline[ids].astype(np.int64), self.backward[ids]
         bounds = self.polyline_first.astype(np.int64)
@@ -312,8 +374,7 @@ class Streets:
         begun = (np.arange(len(ids)) > 0).astype(np.int64)
         count = end - first - begun
         start = np.where(backward, end - 1, first) + step * begun
-        places = np.repeat(start, count) + np.repeat(step, count) * within(count)
-        return np.asarray(self.points[places] * COORDINATE_SCALE, np.float64)
+        return np.asarray(np.repeat(start, count) + np.repeat(step, count) * within(count), np.int64)
 
     def arc_name(self, arc: int) -> str:
         """Return the street name of an arc, or "" if it has none; raise `GraphError` if the arc does not exist."""
@@ -326,6 +387,25 @@ class Streets:
 
     def _arc(self, arc: int) -> int:
         return whole_number(arc, "arc", 0, len(self.length) - 1, error=GraphError)
+
+
+def _sorted(ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the places of ids in the order of the ids, and the ids in this order."""
+    order = np.argsort(ids, kind="stable")
+    return order, ids[order]
+
+
+def _places_of(
+    ids: npt.ArrayLike, argument: str, what: str, order: npt.NDArray[np.int64], by_order: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the places at which sorted arrays have each of some ids, and for each place the index of its id."""
+    given = array_of(ids, argument, what)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise GraphError(f"{argument} has shape {given.shape} and dtype {dtype_of(given)}; give {what}, integers")
+    wanted = given.astype(np.int64)
+    first, end = np.searchsorted(by_order, wanted), np.searchsorted(by_order, wanted, "right")
+    count = end - first
+    return order[ranges(first, count)], np.repeat(np.arange(len(wanted)), count)
 
 
 def _remade(kind: type[Streets], values: dict[str, Any]) -> Streets:

@@ -187,6 +187,8 @@ def _assemble(
         "ref": roads.ref[way],
         "roundabout": roads.roundabout[way],
         "link": roads.link[way],
+        "node": segments.node[node],
+        "point_node": segments.point_node,
         "snappable": None if roads.snappable.all() else roads.snappable[way],
     }
     kept: dict[str, Any] = {name: None if array is None else own(array) for name, array in arrays.items()}

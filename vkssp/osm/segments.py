@@ -48,6 +48,8 @@ class Segments:
         Offset of each segment's first point, shape (num_segments + 1,), uint32.
     points : numpy.ndarray
         Latitude and longitude of the segments' points in 1e-7 degrees, shape (num_points, 2), int32.
+    point_node : numpy.ndarray
+        OSM ids of the points, shape (num_points,), int64.
     """
 
     way: Indices
@@ -60,6 +62,7 @@ class Segments:
     wait: Floats
     polyline_first: npt.NDArray[np.uint32]
     points: npt.NDArray[np.int32]
+    point_node: Indices
 
 
 def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) -> Segments:
@@ -122,6 +125,7 @@ def cut_ways(roads: RawRoads, report: ImportReport, *, simplify: bool = True) ->
         wait=np.concatenate([np.zeros(len(begins)), _seconds_at(roads, node[both[links.end]]) / 2]),
         polyline_first=polyline_first.astype(np.uint32),
         points=np.column_stack([lat[shape], lon[shape]]),
+        point_node=node[shape],
     )
 
 

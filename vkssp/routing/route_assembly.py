@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from vkssp.graph import Graph
 from vkssp.graph.metric import duration
-from vkssp.route import Leg, Route
+from vkssp.route import Leg, Route, osm_nodes, without_repeats
 from vkssp.routing.leg_geometry import LegGeometry
 from vkssp.routing.legs import LegPath
 from vkssp.routing.lines import Snap
@@ -44,7 +45,11 @@ def leg_of(
         else partial(steps_of, index.step_tables, geometry, destination, duration(graph, 1), *step_context)
     )
     return Leg.deferring(
-        {"points": lambda: geometry.shape[0], "steps": steps},
+        {
+            "points": lambda: geometry.shape[0],
+            "steps": steps,
+            "osm_nodes": partial(osm_nodes, index.graph.streets, geometry.nodes),
+        },
         nodes=geometry.nodes,
         arcs=geometry.arcs,
         parts=geometry.parts,
@@ -60,7 +65,10 @@ def _end_to_end(legs: Sequence[Leg]) -> Leg:
     """Return legs, one after the other, as a leg without steps."""
     durations = [leg.duration_s for leg in legs if leg.duration_s is not None]
     return Leg.deferring(
-        {"points": lambda: np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])])},
+        {
+            "points": lambda: np.concatenate([legs[0].points, *(leg.points[1:] for leg in legs[1:])]),
+            "osm_nodes": partial(_osm_nodes, legs),
+        },
         nodes=np.concatenate([leg.nodes for leg in legs]),
         arcs=np.concatenate([leg.arcs for leg in legs]),
         parts=np.concatenate([leg.parts for leg in legs]),
@@ -73,12 +81,17 @@ def _end_to_end(legs: Sequence[Leg]) -> Leg:
     )
 
 
+def _osm_nodes(legs: Sequence[Leg]) -> npt.NDArray[np.int64] | None:
+    ids = [leg.osm_nodes for leg in legs if leg.osm_nodes is not None]
+    return without_repeats(np.concatenate(ids)) if len(ids) == len(legs) else None
+
+
 def joined(legs: Sequence[Leg], solver: Solver | SolverPool, began: float) -> Route:
     """Return the route that consists of some legs; `began` is the `time.perf_counter` at the start of the query."""
     device, algorithm = solver.answered_by
     whole = legs[0] if len(legs) == 1 else _end_to_end(legs)
     return Route.deferring(
-        {"points": lambda: whole.points},
+        {"points": lambda: whole.points, "osm_nodes": lambda: whole.osm_nodes},
         nodes=whole.nodes,
         arcs=whole.arcs,
         weight=whole.weight,

@@ -27,7 +27,7 @@ from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import ends_of, pairs_of
 from vkssp.resource import Resource
-from vkssp.route import Route, along
+from vkssp.route import Route, along, osm_nodes
 from vkssp.solver.accessibility import accessibility, backward
 from vkssp.solver.centrality import Centrality, SampledCentrality, centrality, sampled_centrality
 from vkssp.solver.decay import Decay
@@ -492,6 +492,7 @@ class Solver(Resource):
             device=device.info.name,
             algorithm=algorithm,
             query_ms=1e3 * (time.perf_counter() - began),
+            osm_nodes=osm_nodes(streets, nodes),
         )
 
     def search(self, seeds: Sequence[Terminal], targets: Sequence[Terminal] = ()) -> Outcome:
