@@ -104,6 +104,7 @@ TEXTS = {
     "c.mtx": ("matrixmarket", formats.matrix_market(4, ARCS), 4),
     "d.graph.gz": ("metis", formats.metis(4, ARCS), 8),
     "e.txt": ("edge_list", formats.edge_list(ARCS), 4),
+    "f.csv.gz": ("csv", formats.csv_table(ARCS), 4),
 }
 
 
@@ -122,7 +123,7 @@ def test_info_and_import_of_all_formats(capsys: pytest.CaptureFixture[str], tmp_
 def test_all_formats_are_tried_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert {format for format, _, _ in TEXTS.values()} == set(FORMATS)
     with pytest.raises(SystemExit):
-        main(["info", "--help"])
+        main(["info", "--help-all"])
     text = " ".join(capsys.readouterr().out.split())
     assert all(format in text for format in FORMATS)
 
@@ -163,7 +164,7 @@ def test_options_on_the_command_line(capsys: pytest.CaptureFixture[str], tmp_pat
     ("arguments", "words"),
     [
         (["a.txt", "--weights", "heavy"], "weights is 'heavy'; give 'unit' or 'random:LOW-HIGH,seed=S'"),
-        (["a.txt", "--format", "csv"], "format is 'csv'; give one of dimacs"),
+        (["a.txt", "--format", "xls"], "format is 'xls'; give one of dimacs"),
         (["a.txt", "--format", "dimacs"], "a.txt, line 1: is '# Directed graph' where 'p sp NODES ARCS' is due"),
         (["a.txt", "--scale", "0"], "scale is 0.0; give a number above 0"),
         (["a.txt", "--coordinates", "a.txt"], "coordinates are for nodes 1 to n, which a.txt does not number so"),

@@ -10,20 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import index_of, shown, whole_number
+from vkssp.choices import AUTO as AUTO
+from vkssp.choices import COUNTING as COUNTING
 from vkssp.errors import QueryError
 from vkssp.graph import Uint32s
 from vkssp.graph.distance_type import BITS_32, DistanceType
 
-#: Name that stands for the algorithm that fits the graph best.
-AUTO = "auto"
 #: Places where algorithms run: a Vulkan device, or the CPU by compiled code.
 VULKAN, CPU = "vulkan", "cpu"
 #: A seed or target: a node, and the weight between it and the place that is meant.
 Terminal = tuple[int, int]
 #: Largest number of seeds, and of targets, of a search for targets. A search for all distances has no limit of seeds.
 MAX_TERMINALS = 64
-#: What a search may count: only its iterations, also its total work, or also the work of every iteration.
-COUNTING = ("iterations", "totals", "trace")
 
 #: A record of a trace as algorithms write it: one iteration, with the work of this iteration named in `TOTALS`.
 ROW = np.dtype(

@@ -1,57 +1,43 @@
-"""Command line ``vkssp`` with the subcommands in `COMMANDS`."""
+"""Command line ``vkssp`` with the subcommands of `vkssp.commands`."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
-from vkssp import __version__
-from vkssp.commands import COMMANDS, FORMER
+from vkssp.commands import FORMER, command, command_parser, make_parser, names
+from vkssp.commands.common import Result
+from vkssp.commands.messages import messages_shown
+from vkssp.commands.streams import standard_streams
 from vkssp.errors import VksspError
 from vkssp.former import FormerNameWarning
 from vkssp.memory import shortage_named
 from vkssp.signals import CLOSED_PIPE, run
-from vkssp.terminal import print_error, print_json, print_lines, printable
+from vkssp.terminal import as_json, print_error, print_json, print_lines
 
 _NUMBER = re.compile(r"-\d|-\.\d")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Argument parser that reports an error in one line, like all other errors."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, printable(f"{self.prog}: {message}; see '{self.prog} --help'") + "\n")
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
-    parser = _Parser(prog="vkssp", description="Shortest paths on any GPU that speaks Vulkan.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"vkssp {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for name, command in COMMANDS.items():
-        summary = command.SUMMARY
-        sub = commands.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=f"example: {command.EXAMPLE}",
-            allow_abbrev=False,
-        )
-        command.add_arguments(sub)
-    return parser
+_ENDING = re.compile(r"-\.[a-z]")
+_PREFIX = "vkssp: "
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Join options to values that begin with a minus, such as southern latitudes: argparse takes these for options."""
+    """Join options to values that begin with a minus: argparse takes these for options.
+
+    Such values are southern latitudes, and formats of standard output.
+    """
     result: list[str] = []
     for argument in arguments:
-        if result and re.fullmatch("--[a-z-]+", result[-1]) and _NUMBER.match(argument):
+        is_long = result and re.fullmatch("--[a-z-]+", result[-1])
+        if is_long and (_NUMBER.match(argument) or _ENDING.match(argument)):
             result[-1] += f"={argument}"
+        elif result and result[-1] == "-o" and _ENDING.match(argument):
+            result[-1] += argument
         else:
             result.append(argument)
     return result
@@ -59,14 +45,14 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 @contextmanager
 def _former_names_shown() -> Iterator[None]:
-    """Print a line for each former name in the arguments; Python hides such warnings from the users of programs."""
+    """Tell each former name in the arguments; Python hides such warnings from the users of programs."""
     with warnings.catch_warnings():
         show = warnings.showwarning
         warnings.simplefilter("default", FormerNameWarning)
 
         def shown(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
             if issubclass(category, FormerNameWarning):
-                print_error(f"vkssp: {message}")
+                logging.getLogger("vkssp").warning("%s", message)
             else:
                 show(message, category, *details, **more)
 
@@ -74,27 +60,51 @@ def _former_names_shown() -> Iterator[None]:
         yield
 
 
+def _parsed(given: list[str]) -> argparse.Namespace:
+    """Return the parsed arguments; end the program after help or an error."""
+    if not given or given[0] not in names():
+        make_parser().parse_args(given)
+        raise AssertionError("the parser of the program accepts known commands only")
+    name, *rest = given
+    parser = command_parser(name)
+    args, unknown = parser.parse_known_args(rest)
+    if unknown:
+        hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    args.command = name
+    return args
+
+
+def _print(result: Result, args: argparse.Namespace, *, is_data: bool, is_written: bool) -> None:
+    """Print the result of a command; on standard error if standard output has data."""
+    values, lines = result
+    if args.verbosity < 0 and is_written and not args.json:
+        return
+    if not is_data:
+        print_json(values) if args.json else print_lines(lines)
+    else:
+        for line in [as_json(values)] if args.json else lines:
+            print_error(line)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0, or 2 after an error message of one line, or 128 plus the number of a signal."""
     if sys.stdout is None:
-        print_error("vkssp: standard output is closed; open it, or send it to /dev/null")
+        print_error("standard output is closed; open it, or send it to /dev/null", prefix=_PREFIX, colour="red")
         return 2
     given = _joined(sys.argv[1:] if arguments is None else arguments)
-    if given and (name := FORMER.get(given[0])):
-        print_error(f"vkssp: '{given[0]}' is called '{name}' now; use this name")
-        given[0] = name
-    args, unknown = make_parser().parse_known_args(given)
-    if unknown:
-        hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
-        _Parser(prog=f"vkssp {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    former = given[0] if given else ""
+    if former in FORMER:
+        given[0] = FORMER[former]
+    args = _parsed(given)
     try:
-        with shortage_named(), _former_names_shown():
-            result, lines = COMMANDS[args.command].run(args)
-            if args.json:
-                print_json(result)
-            else:
-                print_lines(lines)
-        return 0
+        with messages_shown(args.verbosity), shortage_named(), _former_names_shown():
+            if former in FORMER:
+                logging.getLogger("vkssp").warning("'%s' is called '%s' now; use this name", former, given[0])
+            with standard_streams(args) as (is_data, is_written):
+                result = command(args.command).run(args)
+            _print(result, args, is_data=is_data, is_written=is_written)
+        return int(result[0].pop("exit_code", 0))
     except OSError as error:  # such as a name that is too long, a forbidden folder, or a full disk
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:
@@ -103,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = " ".join(str(error).split())
     except KeyboardInterrupt:
         return 130
-    print_error(f"vkssp: {message}")
+    print_error(message, prefix=_PREFIX, colour="red")
     return 2
 
 

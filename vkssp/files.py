@@ -31,6 +31,8 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
 _DESCRIPTORS = ("/dev", "/dev/fd", "/proc/self/fd")
 # Number of attempts to remove a folder.
 _ATTEMPTS = 10
+# Names that stand for standard output; see `standard_output`.
+_standard: set[str] = set()
 
 
 def cache_folder() -> Path:
@@ -78,6 +80,10 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     FormatError
         If the file cannot be written, or if the existing file is write-protected.
     """
+    if _is_standard(path):
+        with _standard_stream(path, mode) as stream:
+            yield stream
+        return
     target = Path(os.path.realpath(path_of(path)))
     encoding = None if "b" in mode else "utf-8"
     try:
@@ -96,6 +102,42 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
                 os.fsync(stream.fileno())
             _inherit(temporary, before)
             os.replace(temporary, target)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+@contextmanager
+def standard_output(ending: str) -> Iterator[str]:
+    """Yield a name that `atomic_write` takes for standard output during the block, with the ending of a format."""
+    name = f"standard output{ending}"
+    _standard.add(name)
+    try:
+        yield name
+    finally:
+        _standard.discard(name)
+
+
+def _is_standard(path: str | Path) -> bool:
+    return bool(_standard) and os.fspath(path) in _standard
+
+
+@contextmanager
+def _standard_stream(path: str | Path, mode: str) -> Iterator[IO[Any]]:
+    """Open standard output for data; messages must go elsewhere."""
+    try:
+        sys.stdout.flush()
+        binary: Any = _Written(sys.stdout.buffer)
+        if "b" in mode:
+            yield binary
+        else:
+            text = io.TextIOWrapper(binary, "utf-8", newline="", write_through=True)
+            yield text
+            text.flush()
+            text.detach()
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        sys.stdout = None
+        raise _unwritable(path, error) from error
     except OSError as error:
         raise _unwritable(path, error) from error
 
@@ -319,6 +361,10 @@ def check_writable(path: str | Path, *others: str | Path | None, content: str | 
     FormatError
         If the file cannot be written, or is one of the others.
     """
+    if _is_standard(path):
+        if content is not None:
+            check_ending(path, content)
+        return
     target = Path(os.path.realpath(path_of(path)))
     for other in others:
         if other and os.path.realpath(other) == str(target):

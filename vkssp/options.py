@@ -1,11 +1,35 @@
-"""Command-line options for reading a graph."""
+"""Command-line options for reading a graph, the explanations of options, and the names of files."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Callable
 from typing import Any
 
-_NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordinates")
+from vkssp.choices import FORMATS, TURNS
+
+_NAMES = ("profile", "turns", "format", "weights", "directed", "scale", "coordinates", "edge_columns")
+#: Name that stands for standard input or standard output.
+STANDARD = "-"
+
+
+class Help(str):
+    """Explanation of an argument in the short help; `details` follow it in the help with all options.
+
+    Attributes
+    ----------
+    details : str
+        The rest of the explanation.
+    """
+
+    details: str
+
+    def __new__(cls, text: str, details: str) -> Help:
+        """Make an explanation."""
+        made = super().__new__(cls, text)
+        made.details = details
+        return made
 
 
 def file_name(text: str) -> str:
@@ -15,25 +39,49 @@ def file_name(text: str) -> str:
     return text
 
 
+def output_name(ending: str) -> Callable[[str], str]:
+    """Return a type of options that returns the name of a file to write; ``-`` gets an ending, as of a format."""
+
+    def typed(text: str) -> str:
+        return STANDARD + ending if text == STANDARD else file_name(text)
+
+    return typed
+
+
+def is_standard_output(name: str) -> bool:
+    """Return whether the name of a file to write, from `output_name`, means standard output in a format."""
+    return re.fullmatch(r"-\.\w+", name) is not None
+
+
+def columns_of(text: str) -> list[str | int]:
+    """Return columns given as ``NAME,NAME,...``; numbers count from 1, and the result from 0."""
+    names = [name.strip() for name in text.split(",")]
+    if not 2 <= len(names) <= 3 or not all(names) or "0" in names:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not TAIL,HEAD or TAIL,HEAD,WEIGHT, each the name of a column or its number from 1"
+        )
+    return [int(name) - 1 if name.isdecimal() else name for name in names]
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that `read_graph` takes as arguments."""
-    extract = parser.add_argument_group("graph from an OpenStreetMap extract")
-    extract.add_argument(
+    parser.add_argument(
         "--profile",
         type=file_name,
-        help="profile of the traveller, for extracts: car, bike, foot, or your own .toml file (default: car)",
+        metavar="NAME",
+        help=Help("of extracts: car, bike, foot or a .toml file", " (default: car)"),
     )
+    rare = getattr(parser, "rare_group", parser.add_argument_group)  # other programs have no such groups
+    extract = rare("graph from an OpenStreetMap extract")
     extract.add_argument(
         "--turns",
-        choices=("none", "restrictions", "costs"),
+        choices=TURNS,
         help="none: ignore turns; restrictions: obey turn restrictions; costs: also count the time of turns, "
         "traffic signals and signs (default: as in the profile; costs for car, none for bike and foot)",
     )
-    others = parser.add_argument_group("graph in another format")
+    others = rare("graph in another format")
     others.add_argument(
-        "--format",
-        metavar="NAME",
-        help="format of the file: dimacs, pace, matrixmarket, metis or edge_list (default: detected)",
+        "--format", metavar="NAME", help=f"format of the file: {', '.join(FORMATS)} (default: detected)"
     )
     others.add_argument(
         "--weights",
@@ -45,6 +93,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     way.add_argument("--directed", action="store_true", default=None, help="read each line as an arc in one direction")
     way.add_argument(
         "--undirected", dest="directed", action="store_false", help="read each line as an edge in both directions"
+    )
+    others.add_argument(
+        "--edge-columns",
+        type=columns_of,
+        metavar="TAIL,HEAD,WEIGHT",
+        help="columns of a CSV file, by their names in the first line or numbers from 1; without WEIGHT, weights are "
+        "as --weights says (default: by usual names, such as tail,head,weight or from,to,length; else the first three)",
     )
     others.add_argument(
         "--coordinates",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from vkssp.checks import flag, no_file, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
+from vkssp.streams import kept_stream
 
 _OF_EXTRACTS = ("profile", "turns")
 
 
 def read_graph(
-    path: str | Path,
+    path: str | Path | IO[bytes],
     *,
     profile: str | Path | None = None,
     turns: str | None = None,
@@ -24,15 +25,17 @@ def read_graph(
     directed: bool | None = None,
     scale: float | None = None,
     coordinates: str | Path | bool = True,
+    edge_columns: Sequence[str | int] | None = None,
 ) -> Graph:
     """Read a saved graph or one in a format of graph collections, import an OpenStreetMap extract, or generate a graph.
 
     Parameters
     ----------
-    path : str or Path
-        A graph written by `Graph.save`; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, perhaps
-        compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
-        `vkssp.generate.from_expression` takes, such as ``rmat:20``.
+    path : str, Path or binary stream
+        A graph written by `Graph.save`; a DIMACS, PACE, Matrix Market or METIS graph, an edge list or a CSV file of
+        edges, perhaps compressed or in a tar archive; an extract: .osm.pbf, .osm, .osm.gz or .osm.bz2; or what
+        `vkssp.generate.from_expression` takes, such as ``rmat:20``. A stream, such as ``sys.stdin.buffer``, is read to
+        its end and kept in a temporary file meanwhile; the kind of its content is detected.
     profile : str or Path, optional
         Profile for an extract: ``car``, the default, ``bike``, ``foot``, or a profile's .toml file.
     turns : str, optional
@@ -50,11 +53,14 @@ def read_graph(
     coordinates : str, Path or bool
         A file with the coordinates of the nodes, or whether to look for such a file beside the graph. For details of
         this and the other options for files see `vkssp.formats.read_file`.
+    edge_columns : sequence of str or int, optional
+        Columns of a CSV file with tails, heads and perhaps weights, by names or by numbers from 0, such as
+        ``("from", "to", "seconds")``; by default found by usual names.
 
     Returns
     -------
     Graph
-        The graph; the nodes of an edge list are numbered in ascending order of their ids in the list.
+        The graph; the nodes of an edge list or a CSV file are numbered in ascending order of their ids there.
 
     Raises
     ------
@@ -65,12 +71,18 @@ def read_graph(
     QueryError
         If an argument is invalid, or has no effect on this kind of input.
     """
+    if not isinstance(path, str | Path) and hasattr(path, "read"):
+        others: dict[str, Any] = {"profile": profile, "turns": turns, "progress": progress, "format": format}
+        others |= {"weights": weights, "directed": directed, "scale": scale, "coordinates": coordinates}
+        with kept_stream(path) as kept:
+            return read_graph(kept, **others, edge_columns=edge_columns)
     from vkssp.formats import read_file
     from vkssp.generate import from_expression, is_expression
     from vkssp.osm import is_extract, read_extract
 
     of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
     of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
+    of_files["edge_columns"] = edge_columns
     if isinstance(path, str) and is_expression(path):
         refuse(of_extracts | of_files, path, "a graph to generate")
         return from_expression(path)
@@ -93,6 +105,7 @@ def read_graph(
         scale=scale,
         coordinates=coordinates,
         progress=progress,
+        edge_columns=edge_columns,
     )
     return found.graph
 

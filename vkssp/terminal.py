@@ -7,18 +7,54 @@ goes through this module, which shows such characters as escapes.
 
 from __future__ import annotations
 
-import json
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
-
-from tqdm import tqdm
 
 #: Control characters (C0, DEL, C1); separators of lines and paragraphs, embeddings and overrides of the writing
 #: direction; isolates; and lone surrogates, which stand for bytes that are not UTF-8 and could be written as such.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Parameters of the escape sequence of each colour (ECMA-48, SGR).
+_COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1"}
+#: Columns of text on wide terminals, and on the narrowest ones; pipes get 80.
+WIDEST, NARROWEST = 100, 40
+
+
+def has_colours(stream: Any) -> bool:
+    """Return whether a stream shows colours: a terminal does, unless environment variables say otherwise.
+
+    ``NO_COLOR`` (https://no-color.org) switches colours off. Otherwise ``FORCE_COLOR`` (https://force-color.org) and
+    ``CLICOLOR_FORCE`` switch them on, also in pipes, and ``CLICOLOR=0`` (https://bixense.com/clicolors) off.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    if os.environ.get("CLICOLOR") == "0" or os.environ.get("TERM") == "dumb":
+        return False
+    return is_terminal(stream)
+
+
+def is_terminal(stream: Any) -> bool:
+    """Return whether a stream is a terminal; a closed stream is none."""
+    with suppress(AttributeError, ValueError):
+        return bool(stream.isatty())
+    return False
+
+
+def coloured(text: object, colour: str, stream: Any) -> str:
+    """Return a printable text in a colour, one of ``red``, ``green``, ``yellow`` and ``bold``, if the stream has it."""
+    plain = printable(text)
+    return f"\x1b[{_COLOURS[colour]}m{plain}\x1b[0m" if has_colours(stream) else plain
+
+
+def columns() -> int:
+    """Return the width of texts: that of the terminal, or ``COLUMNS``, within `NARROWEST` and `WIDEST`."""
+    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
 
 
 def printable(value: object) -> str:
@@ -33,14 +69,40 @@ def print_lines(lines: Iterable[object]) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as one JSON object, which escapes control characters itself."""
-    _print(json.dumps(value, allow_nan=False))
+    _print(as_json(value))
 
 
-def print_error(value: object) -> None:
-    """Print a value on a line of standard error, if standard error can be written."""
-    if sys.stderr is not None:
-        with suppress(OSError):  # a full disk under a log; the exit code still tells
-            print(printable(value), file=sys.stderr)
+def as_json(value: Any) -> str:
+    """Return a value as one line of JSON."""
+    import json
+
+    return json.dumps(value, allow_nan=False)
+
+
+def print_text(text: str) -> None:
+    """Print a text of this package, which may have several lines and colours, on standard output."""
+    _print(text)
+
+
+def print_error(value: object, *, prefix: str = "", colour: str = "bold") -> None:
+    """Print a value on a line of standard error, above progress bars, if standard error can be written.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    prefix : str
+        Text before it.
+    colour : str
+        Colour of the prefix; see `coloured`.
+    """
+    if sys.stderr is None:
+        return
+    bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+    hidden = nullcontext() if bars is None else bars.external_write_mode(file=sys.stderr)
+    with suppress(OSError), hidden:  # a full disk under a log; the exit code still tells
+        start = coloured(prefix, colour, sys.stderr) if prefix else ""
+        print(start + printable(value), file=sys.stderr)
 
 
 def _print(text: str) -> None:
@@ -72,5 +134,11 @@ def progress_bar(items: Iterable[Any] | None = None, title: object = "", *, show
     tqdm.tqdm
         The bar, a context manager; it disappears when it is closed.
     """
+    from tqdm import tqdm
+
     disable = True if sys.stderr is None else None if shown is None else not shown
-    return tqdm(items, printable(title) or None, **{"delay": 1.0, "leave": False, "disable": disable, **settings})
+    return tqdm(
+        items,
+        printable(title) or None,
+        **{"delay": 1.0, "leave": False, "disable": disable, "dynamic_ncols": True, **settings},
+    )

@@ -159,7 +159,7 @@ def test_files(
         ("a.txt", "# x\n1 2\n2 3 4\n", "line 3: has 3 fields; the lines here are 'FROM TO'"),
         ("a.txt", "1 2\n3\n4 5 6\n", "line 2: has 1 fields"),
         ("a.txt", "1 9007199254740992 5\n", "line 1: node 9007199254740992 is out of range"),
-        ("a.txt", "1,2\n", "line 1: has 1 fields"),
+        ("a.txt", "1.2\n", "line 1: has 1 fields"),
         ("a.txt", "1 2\n-1 2\n", "line 2: node -1 is out of range"),
         ("a.txt", "1 2\n1 9223372036854775807\n", "line 2: 9223372036854775807 is too large"),
         ("a.txt", "# Nodes: 3 Edges: 3\n1 2\n1 3\n", "has 2 edges, but line 1 says 3; it may be truncated"),
@@ -202,8 +202,8 @@ def test_format_can_be_forced(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="line 2: has 1 fields"):
         read_file(path)
     assert arcs(read_file(path, format="metis").graph) == UNIT
-    with pytest.raises(QueryError, match="format is 'csv'; give one of dimacs, pace, matrixmarket, metis, edge_list"):
-        read_file(path, format="csv")
+    with pytest.raises(QueryError, match="format is 'xls'; give one of dimacs, pace, matrixmarket, metis, edge_list, csv"):
+        read_file(path, format="xls")
 
 
 def test_directions_can_be_said(tmp_path: Path) -> None:

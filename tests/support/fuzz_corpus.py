@@ -93,6 +93,7 @@ def write_texts(folder: Path) -> list[Path]:
         "g.metis": formats.metis(nodes, edges),
         "w.metis": formats.metis(nodes, edges, "111", 2),
         "g.txt": formats.edge_list(arcs),
+        "g.csv": formats.csv_table(arcs),
         "w.txt": formats.edge_list(arcs, weighted=True, ids=range(10**9, 10**9 + nodes)),
     }
     paths = [formats.written(folder, name, text) for name, text in contents.items()]

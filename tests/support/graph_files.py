@@ -65,3 +65,10 @@ def edge_list(arcs: Arcs, *, weighted: bool = False, ids: Sequence[int] | None =
     names = ids if ids is not None else range(2**32)
     lines = (f"{names[u]}\t{names[v]}" + (f"\t{w}" if weighted else "") for u, v, w in arcs)
     return "\n".join(["# Directed graph", f"# Nodes: 0 Edges: {len(arcs)}", *lines, ""])
+
+
+def csv_table(arcs: Arcs, delimiter: str = ",") -> str:
+    """Write a table with a column of names, some of them quoted, beside tails, heads and weights."""
+    names = ("", "x", f'"a{delimiter}b"', "North 4")
+    rows = [(names[at % len(names)], str(u), str(w), str(v)) for at, (u, v, w) in enumerate(arcs)]
+    return "".join(f"{delimiter.join(row)}\n" for row in [("name", "from", "length", "to"), *rows])

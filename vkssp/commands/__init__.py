@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
-from vkssp.commands import (
-    accessibility,
-    algorithms,
-    bench,
-    centrality,
-    devices,
-    distances,
-    equilibrium,
-    import_,
-    info,
-    isochrone,
-    nearest,
-    prepare,
-    route,
-    service_areas,
-    table,
-)
 from vkssp.commands.common import Result
+from vkssp.commands.parser import CommandParser
+from vkssp.terminal import columns
 
 
 class Command(Protocol):
@@ -31,29 +17,90 @@ class Command(Protocol):
     SUMMARY: str
     EXAMPLE: str
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         """Add the arguments of this command."""
 
     def run(self, args: argparse.Namespace) -> Result:
         """Run the command; return a result for programs and lines for a terminal."""
 
 
-COMMANDS: dict[str, Command] = {
-    "devices": devices,
-    "algorithms": algorithms,
-    "import": import_,
-    "info": info,
-    "prepare": prepare,
-    "route": route,
-    "table": table,
-    "service-areas": service_areas,
-    "isochrone": isochrone,
-    "nearest": nearest,
-    "distances": distances,
-    "accessibility": accessibility,
-    "centrality": centrality,
-    "equilibrium": equilibrium,
-    "bench": bench,
+#: Names of the subcommands by what they are for; the modules have the same names, with an underscore for a hyphen.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "graphs": ("import", "info", "prepare"),
+    "places on a map": ("route", "nearest", "isochrone", "table", "service-areas"),
+    "whole networks": ("distances", "accessibility", "centrality", "equilibrium"),
+    "this machine": ("devices", "algorithms", "bench"),
 }
 #: Former names of subcommands.
 FORMER = {"assign": "service-areas"}
+_EXAMPLES = ("vkssp import andorra.osm.pbf andorra.graph", "vkssp route --help")
+
+
+def names() -> list[str]:
+    """Return the names of all subcommands."""
+    return [name for group in GROUPS.values() for name in group]
+
+
+def command(name: str) -> Command:
+    """Return a subcommand by its name."""
+    module = {"import": "import_"}.get(name, name.replace("-", "_"))
+    found: Any = import_module(f"vkssp.commands.{module}")
+    made: Command = found
+    return made
+
+
+def command_parser(name: str) -> CommandParser:
+    """Return the parser of a subcommand."""
+    return _described(name, CommandParser(**_description(name)))
+
+
+def _description(name: str) -> dict[str, Any]:
+    one = command(name)
+    text = f"{one.SUMMARY[0].upper()}{one.SUMMARY[1:]}."
+    return {"prog": f"vkssp {name}", "description": text, "examples": (one.EXAMPLE,)}
+
+
+def _described(name: str, parser: CommandParser) -> CommandParser:
+    command(name).add_arguments(parser)
+    parser.add_common()
+    return parser
+
+
+class _Program(CommandParser):
+    """Parser of the program, whose help lists the subcommands by what they are for."""
+
+    def format_usage(self) -> str:
+        """Return the usage."""
+        return f"usage: {self.prog} COMMAND [OPTION ...]"
+
+    def format_help(self) -> str:
+        """Return the help, which fits on a screen."""
+        lines = [self.format_usage(), "", self.description or ""]
+        width, indent = columns() - 1, 15
+        for title, group in GROUPS.items():
+            lines += ["", f"{title}:"]
+            for name in group:
+                summary = command(name).SUMMARY
+                # The rest of a summary, after a colon or a semicolon, stands in the help of the command.
+                short = summary if len(summary) <= width - indent - 2 else summary.partition(":")[0].partition(";")[0]
+                lines.append(f"  {name:{indent}}{short}")
+        lines += [
+            "",
+            "'vkssp COMMAND --help' explains a command; 'vkssp --version' tells the version.",
+            "",
+            "examples:",
+        ]
+        return "\n".join([*lines, *(f"  {one}" for one in _EXAMPLES)])
+
+
+def make_parser() -> CommandParser:
+    """Return the parser of the whole command line."""
+    from vkssp import __version__
+
+    parser = _Program("vkssp", "Shortest paths on any GPU that speaks Vulkan.", _EXAMPLES)
+    parser.add_argument("--version", action="version", version=f"vkssp {__version__}", help="show the version")
+    parser.add_help_option()
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
+    for name in names():
+        _described(name, commands.add_parser(name, help=command(name).SUMMARY, **_description(name)))
+    return parser

@@ -7,26 +7,28 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from vkssp.checks import is_storable
 from vkssp.commands.common import (
+    PLACE_FILES,
+    VALUE_OUTPUT,
     Result,
     add_graph,
-    add_json,
+    add_map,
+    add_output,
     add_solver,
     check_outputs,
     load,
     numbers,
     solver_parameters,
 )
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
-from vkssp.options import file_name
+from vkssp.options import Help, file_name
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from vkssp.features.features import Features
     from vkssp.graph import Graph
     from vkssp.graph.metric import Unit
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from vkssp.solver.decay import Decay
 
 SUMMARY = "compute what can be reached from everywhere: opportunities within limits, and the nearest of them"
-EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5,15 --output reach.geojson"
+EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5,15 -o a.csv"
 
 # Signs and names of units of limits.
 _SIGNS = {"duration": "s", "distance": "m"}
@@ -70,6 +72,8 @@ def _decay(text: str) -> tuple[str, Decay]:
 
 def _digits(number: float) -> str:
     """Return a number as part of a name, with all digits that tell it from others."""
+    import numpy as np
+
     return np.format_float_positional(number, trim="-")
 
 
@@ -81,55 +85,60 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "opportunities",
         metavar="OPPORTUNITIES",
         type=file_name,
-        help="what is to be reached, such as shops: a table (.csv, .parquet) with the columns lat,lon and optionally "
-        "id, or points and polygons (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip or .kml); polygons count at a "
-        "point in them",
+        help=Help(
+            "what is to be reached (columns lat,lon, perhaps id)",
+            f": {PLACE_FILES}, or polygons, which count at a point in them",
+        ),
     )
     parser.add_argument(
         "--columns",
         type=_names,
         default=[],
         metavar="NAME,...",
-        help="columns with the weights of opportunities, such as jobs,beds (default: each counts as 1)",
+        help="what to sum up, such as jobs,beds (default: counts)",
     )
-    origins = parser.add_mutually_exclusive_group()
+    origins = parser.one_of()
     origins.add_argument(
         "--origins",
         type=file_name,
         metavar="FILE",
-        help="where trips begin, such as addresses: a file like that of opportunities (default: at all nodes); results "
-        "have the ids of this file, or the numbers of its rows from 0 on if it has no id",
+        help=Help(
+            "where trips begin: such a file (default: all nodes)",
+            "; results have its ids, or the numbers of its rows from 0 on if it has no id",
+        ),
     )
     origins.add_argument(
-        "--grid", type=float, metavar="METRES", help="origins in the squares of a grid that have streets in them"
+        "--grid", type=float, metavar="METRES", help="origins in the squares of a grid with streets in them"
     )
     origins.add_argument(
         "--hexagons",
         type=int,
-        metavar="RESOLUTION",
-        help="origins in the hexagons of H3 that have streets in them; 7 has sides of 1.4 km, 9 of 200 m",
+        metavar="R",
+        help=Help("origins in the hexagons of H3, such as 9", ", which has sides of 200 m; 7 has sides of 1.4 km"),
     )
-    limits = parser.add_mutually_exclusive_group()
+    limits = parser.one_of()
     limits.add_argument(
         "--minutes",
         type=numbers,
         metavar="M,M",
-        help="sums of the opportunities within M minutes, such as 15,30,45; columns such as jobs_15min",
+        help=Help("sum up what is within M minutes, such as 15,30", "; columns such as jobs_15min"),
     )
     limits.add_argument(
         "--limits",
         type=numbers,
         metavar="N,N",
-        help="the same in seconds, in metres with --metric distance, or in weights if the graph has no durations; "
-        "columns such as jobs_900s, jobs_800m or jobs_9000",
+        help=Help(
+            "the same in seconds",
+            ", in metres with --metric distance, or in weights if the graph has no durations; columns such as "
+            "jobs_900s, jobs_800m or jobs_9000",
+        ),
     )
     parser.add_argument(
         "--decay",
@@ -137,31 +146,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND:N",
-        help="sums of all opportunities that decrease with their distance, in the unit of limits: exponential:SCALE, "
-        "gaussian:SCALE, linear:LIMIT or power:EXPONENT:LEAST:LIMIT; may be repeated",
+        help=Help(
+            "sum up by distance, such as exponential:600",
+            ": exponential:SCALE, gaussian:SCALE, linear:LIMIT or power:EXPONENT:LEAST:LIMIT, in the unit of limits; "
+            "may be repeated",
+        ),
     )
     parser.add_argument(
         "--nearest",
         type=int,
         metavar="K",
-        help="the K nearest opportunities of each origin: columns nearest_1, nearest_2, ... with their ids, or the "
-        "numbers of their rows from 0 on, and nearest_1_s, ... with the seconds (nearest_1_m: metres) to them",
+        help=Help(
+            "the K nearest, and how far they are",
+            ": columns nearest_1, nearest_2, ... with their ids, or the numbers of their rows from 0 on, and "
+            "nearest_1_s, ... with the seconds (nearest_1_m: metres) to them",
+        ),
     )
     add_metric(parser)
-    parser.add_argument(
-        "--reverse", action="store_true", help="trips from the opportunities to the origins count, not those to them"
-    )
+    parser.add_argument("--reverse", action="store_true", help="trips from opportunities to origins count")
     add_avoid(parser)
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="file to write, with a line for each origin (.csv, .npy, .parquet, .geojson, .gpkg, .fgb, .shp, "
-        ".shp.zip, .kml or, for places and nodes, .gpx)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="A.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write a line for each origin (.csv, .geojson, ...)", ".csv", details=VALUE_OUTPUT)
+    add_map(parser)
     add_solver(parser)
 
 
@@ -293,6 +298,8 @@ def _sums(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the sums, by names for a file, such as jobs_600s."""
+    import numpy as np
+
     asked = _sums_asked(args, _SIGNS.get(unit.name, ""))
     if not asked:
         return {}
@@ -318,6 +325,10 @@ def _nearest(
     args: argparse.Namespace, router: Router, origins: list[tuple[float, float]] | None, opportunities: Ends, unit: Unit
 ) -> dict[str, tuple[str, npt.NDArray[Any]]]:
     """Return titles for a map and the ids of the nearest opportunities and how far they are, by names for a file."""
+    import numpy as np
+
+    from vkssp.graph import UNREACHABLE
+
     if args.nearest is None:
         return {}
     found = router.nearest_opportunities(origins, opportunities.places or [], args.nearest, reverse=args.reverse)

@@ -6,16 +6,17 @@ import argparse
 import dataclasses
 import textwrap
 
-from vkssp.commands.common import Result, add_json
+from vkssp.commands.common import Result
+from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
+from vkssp.terminal import columns
 
 SUMMARY = "list the algorithms, their parameters and their uses"
 EXAMPLE = "vkssp algorithms near_far"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     parser.add_argument("name", nargs="?", metavar="NAME", help="list only this algorithm")
 
 
@@ -29,21 +30,21 @@ def run(args: argparse.Namespace) -> Result:
         raise QueryError("auto is the algorithm of this list that fits the graph best; leave NAME out to see the list")
     names = [current(args.name, None)[0]] if args.name else list(ALGORITHMS)
     chosen = [algorithm for name in names for algorithm in ALGORITHMS[name].values()]
-    described, lines = [], []
+    described, lines, width = [], [], columns() - 1
     for algorithm in chosen:
         description = algorithm.DESCRIPTION
         where = "Vulkan device" if algorithm.RUNS_ON == VULKAN else "CPU"
         bits = " or ".join(map(str, description.distance_bits))
         early = "ends early at a target" if description.ends_early else "goes to the end for a target, too"
         lines += [f"{algorithm.NAME}  ({where}; {bits} bits; {early})"]
-        lines += textwrap.wrap(description.idea, 112, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(description.idea, width, initial_indent="    ", subsequent_indent="    ")
         for name, text in (("use", description.use), ("work", description.complexity), ("paper", description.source)):
-            lines += textwrap.wrap(f"{name:8}{text}", 112, initial_indent="    ", subsequent_indent=" " * 12)
+            lines += textwrap.wrap(f"{name:8}{text}", width, initial_indent="    ", subsequent_indent=" " * 12)
         for parameter in algorithm.PARAMETERS:
             value = "chosen" if parameter.default is None else f"{parameter.default}"
             span = f"{parameter.low} to {parameter.high}" + (", powers of two" if parameter.power_of_two else "")
             text = f"--set {parameter.name}={value}  {parameter.meaning}; {span}"
-            lines += textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent=" " * 12)
+            lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent=" " * 12)
         lines.append("")
         described.append(
             {

@@ -8,15 +8,25 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.common import (
+    VALUE_OUTPUT,
+    Result,
+    add_graph,
+    add_map,
+    add_output,
+    add_solver,
+    check_outputs,
+    load,
+    solver_parameters,
+)
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_metric
 from vkssp.errors import QueryError
-from vkssp.options import file_name
+from vkssp.options import Help
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from vkssp.graph.metric import Unit
     from vkssp.solver.centrality import Centrality
 
@@ -42,52 +52,46 @@ def _measures(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--measures",
         type=_measures,
         default=["closeness"],
         metavar="NAME,...",
-        help=f"{', '.join(_MEASURES)} (default: closeness). reached: number of nodes; farness: sum of their distances. "
-        "Eccentricity and farness are in seconds, metres or weights, closeness and harmonic in their reciprocals",
+        help=Help(
+            "such as harmonic,betweenness (default: closeness)",
+            f"; of {', '.join(_MEASURES)}. reached: number of nodes; farness: sum of their distances. Eccentricity and "
+            "farness are in seconds, metres or weights, closeness and harmonic in their reciprocals",
+        ),
     )
-    radius = parser.add_mutually_exclusive_group()
+    radius = parser.one_of()
     radius.add_argument("--minutes", type=float, metavar="M", help="radius: only nodes within M minutes count")
     radius.add_argument(
         "--limit",
         type=float,
         metavar="N",
-        help="the same in seconds, in metres with --metric distance, or in weights if the graph has no durations",
+        help=Help("the same in seconds", "; metres with --metric distance, weights if the graph has no durations"),
     )
     add_metric(parser)
-    parser.add_argument("--reverse", action="store_true", help="paths to the nodes count, not those from them")
+    parser.add_argument("--reverse", action="store_true", help="paths to the nodes count, not from them")
     parser.add_argument(
         "--sample",
         type=int,
         metavar="K",
-        help="estimate closeness, harmonic centrality and betweenness by K nodes drawn at random",
+        help=Help("estimate by K random nodes", "; closeness, harmonic centrality and betweenness"),
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
     parser.add_argument(
         "--streets",
         action="store_true",
-        help="betweenness of streets in place of nodes, both directions together; "
-        "with their lines in .geojson and .parquet",
+        help=Help("betweenness of streets, not nodes", ", both directions together; files of shapes have their lines"),
     )
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="file to write, with a line for each node or street (.csv, .npy, .parquet, .geojson, .gpkg, .fgb, .shp, "
-        ".shp.zip, .kml or .gpx)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="C.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write a line for each of these (.csv, .geojson, ...)", ".csv", details=VALUE_OUTPUT)
+    add_map(parser)
     add_solver(parser)
+    sample = parser.rare_group("sample")
+    sample.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
 
 
 def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[str, Any]]:
@@ -101,6 +105,8 @@ def _extents(central: Centrality, unit: Unit, reverse: bool) -> dict[str, dict[s
 
 def run(args: argparse.Namespace) -> Result:
     """Compute centrality, and write it to a file."""
+    import numpy as np
+
     from vkssp.features.features import Features
     from vkssp.features.files import check_features_ending
     from vkssp.graph.metric import measured_by, unit_of

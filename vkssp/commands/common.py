@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vkssp.algorithms.choice import DEFAULT_ALGORITHM
-from vkssp.graph import Graph
-from vkssp.graph.distance_type import BITS_32, DISTANCE_TYPES
-from vkssp.graph.hierarchy import Hierarchy
-from vkssp.graph.traffic import with_traffic
-from vkssp.options import add_reading, file_name, reading
-from vkssp.prepared.reduction import REDUCTIONS
-from vkssp.prepared.renumbered import ORDERS
-from vkssp.reading import read_graph
-from vkssp.terminal import print_error
+from vkssp.choices import AUTO, DISTANCE_BITS, ORDERS, REDUCTIONS
+from vkssp.commands.parser import CommandParser
+from vkssp.options import Help, add_reading, file_name, output_name, reading
+from vkssp.terminal import is_terminal
+
+if TYPE_CHECKING:
+    from vkssp.graph import Graph
+    from vkssp.graph.hierarchy import Hierarchy
 
 #: Result of a command: an object for JSON, and lines for a terminal.
 Result = tuple[dict[str, Any], list[str]]
 
-# Arguments that name input files, and arguments that name output files.
-_READ = (
+#: Arguments that name input files, some of them lists.
+READ = (
     "graph",
+    "graphs",
     "extract",
+    "network",
+    "trips",
     "coordinates",
     "sources",
     "targets",
@@ -32,8 +33,22 @@ _READ = (
     "origins",
     "traffic",
     "avoid",
+    "start",
 )
-_WRITTEN = ("output", "map", "trace")
+#: Arguments that name output files.
+WRITTEN = ("output", "map", "trace", "json_file", "csv_file")
+#: Files that places are read from.
+PLACE_FILES = "a table (.csv, .parquet) or points (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip, .gpx or .kml)"
+_SHAPES = "-.kml, -.fgb or -.parquet in these formats; files may also be .gpkg, .shp or .shp.zip"
+#: Formats of areas, routes, points and values on standard output and in files.
+AREA_OUTPUT = f" as GeoJSON, and {_SHAPES}"
+ROUTE_OUTPUT = f" as GeoJSON, and -.gpx, {_SHAPES}"
+POINT_OUTPUT = f" as GeoJSON, and -.csv, -.gpx, {_SHAPES}"
+VALUE_OUTPUT = f" as CSV, and -.npy, -.geojson, -.gpx, {_SHAPES}"
+#: What generates a graph.
+GENERATORS = (
+    "road:SIDE, rmat:SCALE, random:NODES,DEGREE, ba:NODES,ARCS, gnm:NODES,ARCS, martin:NODES or kronecker:SCALE"
+)
 
 
 def latlon(text: str) -> tuple[float, float]:
@@ -62,38 +77,68 @@ def setting(text: str) -> tuple[str, int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=INTEGER, such as delta=1000") from None
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option for JSON output."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
-
-
-def add_graph(parser: argparse.ArgumentParser) -> None:
+def add_graph(parser: CommandParser) -> None:
     """Add the graph, and the options for reading it."""
     parser.add_argument(
         "graph",
         metavar="GRAPH",
         type=file_name,
-        help="a saved graph; an OpenStreetMap extract; a DIMACS, PACE, Matrix Market or METIS graph or an edge list, "
-        "also compressed; or a graph to generate: road:SIDE, rmat:SCALE, random:NODES,DEGREE, ba:NODES,ARCS, "
-        "gnm:NODES,ARCS, martin:NODES or kronecker:SCALE",
+        help=Help(
+            "graph file (- for standard input), or such as road:256",
+            "; files: a saved graph, an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz, .osm.bz2), or a DIMACS, PACE, "
+            f"Matrix Market or METIS graph, an edge list or a CSV file, also compressed; generators: {GENERATORS}",
+        ),
     )
     add_reading(parser)
 
 
-def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of the name") -> None:
-    """Add the options for the device, the algorithm and the weights; `device` is the help text for the device."""
-    search = parser.add_argument_group("search")
-    search.add_argument(
-        "--device",
-        help=f"{device}, or cpu; see 'vkssp devices' (default: $VKSSP_DEVICE, or the first discrete, integrated or "
-        "virtual GPU, with the CPU for what that answers sooner, or the CPU)",
+def add_output(parser: CommandParser, metavar: str, text: str, ending: str, *, details: str = "") -> None:
+    """Add the output file; on standard output the content is that of files with an ending."""
+    details = f"; - writes to standard output{details}"
+    parser.add_argument("-o", "--output", type=output_name(ending), metavar=metavar, help=Help(text, details))
+
+
+def add_map(parser: CommandParser) -> None:
+    """Add the file of a map."""
+    parser.add_argument(
+        "--map", type=output_name(".html"), metavar="M.html", help="write a map that opens without the internet"
     )
-    search.add_argument(
+
+
+def add_device(group: Any, *, several: bool = False) -> None:
+    """Add the device to a parser or a group; `several` says whether there may be several."""
+    devices = "; several that share the work: their indices, such as 0,1, or all" if several else ""
+    default = (
+        "$VKSSP_DEVICE, or the first discrete, integrated or virtual GPU, with the CPU for what that answers sooner, "
+        "or the CPU"
+    )
+    text = "a GPU by index or name, or cpu; see 'vkssp devices'"
+    group.add_argument("--device", help=Help(text, f"{devices}; a part of the name will do (default: {default})"))
+
+
+def add_algorithm(group: Any) -> None:
+    """Add the algorithm to a group."""
+    group.add_argument(
         "--algorithm",
-        default=DEFAULT_ALGORITHM,
+        default=AUTO,
         metavar="NAME",
-        help=f"algorithm, see 'vkssp algorithms', or auto: the fastest for the graph (default: {DEFAULT_ALGORITHM})",
+        help=f"algorithm, see 'vkssp algorithms', or auto: the fastest for the graph (default: {AUTO})",
     )
+
+
+def add_solver(parser: CommandParser, *, several: bool = False) -> None:
+    """Add the options for the device, the algorithm and the weights; `several` says whether devices may share work."""
+    parser.add_argument(
+        "--traffic",
+        metavar="T.csv",
+        type=file_name,
+        help=Help(
+            "new speeds or weights (way,speed_kmh or arc,weight)", ": columns of a CSV file; way is an OpenStreetMap id"
+        ),
+    )
+    add_device(parser, several=several)
+    search = parser.rare_group("search")
+    add_algorithm(search)
     search.add_argument(
         "--set",
         type=setting,
@@ -116,22 +161,15 @@ def add_solver(parser: argparse.ArgumentParser, device: str = "index or part of 
         help="full: remove dead ends and chains before searches; auto: only if this saves time; none: keep the "
         "whole graph (default: auto with --algorithm auto, else none)",
     )
-    search.add_argument(
-        "--traffic",
-        metavar="T.csv",
-        type=file_name,
-        help="CSV file with new speeds (columns way,speed_kmh; way is an OpenStreetMap id) or new weights (columns "
-        "arc,weight)",
-    )
 
 
-def add_distance_bits(parser: argparse.ArgumentParser) -> None:
+def add_distance_bits(parser: CommandParser) -> None:
     """Add the option for the bits of distances."""
-    parser.add_argument(
+    parser.rare_group("long paths").add_argument(
         "--distance-bits",
         type=int,
-        choices=tuple(DISTANCE_TYPES),
-        default=BITS_32.bits,
+        choices=DISTANCE_BITS,
+        default=DISTANCE_BITS[0],
         help="64: distances beyond 4294967294, as uint64 (default: 32)",
     )
 
@@ -140,10 +178,10 @@ def solver_parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of a solver; check those of its algorithm, so that errors come before a graph is read."""
     from vkssp.algorithms.choice import checked, checked_type, current, place_of
 
-    given, kind = dict(args.set), checked_type(getattr(args, "distance_bits", BITS_32.bits))
+    given, kind = dict(args.set), checked_type(getattr(args, "distance_bits", DISTANCE_BITS[0]))
     args.algorithm, args.device = current(args.algorithm, args.device)
     checked(args.algorithm, given, place_of(args.algorithm, args.device, distance_type=kind), kind)
-    of_type = {} if kind is BITS_32 else {"distance_bits": kind.bits}
+    of_type = {} if kind.bits == DISTANCE_BITS[0] else {"distance_bits": kind.bits}
     return {**given, **of_type, "order": args.order, "reduction": args.reduction}
 
 
@@ -166,8 +204,8 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
     from vkssp.files import check_writable
     from vkssp.osm.profile import PROFILES
 
-    written = {name: path for name in _WRITTEN if (path := getattr(args, name, None)) is not None}
-    read = [path for name in _READ if isinstance(path := getattr(args, name, None), str)]
+    written = {name: path for name in WRITTEN if (path := getattr(args, name, None)) is not None}
+    read = [path for name in READ if isinstance(path := getattr(args, name, None), str)]
     if args.profile is not None and args.profile not in PROFILES:
         read.append(args.profile)
     for name, path in written.items():
@@ -176,9 +214,9 @@ def check_outputs(args: argparse.Namespace, **contents: str | None) -> None:
 
 
 def is_watched(args: argparse.Namespace) -> bool:
-    """Return whether to show progress bars: on a terminal, without JSON output."""
+    """Return whether to show progress bars: on a terminal, without JSON output, unless messages are not wanted."""
     # In a log file a progress bar takes a thousand lines.
-    return not args.json and sys.stderr is not None and sys.stderr.isatty()
+    return not args.json and args.verbosity >= 0 and is_terminal(sys.stderr)
 
 
 def hierarchy_numbers(hierarchy: Hierarchy) -> dict[str, int]:
@@ -202,6 +240,11 @@ def hierarchy_line(hierarchy: Hierarchy) -> str:
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it."""
+    import logging
+
+    from vkssp.graph.traffic import with_traffic
+    from vkssp.reading import read_graph
+
     graph = read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
     traffic = getattr(args, "traffic", None)
     if traffic is None:
@@ -209,5 +252,29 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     graph, change = with_traffic(graph, traffic)
     if change.unknown:
         unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
-        print_error(f"vkssp: {unknown} are not in the graph and are ignored")
+        logging.getLogger(__name__).warning("%s are not in the graph and are ignored", unknown)
     return graph
+
+
+def add_saved(parser: CommandParser) -> None:
+    """Add the file of a saved graph: an argument, or an option."""
+    made = output_name(".graph")
+    parser.add_argument(
+        "saved", nargs="?", type=made, metavar="OUT", help="saved graph, such as city.graph; - for standard output"
+    )
+    parser.add_argument("-o", "--output", type=made, metavar="OUT", help="the same as an option")
+
+
+def saved_name(args: argparse.Namespace) -> None:
+    """Let the file of a saved graph be `args.output`, whether it was an argument or an option.
+
+    Raises
+    ------
+    QueryError
+        If both are given, or none.
+    """
+    from vkssp.errors import QueryError
+
+    if (args.output is None) == (args.saved is None):
+        raise QueryError("give the file of the saved graph once: OUT, or --output OUT")
+    args.output = args.output or args.saved

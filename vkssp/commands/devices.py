@@ -8,9 +8,10 @@ import math
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from vkssp.checks import shown
-from vkssp.commands.common import Result, add_json
+from vkssp.commands.common import Result
+from vkssp.commands.parser import CommandParser
 from vkssp.errors import DeviceError
+from vkssp.options import Help
 
 if TYPE_CHECKING:
     from vkssp.gpu.instance import DeviceInfo
@@ -20,14 +21,16 @@ SUMMARY = "list the devices of this machine: the CPU, and Vulkan devices"
 EXAMPLE = "vkssp devices"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="measure again which queries each GPU answers faster than the CPU; else done when a GPU is first used",
+        help=Help(
+            "measure again what each GPU answers faster than the CPU",
+            "; without this it is measured when a GPU is first used",
+        ),
     )
-    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -139,6 +142,7 @@ def _defaults(found: list[DeviceInfo]) -> list[int | str]:
     """
     from vkssp.algorithm import AUTO, CPU
     from vkssp.algorithms.choice import is_cpu
+    from vkssp.checks import shown
     from vkssp.gpu.device import DEVICE_VARIABLE, Device
     from vkssp.gpu.instance import choose
     from vkssp.solver.several import are_several, chosen

@@ -5,56 +5,54 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from vkssp.algorithm import COUNTING, ROW
+from vkssp.choices import COUNTING
 from vkssp.commands.common import (
     Result,
     add_distance_bits,
     add_graph,
-    add_json,
+    add_output,
     add_solver,
     check_outputs,
     load,
     solver_parameters,
 )
-from vkssp.graph.metric import duration
-from vkssp.options import file_name
+from vkssp.commands.parser import CommandParser
+from vkssp.options import output_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SUMMARY = "compute the distances from one node to all nodes"
 EXAMPLE = "vkssp distances road:256 --source 0 --output distances.npy"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--source", type=int, required=True, metavar="N", help="id of the node from which distances are computed"
     )
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="D.npy",
-        help="write the distances as a NumPy array of uint32, 4294967295 for nodes that no path reaches; or of uint64, "
-        "18446744073709551615, with 64 bits",
-    )
+    details = "; uint32, 4294967295 for nodes that no path reaches; uint64, 18446744073709551615, with 64 bits"
+    add_output(parser, "D.npy", "write the distances as a NumPy array", ".npy", details=details)
     add_distance_bits(parser)
     parser.add_argument(
         "--counters", choices=COUNTING[:2], default=COUNTING[0], help="count only iterations, or also the total work"
     )
     parser.add_argument(
-        "--trace", type=file_name, metavar="T.csv", help="write a table with the work of each iteration"
+        "--trace", type=output_name(".csv"), metavar="T.csv", help="write a table with the work of each iteration"
     )
     add_solver(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     """Find the distances from one node."""
+    import numpy as np
+
+    from vkssp.algorithm import ROW
     from vkssp.files import atomic_write
+    from vkssp.graph.metric import duration
     from vkssp.solver.solver import Solver
 
     check_outputs(args, output="a NumPy array", trace="CSV")
@@ -118,6 +116,8 @@ def run(args: argparse.Namespace) -> Result:
 
 def _phases(trace: npt.NDArray[Any]) -> list[dict[str, Any]]:
     """Return the number of iterations of each phase of a trace, and their total time; None without a clock."""
+    import numpy as np
+
     result = []
     for phase in np.unique(trace["phase"]).tolist():
         took = trace["microseconds"][trace["phase"] == phase]

@@ -8,45 +8,46 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vkssp.commands.common import Result, is_watched, numbers
+from vkssp.commands.common import Result, add_algorithm, add_device, add_output, is_watched, numbers
+from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
-from vkssp.options import file_name
+from vkssp.options import Help, file_name
 from vkssp.terminal import print_error, printable
 
 SUMMARY = "assign traffic to a network so that no traveller has a faster path"
 EXAMPLE = "vkssp equilibrium SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-5 --output flows.csv"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
     parser.add_argument(
-        "network",
-        type=file_name,
-        metavar="NET",
-        help="network: a TNTP file, or a GMNS folder with node.csv and link.csv",
+        "network", type=file_name, metavar="NET", help="a TNTP file, or a GMNS folder with node.csv and link.csv"
     )
     parser.add_argument(
         "trips",
         type=file_name,
         nargs="*",
         metavar="TRIPS",
-        help="trips: a TNTP file or, for GMNS, a CSV file with columns o_zone_id,d_zone_id,volume (default: demand.csv "
-        "of the folder); each of several files is a user class with the name of the file",
+        help=Help(
+            "a TNTP or CSV file of trips for each user class",
+            "; CSV has columns o_zone_id,d_zone_id,volume (default: demand.csv of a GMNS folder)",
+        ),
     )
     parser.add_argument(
         "--pce",
         type=numbers,
         metavar="N,...",
-        help="passenger car equivalents of a vehicle of each user class, in the order of TRIPS (default: 1)",
+        help=Help("passenger car equivalents of each class", ", of a vehicle, in the order of TRIPS (default: 1)"),
     )
     parser.add_argument(
         "--gap",
         type=float,
         default=1e-4,
         metavar="G",
-        help="relative gap at which to end: the share of the total cost "
-        "that travellers would save on shortest paths (default: 1e-4)",
+        help=Help(
+            "relative gap at which to end (default: 1e-4)",
+            ": the share of the total cost that travellers would save on shortest paths",
+        ),
     )
     parser.add_argument(
         "--iterations", type=int, default=1000, metavar="N", help="largest number of iterations (default: 1000)"
@@ -56,43 +57,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("biconjugate", "conjugate", "frank-wolfe", "msa", "bfw", "cfw", "fw"),
         default="biconjugate",
         metavar="METHOD",
-        help="biconjugate (bfw), conjugate (cfw) or frank-wolfe (fw), all of them Frank-Wolfe methods, or msa, the "
-        "method of successive averages (default: biconjugate)",
+        help=Help(
+            "biconjugate, conjugate, frank-wolfe or msa (default: biconjugate)",
+            ": also bfw, cfw and fw, all of them Frank-Wolfe methods; msa is the method of successive averages",
+        ),
     )
     parser.add_argument(
-        "--toll-weight",
-        type=float,
-        default=0.0,
-        metavar="T",
-        help="cost of a unit of toll, in the unit of time (default: 0)",
+        "--toll-weight", type=float, default=0.0, metavar="T", help="time that a unit of toll costs (default: 0)"
     )
     parser.add_argument(
-        "--length-weight",
-        type=float,
-        default=0.0,
-        metavar="T",
-        help="cost of a unit of length, in the unit of time (default: 0)",
+        "--length-weight", type=float, default=0.0, metavar="T", help="time that a unit of length costs (default: 0)"
     )
     parser.add_argument(
-        "--closed-zones", action="store_true", help="no path leads through nodes of zones; TNTP files tell this"
+        "--closed-zones",
+        action="store_true",
+        help=Help("no path leads through nodes of zones", "; for GMNS, as TNTP files tell this"),
     )
     parser.add_argument(
-        "--start",
-        type=file_name,
-        metavar="FLOWS",
-        help="flows of an earlier run to begin with, as --output writes them",
+        "--start", type=file_name, metavar="FLOWS", help="begin with the flows of an earlier run, a file of --output"
     )
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="FLOWS",
-        help="write tail, head, flow (in passenger car equivalents) and cost of each arc, in the order of NET, and "
-        "the flow of each of several user classes, in vehicles (.csv); the same without classes (.tntp); or what "
-        "--start needs to go on (.npz)",
+    details = (
+        " as CSV; .csv: tail, head, flow (in passenger car equivalents) and cost of each arc, in the order of NET, and "
+        "the flow of each of several user classes, in vehicles; .tntp: the same without classes; .npz: what --start "
+        "needs to go on"
     )
-    search = parser.add_argument_group("search")
-    search.add_argument("--device", help="index or part of the name, or cpu; see 'vkssp devices'")
-    search.add_argument("--algorithm", default="auto", metavar="NAME", help="see 'vkssp algorithms' (default: auto)")
+    add_output(parser, "FLOWS", "write the flow and cost of each arc (.csv, .tntp, .npz)", ".csv", details=details)
+    add_device(parser)
+    add_algorithm(parser.rare_group("search"))
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import argparse
 
-from vkssp.commands.common import Result, add_json, check_outputs, is_watched, load
+from vkssp.commands.common import Result, add_saved, check_outputs, is_watched, load, saved_name
+from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
-from vkssp.options import add_reading, file_name, reading
-from vkssp.reading import refuse
+from vkssp.options import Help, add_reading, file_name, reading
 
 SUMMARY = "import an OpenStreetMap extract or another file, and save the graph"
 EXAMPLE = "vkssp import andorra.osm.pbf andorra.graph"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     parser.add_argument(
         "extract",
         type=file_name,
         metavar="EXTRACT",
-        help="an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz, .osm.bz2) or any other graph",
+        help="an OpenStreetMap extract (.osm.pbf, .osm, .osm.gz, .osm.bz2) or any other graph; - for standard input",
     )
-    parser.add_argument("output", type=file_name, metavar="OUT", help="file of the saved graph, such as city.graph")
+    add_saved(parser)
     parser.add_argument(
         "--all-nodes",
         action="store_true",
-        help="also make a graph node of each point that only gives a street its shape; weights are then "
-        "milliseconds instead of tenths of a second",
+        help=Help(
+            "make nodes also of points that only give a street its shape",
+            "; weights are then milliseconds instead of tenths of a second",
+        ),
     )
     add_reading(parser)
 
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     """Import an extract, or read or generate another graph, and save it."""
     from vkssp.osm import import_extract, is_extract
+    from vkssp.reading import refuse
 
+    saved_name(args)
     check_outputs(args, output="a saved graph")
     if args.format is not None or not is_extract(args.extract):
         if args.all_nodes:

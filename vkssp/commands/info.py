@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+from vkssp.commands.common import Result, add_graph, hierarchy_line, hierarchy_numbers, load
+from vkssp.commands.parser import CommandParser
 
-from vkssp.commands.common import Result, add_graph, add_json, hierarchy_line, hierarchy_numbers, load
-from vkssp.graph.metric import duration
-from vkssp.graph.streets import Streets
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from vkssp.graph.streets import Streets
 
 SUMMARY = "show the contents of a graph"
 EXAMPLE = "vkssp info andorra.graph"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     """Describe the contents of a graph."""
+    import numpy as np
+
+    from vkssp.graph.metric import duration
+
     graph = load(args)
     degree = graph.first_out[1:] - graph.first_out[:-1]
     result: dict[str, Any] = {
@@ -79,5 +84,7 @@ def run(args: argparse.Namespace) -> Result:
 
 def _each_street_once(streets: Streets) -> npt.NDArray[np.int64]:
     """Return one arc for each polyline and direction."""
+    import numpy as np
+
     _, arcs = np.unique(streets.polyline.astype(np.int64) * 2 + streets.backward, return_index=True)
     return arcs

@@ -7,10 +7,14 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+from vkssp.choices import DEFAULT_WIDTH_M
 from vkssp.commands.common import (
+    AREA_OUTPUT,
+    PLACE_FILES,
     Result,
     add_graph,
-    add_json,
+    add_map,
+    add_output,
     add_solver,
     check_outputs,
     is_watched,
@@ -19,10 +23,10 @@ from vkssp.commands.common import (
     numbers,
     solver_parameters,
 )
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid
 from vkssp.errors import QueryError
-from vkssp.options import file_name
-from vkssp.routing.isochrone import DEFAULT_WIDTH_M
+from vkssp.options import Help, file_name
 from vkssp.terminal import progress_bar
 
 if TYPE_CHECKING:
@@ -36,48 +40,39 @@ SUMMARY = "compute the areas that can be reached from a place within given times
 EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
-    origins = parser.add_mutually_exclusive_group(required=True)
+    origins = parser.one_of(required=True)
     origins.add_argument("--from", dest="origin", type=latlon, metavar="LAT,LON", help="place where trips begin")
+    origins.add_argument(
+        "--to",
+        dest="destination",
+        type=latlon,
+        metavar="LAT,LON",
+        help="place where trips end: from where it is reached",
+    )
     origins.add_argument(
         "--places",
         metavar="P.csv",
         type=file_name,
-        help="many places instead: a table with the columns lat,lon and optionally id, or points (.geojson, .parquet, "
-        ".gpkg, .fgb, .shp, .shp.zip, .gpx or .kml); needs --output",
+        help=Help("many places (columns lat,lon, perhaps id)", f": {PLACE_FILES}; needs --output"),
     )
-    limits = parser.add_mutually_exclusive_group(required=True)
+    limits = parser.one_of(required=True)
     limits.add_argument("--minutes", type=numbers, metavar="M,M", help="minutes, such as 5,10,15")
-    limits.add_argument(
-        "--limits",
-        type=numbers,
-        metavar="W,W",
-        help="limits as weights, instead of --minutes, for graphs without durations",
-    )
-    limits.add_argument(
-        "--metres", type=numbers, metavar="M,M", help="limits in metres of road, instead of --minutes, such as 500,1000"
-    )
+    limits.add_argument("--limits", type=numbers, metavar="W,W", help="weights, for graphs without durations")
+    limits.add_argument("--metres", type=numbers, metavar="M,M", help="metres of road, such as 500,1000")
+    parser.add_argument("--reverse", action="store_true", help="trips to each of the places count; for --places")
     parser.add_argument(
         "--width",
         type=float,
         default=DEFAULT_WIDTH_M,
         metavar="METRES",
-        help="distance from a reached road, in metres, up to which land counts as reached, from 1 to 10000 "
-        f"(default: {DEFAULT_WIDTH_M:.0f})",
+        help=Help(f"land beside a road that counts (default: {DEFAULT_WIDTH_M:.0f})", ", from 1 to 10000"),
     )
     add_avoid(parser)
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="write the areas, polygons along the roads (.geojson, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="I.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write the areas (such as .geojson, .kml, .gpkg)", ".geojson", details=AREA_OUTPUT)
+    add_map(parser)
     add_solver(parser)
 
 

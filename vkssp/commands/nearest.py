@@ -6,25 +6,19 @@ import argparse
 import dataclasses
 from typing import Any
 
-from vkssp.commands.common import Result, add_graph, add_json, check_outputs, latlon, load
-from vkssp.options import file_name
+from vkssp.commands.common import POINT_OUTPUT, Result, add_graph, add_output, check_outputs, latlon, load
+from vkssp.commands.parser import CommandParser
 
 SUMMARY = "find the streets near a place"
 EXAMPLE = "vkssp nearest andorra.graph --at 42.5075,1.5218 --number 3"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument("--at", dest="place", type=latlon, required=True, metavar="LAT,LON", help="the place")
     parser.add_argument("--number", type=int, default=1, metavar="N", help="maximum number of streets (default: 1)")
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="write the points on the streets (.geojson, .gpx, .kml, .gpkg, .fgb, .parquet, .shp, .shp.zip or .csv)",
-    )
+    add_output(parser, "OUT", "write the points (such as .geojson, .gpx, .csv)", ".geojson", details=POINT_OUTPUT)
 
 
 def run(args: argparse.Namespace) -> Result:

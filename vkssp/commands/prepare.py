@@ -8,24 +8,24 @@ import time
 from vkssp.commands.common import (
     Result,
     add_graph,
-    add_json,
+    add_saved,
     check_outputs,
     hierarchy_line,
     hierarchy_numbers,
     is_watched,
     load,
+    saved_name,
 )
-from vkssp.options import file_name
+from vkssp.commands.parser import CommandParser
 
 SUMMARY = "add a hierarchy to a graph, for faster searches; weights may still change"
 EXAMPLE = "vkssp prepare andorra.graph fast.graph"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
-    parser.add_argument("output", type=file_name, metavar="OUT", help="file of the prepared graph, such as city.graph")
+    add_saved(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> Result:
     from vkssp.hierarchy.metis import require_metis
     from vkssp.hierarchy.prepare import prepare
 
+    saved_name(args)
     check_outputs(args, output="a saved graph")
     require_metis()  # before a graph is read, which may take long
     graph = load(args)

@@ -7,17 +7,20 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from vkssp.commands.common import (
+    ROUTE_OUTPUT,
     Result,
     add_graph,
-    add_json,
+    add_map,
+    add_output,
     add_solver,
     check_outputs,
     latlon,
     load,
     solver_parameters,
 )
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
-from vkssp.options import file_name
+from vkssp.options import Help
 
 if TYPE_CHECKING:
     from vkssp.route import Route, Step
@@ -26,9 +29,8 @@ SUMMARY = "find the best route between two places"
 EXAMPLE = "vkssp route andorra.graph --from 42.5075,1.5218 --to 42.5430,1.7340 --map route.html"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--from", dest="origin", type=latlon, required=True, metavar="LAT,LON", help="place where the route begins"
@@ -42,26 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LAT,LON",
-        help="place that the route must pass; repeat the option for several places, in the order of travel",
-    )
-    parser.add_argument(
-        "--continue-straight",
-        action=argparse.BooleanOptionalAction,
-        help="do not turn round at via points, unless there is no other route (default: on if the graph has turns)",
+        help=Help("place to pass; may be repeated", ", in the order of travel"),
     )
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument("--steps", action="store_true", help="print the instructions along the route")
-    parser.add_argument(
-        "--output",
-        type=file_name,
-        metavar="OUT",
-        help="write the route (.geojson, .gpx, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
-    )
-    parser.add_argument(
-        "--map", type=file_name, metavar="R.html", help="write a map that opens without an internet connection"
-    )
+    add_output(parser, "OUT", "write the route (such as .geojson, .gpx, .gpkg)", ".geojson", details=ROUTE_OUTPUT)
+    add_map(parser)
     add_solver(parser)
+    parser.rare_group("via points").add_argument(
+        "--continue-straight",
+        action=argparse.BooleanOptionalAction,
+        help="do not turn round at via points, unless there is no other route (default: on if the graph has turns)",
+    )
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
+from vkssp.choices import METRICS
+from vkssp.commands.parser import CommandParser
+from vkssp.options import Help, file_name
 
-from vkssp.graph.metric import METRICS
-from vkssp.options import file_name
 
-
-def add_metric(parser: argparse.ArgumentParser) -> None:
+def add_metric(parser: CommandParser) -> None:
     """Add the metric that routes minimize."""
     parser.add_argument(
         "--metric",
         choices=METRICS,
         default="duration",
-        help="what to minimize: duration (the weights themselves, if the graph has no durations) or distance "
-        "(default: duration)",
+        metavar="NAME",
+        help=Help(
+            "minimize duration or distance (default: duration)",
+            "; durations are the weights themselves if the graph has no durations",
+        ),
     )
 
 
-def add_avoid(parser: argparse.ArgumentParser) -> None:
+def add_avoid(parser: CommandParser) -> None:
     """Add the areas to avoid."""
     parser.add_argument(
         "--avoid",
         type=file_name,
         metavar="AREAS",
-        help="avoid the polygons in a file (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip or .kml); streets that "
-        "they touch are closed",
+        help=Help(
+            "close the streets that these polygons touch",
+            "; a file of them (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip or .kml)",
+        ),
     )

@@ -6,51 +6,58 @@ import argparse
 import time
 from typing import Any
 
-import numpy as np
-
-from vkssp.commands.common import Result, add_graph, add_json, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.common import Result, add_graph, add_solver, check_outputs, load, solver_parameters
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
-from vkssp.graph import UNREACHABLE
-from vkssp.options import file_name
+from vkssp.options import Help, file_name, output_name
 
 SUMMARY = "find which of many places is the nearest to each node and street"
 EXAMPLE = "vkssp service-areas andorra.graph --sources places.csv --output areas.geojson"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--sources",
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places or nodes, in a file as for 'vkssp table'; distances are measured from them",
+        help="places or nodes, in a file as for 'vkssp table'",
     )
     parser.add_argument(
         "--limit",
         type=float,
         metavar="N",
-        help="ignore nodes and streets that are farther than N from all sources: in seconds, in metres with --metric "
-        "distance, or in weights if the graph has no durations",
+        help=Help(
+            "leave out what is over N seconds from all sources",
+            "; metres with --metric distance, or weights if the graph has no durations",
+        ),
     )
+    parser.add_argument("--reverse", action="store_true", help="trips to the sources count, not from them")
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument(
+        "-o",
         "--output",
         required=True,
-        type=file_name,
+        type=output_name(".csv"),
         metavar="OUT",
-        help="file to write: the nearest source of each node and its distance (.csv, .npy), or streets grouped by "
-        "their nearest source, for places (.geojson, .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip)",
+        help=Help(
+            "the nearest of nodes (.csv, .npy), streets (.geojson)",
+            " and its distance; streets are for places, also .kml, .gpkg, .fgb, .parquet, .shp or .shp.zip; - writes "
+            "to standard output as CSV, and -.npy, -.geojson, -.kml, -.fgb or -.parquet in these formats",
+        ),
     )
     add_solver(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     """Find the nearest source of each node, and write the result to a file."""
+    import numpy as np
+
+    from vkssp.graph import UNREACHABLE
     from vkssp.graph.metric import unit_of
     from vkssp.routing.places_file import read_ends
     from vkssp.routing.router import Router

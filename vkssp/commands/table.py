@@ -7,20 +7,22 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vkssp.choices import TABLE_METRICS
 from vkssp.commands.common import (
+    PLACE_FILES,
     Result,
     add_distance_bits,
     add_graph,
-    add_json,
     add_solver,
     check_outputs,
     is_watched,
     load,
     solver_parameters,
 )
+from vkssp.commands.parser import CommandParser
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
-from vkssp.options import file_name
+from vkssp.options import Help, file_name, output_name
 
 if TYPE_CHECKING:
     from vkssp.routing.router import Router
@@ -33,58 +35,60 @@ EXAMPLE = "vkssp table andorra.graph --sources places.csv --output table.csv"
 
 def names(text: str) -> list[str]:
     """Return the metrics in ``NAME,NAME,...``."""
-    from vkssp.solver.table_file import DTYPES
-
     found = [name.strip() for name in text.split(",")]
-    if not set(found) <= set(DTYPES):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(DTYPES)}")
+    if not set(found) <= set(TABLE_METRICS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of metrics; choose some of {', '.join(TABLE_METRICS)}")
     return found
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the arguments of this command."""
-    add_json(parser)
     add_graph(parser)
     parser.add_argument(
         "--sources",
         required=True,
         type=file_name,
         metavar="S.csv",
-        help="places: a table with the columns lat,lon and optionally id, or points (.geojson, .parquet, .gpkg, .fgb, "
-        ".shp, .shp.zip, .gpx or .kml); or nodes: a column node, an integer in each line, or a .npy array",
+        help=Help(
+            "places (lat,lon, perhaps id) or nodes (column node)",
+            f": {PLACE_FILES} for places; for nodes also an integer in each line, or a .npy array",
+        ),
     )
     parser.add_argument(
         "--targets",
         type=file_name,
         metavar="T.csv",
-        help="targets, in a file of the same kind as the sources; if the sources are nodes, also the word all "
-        "(default: the sources)",
+        help=Help("a file of the same kind (default: the sources)", "; for nodes also the word all"),
     )
     parser.add_argument(
-        "--limit",
-        type=int,
-        metavar="W",
-        help="ignore targets farther than this weight; only if the sources are node ids",
+        "--limit", type=int, metavar="W", help=Help("leave out targets farther than this weight", "; for nodes")
     )
+    parser.add_argument("--reverse", action="store_true", help="trips from targets to sources count")
     parser.add_argument(
         "--metrics",
         type=names,
         metavar="M,M",
-        help="values to write: duration (seconds) and distance (metres) of the best route, or weight (default: the "
-        "metric of the search)",
+        help=Help(
+            "some of duration,distance,weight to write",
+            ", seconds and metres of the best route (default: the metric that routes minimize)",
+        ),
     )
     add_distance_bits(parser)
     add_metric(parser)
     add_avoid(parser)
     parser.add_argument(
+        "-o",
         "--output",
         required=True,
-        type=file_name,
+        type=output_name(".csv"),
         metavar="OUT",
-        help="file to write: a NumPy array (.npy), a line for each pair (.csv), Parquet (.parquet) or Zarr arrays "
-        "(.zarr); the last two need vkssp[table]",
+        help=Help(
+            "a line for each pair (.csv, .parquet), or .npy, .zarr",
+            "; Parquet and Zarr need vkssp[table]; - writes to standard output as CSV, and -.npy or -.parquet in these "
+            "formats",
+        ),
     )
-    add_solver(parser, "index or part of the name, or several devices that share the rows, such as 0,1, or all")
+    add_solver(parser, several=True)
 
 
 def run(args: argparse.Namespace) -> Result:

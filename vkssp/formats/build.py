@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,15 @@ class Options:
         Whether a line is an arc in one direction; None if the format or the file decides.
     coordinates : bool
         Whether to look for coordinates beside the graph.
+    edge_columns : sequence of str or int, optional
+        Columns of a table with tails, heads and perhaps weights, by names or by numbers from 0.
     """
 
     weights: Rule
     scale: float | None = None
     directed: bool | None = None
     coordinates: bool = True
+    edge_columns: Sequence[str | int] | None = None
 
 
 @dataclass(frozen=True)

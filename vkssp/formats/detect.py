@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from vkssp.formats.csv_edges import is_table
 from vkssp.formats.numeric_text import shown
 from vkssp.formats.stream import Lines
 
-_KNOWN = "OpenStreetMap extract (.osm.pbf, .osm), saved graph, DIMACS .gr, PACE .gr, Matrix Market, METIS or edge list"
+_KNOWN = "OpenStreetMap extract (.osm.pbf, .osm), saved graph, DIMACS, PACE, Matrix Market, METIS, edge list or CSV"
 
 
 def format_of(lines: Lines) -> str:
@@ -17,7 +18,8 @@ def format_of(lines: Lines) -> str:
     - ``c`` or ``p`` means a DIMACS graph or, if the problem line begins with ``p tw``, a PACE graph;
     - ``#`` means an edge list;
     - ``%`` or a digit is ambiguous: the file is a Matrix Market file without a banner if it is named .mtx, a METIS
-      graph if it is named .graph or .metis, and an edge list otherwise.
+      graph if it is named .graph or .metis, and an edge list otherwise;
+    - separated fields, or the usual names of columns, means a CSV file, as does a name that ends in .csv.
 
     Raises
     ------
@@ -40,8 +42,12 @@ def format_of(lines: Lines) -> str:
         for _ in lines.comments(b"c"):
             pass
         return "pace" if lines.peek().partition(b"\n")[0].split()[:2] == [b"p", b"tw"] else "dimacs"
+    if name.endswith(".csv"):
+        return "csv"
     if first.startswith(b"#"):
         return "edge_list"
+    if not first.startswith(b"%") and is_table(line.removeprefix(b"\xef\xbb\xbf")):
+        return "csv"
     if first.startswith(b"%") or first[:1].isdigit():
         if name.endswith(".mtx"):
             return "matrixmarket"

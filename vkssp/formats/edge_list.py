@@ -50,13 +50,19 @@ def read_edge_list(lines: Lines, options: Options) -> GraphFile:
             f"has {len(tail)} edges, but line {said[0]} says {said[1]}; it may be truncated: get it again, or correct "
             "that line"
         )
+    return graph_of_ids(lines, tail, head, rest[0] if rest else None, options, "edge_list", undirected=undirected)
+
+
+def graph_of_ids(
+    lines: Lines, tail: Array, head: Array, weight: Uint32s | None, options: Options, format: str, *, undirected: bool
+) -> GraphFile:
+    """Return the graph of edges between any ids, whose nodes are numbered in ascending order of their ids."""
     check_sizes(lines, lines.line - 1, 0, len(tail), undirected=undirected)
     names, tails, heads = _renumbered(tail, head)
     if len(names) > MOST_NODES:
         raise lines.error(f"has {len(names)} nodes, more than the {MOST_NODES} that can be read")
-    weight = rest[0] if rest else None
     graph = graph_of_edges(len(names), tails, heads, weight, options, undirected=undirected)
-    return GraphFile(graph, "edge_list", names)
+    return GraphFile(graph, format, names)
 
 
 def _comments(lines: Lines) -> tuple[tuple[int, int] | None, bool]:

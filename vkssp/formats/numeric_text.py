@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.errors import FormatError
-from vkssp.formats.stream import Lines
 from vkssp.memory import require
 
 Array = npt.NDArray[Any]
@@ -38,6 +37,22 @@ class Column(Protocol):
 
     def convert(self, values: Array) -> Array:
         """Return the converted numbers; raise a `ValueError` that names an invalid number."""
+
+
+class Blocks(Protocol):
+    """Text in blocks of whole lines, such as `Lines`."""
+
+    name: str
+
+    @property
+    def line(self) -> int:
+        """Number of the first line that has not been taken."""
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Take all remaining lines; yield blocks of whole lines, each after the number of its first line."""
+
+    def error(self, reason: str, line: int | None = None) -> FormatError:
+        """Return the error for the text, or for a line of it."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +157,7 @@ def without_comments(text: bytes, comment: bytes, *, blank: bool) -> bytes:
     return re.sub(rb"(?m)^(?:" + begin + (rb"|[ \t\r\f\v]*\n" if blank else b"") + b")", b"", text)
 
 
-def read_table(lines: Lines, layout: Layout) -> list[Array]:
+def read_table(lines: Blocks, layout: Layout) -> list[Array]:
     """Read the rest of a text as a table.
 
     Returns
@@ -234,7 +249,7 @@ def _check(column: Column, word: bytes) -> None:
         column.convert(np.array([whole_number(word)]))
 
 
-def _explained(lines: Lines, number: int, text: bytes, layout: Layout, reason: str) -> FormatError:
+def _explained(lines: Blocks, number: int, text: bytes, layout: Layout, reason: str) -> FormatError:
     """Return the error that names the invalid line of a block and the reason."""
     width = len(layout.columns) + bool(layout.letter)
     for line, content in enumerate(text.split(b"\n"), number):

@@ -27,7 +27,7 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 
 _OPENERS: tuple[tuple[bytes, Any], ...] = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 #: Name endings of the members of an archive that may be graphs.
-_GRAPHS = (".gr", ".mtx", ".graph", ".metis", ".txt", ".edgelist", ".edges", ".el", ".tsv")
+_GRAPHS = (".gr", ".mtx", ".graph", ".metis", ".txt", ".edgelist", ".edges", ".el", ".tsv", ".csv")
 
 
 @contextmanager
@@ -144,6 +144,11 @@ class Lines:
         if text:
             self._at, self.line = len(text) + 1, self.line + 1
         return self.line - 1, text.strip()
+
+    def skip(self, count: int) -> None:
+        """Take some bytes of the next line."""
+        self.peek()
+        self._at += count
 
     def width(self, marks: bytes) -> int:
         """Return the number of words of the next line that is neither blank nor a comment; take all lines before it."""

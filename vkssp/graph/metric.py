@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from vkssp.arrays import own
 from vkssp.checks import choice, items_of, number_of, shown
+from vkssp.choices import METRICS as METRICS
 from vkssp.errors import QueryError
 from vkssp.graph.csr import UNREACHABLE
 from vkssp.graph.distance_type import BITS_64
 from vkssp.graph.geo import haversine
 from vkssp.graph.graph import Graph
 
-#: The graph's own weights, usually durations, and distances.
-METRICS = ("duration", "distance")
 #: Metres for one unit of weight if routes minimize distance; 2**32 units are ten times the Earth's circumference.
 METRES_PER_WEIGHT = 0.1
 # Decimal fractions of a second over those of a weight may be too small by a few units in the last place.

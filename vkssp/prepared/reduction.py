@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.arrays import own
+from vkssp.choices import REDUCTIONS as REDUCTIONS
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.csr import rows_of
 from vkssp.prepared.contraction import RemainingGraph, Removed
 from vkssp.prepared.renumbered import RenumberedGraph
 
-REDUCTIONS = ("auto", "none", "full")
 #: Minimum number of nodes of a graph for a reduction to pay.
 LEAST_NODES = 10_000
 #: Maximum fraction of nodes in the core for a reduction to pay, number of nodes up to which a graph is small, and

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vkssp.checks import choice, flag
+from vkssp.choices import ORDERS as ORDERS
 from vkssp.errors import QueryError
 from vkssp.graph import UNREACHABLE, Graph, checked_graph
 from vkssp.graph.csr import places_of, rows_of, sorted_rows, tails_of
@@ -23,8 +24,6 @@ from vkssp.graph.landmarks import landmark_order, road_order
 from vkssp.graph.order import Order, z_order
 from vkssp.locks import ReentrantLock
 from vkssp.prepared.zero_cycles import ZeroTrees, zero_cycles
-
-ORDERS = ("auto", "natural", "z", "landmarks", "hierarchy")
 
 
 class Spread(NamedTuple):

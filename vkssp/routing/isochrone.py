@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from vkssp.algorithm import Terminal
 from vkssp.checks import instance, is_many, listed, named, number_of, shown
+from vkssp.choices import DEFAULT_WIDTH_M as DEFAULT_WIDTH_M
 from vkssp.errors import QueryError
 from vkssp.features.columns import column_of
 from vkssp.features.features import Features
@@ -46,8 +47,6 @@ from vkssp.solver.tables import RowSource, rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Metres to either side of a road that an isochrone covers.
-DEFAULT_WIDTH_M = 50.0
 #: The least and the greatest width: areas have a precision of a tenth of a metre, and are computed on a plane.
 WIDTHS_M = (1.0, 10_000.0)
 # Tolerance of the simplification of lines, as a part of the width; corners of a quarter circle at round ends; size in

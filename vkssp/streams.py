@@ -1,0 +1,76 @@
+"""Streams that are kept in temporary files, since most formats need files that can be read again."""
+
+from __future__ import annotations
+
+import bz2
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from vkssp.errors import FormatError, GraphError, MemoryShortageError, QueryError
+from vkssp.signals import undoing
+
+# First bytes of files, and the endings of the names that readers expect of them.
+_BEGINNINGS = (
+    (b"\x93NUMPY", ".npy"),
+    (b"PAR1", ".parquet"),
+    (b"PK\x03\x04", ".graph"),
+    (b"<?xml", ".osm"),
+    (b"<osm", ".osm"),
+    (b"{", ".geojson"),
+)
+# Compressions with the endings of compressed files.
+_COMPRESSIONS = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"))
+# A block of a .osm.pbf file begins with four bytes of its header's length, and the header with the block's type.
+_PBF = re.compile(rb"\0\0\0.\n\tOSMHeader", re.DOTALL)
+# Bytes that are read to tell the kind of a stream.
+_PEEKED = 1 << 16
+
+
+@contextmanager
+def kept_stream(stream: IO[bytes]) -> Iterator[Path]:
+    """Keep the content of a stream in a temporary file during the block, and yield the path of the file.
+
+    Errors of the block call the file "standard input". Its ending follows from the first bytes.
+
+    Raises
+    ------
+    FormatError
+        If the stream cannot be read, or there is no room for its content.
+    """
+    folder = tempfile.mkdtemp(prefix="vkssp-")
+    name = "standard input"
+    with undoing(lambda: shutil.rmtree(folder, ignore_errors=True)):
+        try:
+            start = stream.read(_PEEKED)
+            path = Path(folder, name + _ending_of(start))
+            with open(path, "xb") as file:
+                file.write(start)
+                shutil.copyfileobj(stream, file, _PEEKED)
+        except OSError as error:
+            raise FormatError(f"cannot keep {name} in {folder}: {error.strerror or error}; give a file") from error
+        try:
+            yield path
+        except (FormatError, GraphError, MemoryShortageError, QueryError) as error:
+            message = str(error).replace(str(path), name)
+            if message == str(error):
+                raise
+            raise type(error)(message) from error
+
+
+def _ending_of(start: bytes) -> str:
+    """Return the ending of the name of a file that begins with some bytes; empty if readers need none."""
+    for magic, ending in _COMPRESSIONS:
+        if start.startswith(magic):
+            with suppress(OSError, zlib.error, EOFError, ValueError):
+                unpack: Any = bz2.BZ2Decompressor() if ending == ".bz2" else zlib.decompressobj(31)
+                inner = _ending_of(unpack.decompress(start)[:_PEEKED])
+                return inner + ending if inner == ".osm" else ""
+            return ""
+    plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return ".osm.pbf" if _PBF.match(start) else next((end for magic, end in _BEGINNINGS if plain.startswith(magic)), "")
