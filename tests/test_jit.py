@@ -153,33 +153,41 @@ class _Event:
         self.data = {"dispatcher": type("Dispatcher", (), {"py_func": staticmethod(function)})}
 
 
+class _Records(logging.Handler):
+    """Keeps records, and tells when there is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told, self.records = threading.Event(), list[logging.LogRecord]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+        self.told.set()
+
+
 def test_long_compilation_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    told = threading.Event()
-    printed: list[Any] = []
-    monkeypatch.setattr(jit_cache, "print_error", lambda line: (printed.append(line), told.set()))
     caplog.set_level(logging.INFO, "vkssp")
-    notice, own = Notice(lambda: True), _Event("vkssp.cpu.kernels.path")
-    for event in (own, _Event("others")):
-        notice.on_start(event)
-        notice.on_start(event)  # a kernel that the kernel calls
-        notice.on_end(event)
-        notice.on_end(event)
-    assert not printed
-    monkeypatch.setattr(jit_cache, "NOTICE_S", 0.0)
-    notice.on_start(_Event("others"))
-    notice.on_end(_Event("others"))
-    assert not told.wait(0.2) and not caplog.records
-    for _ in range(2):
-        notice.on_start(own)
-        assert told.wait(30)
-        notice.on_end(own)
-    assert len(printed) == len(caplog.records) == 1 and "compiling code for this CPU" in printed[0]
-    quiet = Notice(lambda: False)
-    told.clear()
-    quiet.on_start(own)
-    assert not told.wait(0.2)
-    quiet.on_end(own)
-    assert len(printed) == 1 and len(caplog.records) == 2
+    kept, logger = _Records(), logging.getLogger("vkssp")
+    logger.addHandler(kept)
+    notice, own = Notice(), _Event("vkssp.cpu.kernels.path")
+    try:
+        for event in (own, _Event("others")):
+            notice.on_start(event)
+            notice.on_start(event)  # a kernel that the kernel calls
+            notice.on_end(event)
+            notice.on_end(event)
+        monkeypatch.setattr(jit_cache, "NOTICE_S", 0.0)
+        notice.on_start(_Event("others"))
+        notice.on_end(_Event("others"))
+        assert not kept.told.wait(0.2)
+        for _ in range(2):
+            notice.on_start(own)
+            assert kept.told.wait(30)
+            notice.on_end(own)
+    finally:
+        logger.removeHandler(kept)
+    (record,) = kept.records
+    assert record.name == "vkssp.jit_cache" and "compiling code for this CPU" in record.getMessage()
 
 
 def test_what_kernels_do_without_is_left_out_of_numba() -> None:

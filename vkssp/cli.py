@@ -63,8 +63,9 @@ def _former_names_shown() -> Iterator[None]:
 def _parsed(given: list[str]) -> argparse.Namespace:
     """Return the parsed arguments; end the program after help or an error."""
     if not given or given[0] not in names():
-        make_parser().parse_args(given)
-        raise AssertionError("the parser of the program accepts known commands only")
+        parser = make_parser(whole=False)
+        parser.parse_args(given)
+        parser.error("the command comes before everything else")
     name, *rest = given
     parser = command_parser(name)
     args, unknown = parser.parse_known_args(rest)

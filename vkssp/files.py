@@ -80,7 +80,7 @@ def atomic_write(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     FormatError
         If the file cannot be written, or if the existing file is write-protected.
     """
-    if _is_standard(path):
+    if is_standard(path):
         with _standard_stream(path, mode) as stream:
             yield stream
         return
@@ -117,7 +117,8 @@ def standard_output(ending: str) -> Iterator[str]:
         _standard.discard(name)
 
 
-def _is_standard(path: str | Path) -> bool:
+def is_standard(path: str | Path) -> bool:
+    """Return whether a name stands for standard output; see `standard_output`."""
     return bool(_standard) and os.fspath(path) in _standard
 
 
@@ -361,7 +362,7 @@ def check_writable(path: str | Path, *others: str | Path | None, content: str | 
     FormatError
         If the file cannot be written, or is one of the others.
     """
-    if _is_standard(path):
+    if is_standard(path):
         if content is not None:
             check_ending(path, content)
         return

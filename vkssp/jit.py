@@ -42,13 +42,12 @@ def require_numba() -> Any:
 
 @cache
 def _watch() -> None:
-    """Tell users on a terminal what takes long."""
+    """Log what takes long."""
     from numba.core import event
 
     from vkssp.jit_cache import Notice
 
-    notice = Notice(lambda: sys.stderr is not None and sys.stderr.isatty())
-    event.register("numba:compile", notice)  # type: ignore[no-untyped-call]
+    event.register("numba:compile", Notice())  # type: ignore[no-untyped-call]
 
 
 def jit(function: Function) -> Function:

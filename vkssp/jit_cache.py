@@ -7,7 +7,6 @@ user. It replaces files as a whole, so that several processes may share them.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import pickle
 import stat
@@ -22,12 +21,12 @@ from typing import Any
 from numba.core import event, serialize
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-from vkssp.terminal import print_error
+from vkssp.log import logger
 
 #: Seconds of compilation after which the notice appears.
 NOTICE_S = 1.0
 _NOTICE = "compiling code for this CPU, which is needed once for each installation"
-_log = logging.getLogger("vkssp")
+_log = logger(__name__)
 
 
 class _Checked(CompileResultCacheImpl):
@@ -117,13 +116,9 @@ def is_trusted(folder: Path, source: Path) -> bool:
 
 
 class Notice(event.Listener):
-    """Listener that tells once that kernels are compiled, if this takes longer than `NOTICE_S` in all.
+    """Listener that logs once that kernels are compiled, if this takes longer than `NOTICE_S` in all."""
 
-    The notice goes to the logger ``vkssp``, and to standard error if that is a terminal.
-    """
-
-    def __init__(self, is_terminal: Callable[[], bool]) -> None:
-        self._is_terminal = is_terminal
+    def __init__(self) -> None:
         self._depth, self._began, self._seconds = 0, 0.0, 0.0
         self._timer: threading.Timer | None = None
         self._is_told = False
@@ -145,10 +140,10 @@ class Notice(event.Listener):
         if self._depth == 0 and timer is not None:
             timer.cancel()
             self._timer = None
-            self._seconds += time.perf_counter() - self._began
+            seconds = time.perf_counter() - self._began
+            self._seconds += seconds
+            _log.debug("compiled %s in %.2f s", event.data["dispatcher"].py_func.__name__, seconds)
 
     def _tell(self) -> None:
         self._is_told = True
-        _log.info(_NOTICE)
-        if self._is_terminal():
-            print_error(f"vkssp: {_NOTICE} ...")
+        _log.info("%s ...", _NOTICE)

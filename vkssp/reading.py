@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 from vkssp.checks import flag, no_file, path_of
 from vkssp.errors import FormatError, QueryError
 from vkssp.graph import Graph
+from vkssp.log import logger
 from vkssp.streams import kept_stream
 
 _OF_EXTRACTS = ("profile", "turns")
+_log = logger(__name__)
 
 
 def read_graph(
@@ -71,43 +75,46 @@ def read_graph(
     QueryError
         If an argument is invalid, or has no effect on this kind of input.
     """
-    if not isinstance(path, str | Path) and hasattr(path, "read"):
-        others: dict[str, Any] = {"profile": profile, "turns": turns, "progress": progress, "format": format}
-        others |= {"weights": weights, "directed": directed, "scale": scale, "coordinates": coordinates}
-        with kept_stream(path) as kept:
-            return read_graph(kept, **others, edge_columns=edge_columns)
+    of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
+    of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
+    of_files["edge_columns"] = edge_columns
+    began = time.perf_counter()
+    with ExitStack() as stack:
+        if not isinstance(path, str | Path) and hasattr(path, "read"):
+            path = stack.enter_context(kept_stream(path))
+        graph = _read(path, of_extracts, of_files, weights, progress)
+    _log.debug(
+        "read %s in %.2f s: %d nodes, %d arcs", path, time.perf_counter() - began, graph.num_nodes, graph.num_arcs
+    )
+    return graph
+
+
+def _read(
+    path: Any, of_extracts: Mapping[str, Any], of_files: Mapping[str, Any], weights: str | None, progress: bool
+) -> Graph:
+    """Read a graph; see `read_graph`."""
     from vkssp.formats import read_file
     from vkssp.generate import from_expression, is_expression
     from vkssp.osm import is_extract, read_extract
 
-    of_extracts: dict[str, Any] = {"profile": profile, "turns": turns}
-    of_files: dict[str, Any] = {"format": format, "directed": directed, "scale": scale, "coordinates": coordinates}
-    of_files["edge_columns"] = edge_columns
     if isinstance(path, str) and is_expression(path):
-        refuse(of_extracts | of_files, path, "a graph to generate")
+        refuse({**of_extracts, **of_files}, path, "a graph to generate")
         return from_expression(path)
     source, progress = path_of(path), flag(progress, "progress")
     if source.is_dir():
         raise FormatError(f"{source} is a folder; give a file")
-    if format is None:
+    if of_files["format"] is None:
         if is_extract(source):
             refuse(of_files, source, "an OpenStreetMap extract")
-            return read_extract(source, profile="car" if profile is None else profile, progress=progress, turns=turns)
+            profile = of_extracts["profile"]
+            profile = "car" if profile is None else profile
+            return read_extract(source, profile=profile, progress=progress, turns=of_extracts["turns"])
         if is_saved(source):
-            refuse(of_extracts | of_files, source, "a saved graph")
+            refuse({**of_extracts, **of_files}, source, "a saved graph")
             return Graph.load(source)
     refuse(of_extracts, source, "read as a file of a graph collection")
-    found = read_file(
-        source,
-        format=format,
-        weights="unit" if weights is None else weights,
-        directed=directed,
-        scale=scale,
-        coordinates=coordinates,
-        progress=progress,
-        edge_columns=edge_columns,
-    )
-    return found.graph
+    weights = "unit" if weights is None else weights
+    return read_file(source, weights=weights, progress=progress, **of_files).graph
 
 
 def refuse(arguments: Mapping[str, object], path: str | Path, kind: str) -> None:

@@ -110,7 +110,7 @@ def test_columns_that_are_none(tmp_path: Path, columns: Any) -> None:
 
 
 def test_columns_are_for_tables(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match="edge_columns is for CSV files, and .* is read as edge_list"):
+    with pytest.raises(QueryError, match=r"edge_columns is for CSV files, and .* is read as edge_list"):
         read_graph(written(tmp_path, "a.txt", "1 2\n"), edge_columns=[0, 1])
     with pytest.raises(QueryError, match="edge_columns is for files of graph collections"):
         read_graph("rmat:3", edge_columns=[0, 1])

@@ -202,7 +202,9 @@ def test_format_can_be_forced(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="line 2: has 1 fields"):
         read_file(path)
     assert arcs(read_file(path, format="metis").graph) == UNIT
-    with pytest.raises(QueryError, match="format is 'xls'; give one of dimacs, pace, matrixmarket, metis, edge_list, csv"):
+    with pytest.raises(
+        QueryError, match="format is 'xls'; give one of dimacs, pace, matrixmarket, metis, edge_list, csv"
+    ):
         read_file(path, format="xls")
 
 

@@ -11,7 +11,7 @@ from vkssp.bench.measuring import measure
 from vkssp.bench.peers import peer_names
 from vkssp.bench.result import compare_lines, graph_lines, load_result, save_csv, save_result
 from vkssp.errors import QueryError
-from vkssp.files import check_writable
+from vkssp.files import check_writable, is_standard
 from vkssp.options import reading
 
 
@@ -31,13 +31,18 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         check_writable(args.csv_file, *args.graphs, content="CSV")
     experiment = _experiment(args)
 
+    wanted = [(path, save) for path, save in ((args.json_file, save_result), (args.csv_file, save_csv)) if path]
+
     # The result is saved after each run, so that Ctrl-C or the loss of the device does not cost hours of work.
     def keep(result: dict[str, Any]) -> None:
-        for path, save in ((args.json_file, save_result), (args.csv_file, save_csv)):
-            if path:
+        for path, save in wanted:
+            if not is_standard(path):
                 save(path, result)
 
-    result = measure(experiment, args.device, progress=True, each=keep)
+    result = measure(experiment, args.device, progress=args.verbosity >= 0, each=keep)
+    for path, save in wanted:
+        if is_standard(path):  # all of it, and once
+            save(path, result)
     device, version = result["device"], result["commit"] or result["vkssp"]
     api = f", Vulkan {device['api_version']}" if device["api_version"] else ""
     lines = [f"{device['name']} ({device['driver']}{api}), vkssp {version}"]
@@ -46,9 +51,8 @@ def bench(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         lines.append("other libraries: milliseconds of the call")
     for graph in result["graphs"]:
         lines += ["", *graph_lines(graph)]
-    for path in (args.json_file, args.csv_file):
-        if path:
-            lines += ["", f"wrote {path}"]
+    for path, _ in wanted:
+        lines += ["", f"wrote {path}"]
     return result, lines
 
 

@@ -93,13 +93,16 @@ class _Program(CommandParser):
         return "\n".join([*lines, *(f"  {one}" for one in _EXAMPLES)])
 
 
-def make_parser() -> CommandParser:
-    """Return the parser of the whole command line."""
+def make_parser(*, whole: bool = True) -> CommandParser:
+    """Return the parser of the whole command line, or one that knows only the names of the subcommands."""
     from vkssp import __version__
 
     parser = _Program("vkssp", "Shortest paths on any GPU that speaks Vulkan.", _EXAMPLES)
     parser.add_argument("--version", action="version", version=f"vkssp {__version__}", help="show the version")
     parser.add_help_option()
+    if not whole:
+        parser.add_argument("command", metavar="COMMAND", choices=names())
+        return parser
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name in names():
         _described(name, commands.add_parser(name, help=command(name).SUMMARY, **_description(name)))

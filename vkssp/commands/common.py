@@ -36,7 +36,7 @@ READ = (
     "start",
 )
 #: Arguments that name output files.
-WRITTEN = ("output", "map", "trace", "json_file", "csv_file")
+WRITTEN = ("output", "saved", "map", "trace", "json_file", "csv_file")
 #: Files that places are read from.
 PLACE_FILES = "a table (.csv, .parquet) or points (.geojson, .parquet, .gpkg, .fgb, .shp, .shp.zip, .gpx or .kml)"
 _SHAPES = "-.kml, -.fgb or -.parquet in these formats; files may also be .gpkg, .shp or .shp.zip"
@@ -240,9 +240,8 @@ def hierarchy_line(hierarchy: Hierarchy) -> str:
 
 def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it."""
-    import logging
-
     from vkssp.graph.traffic import with_traffic
+    from vkssp.log import logger
     from vkssp.reading import read_graph
 
     graph = read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
@@ -252,7 +251,7 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     graph, change = with_traffic(graph, traffic)
     if change.unknown:
         unknown = f"{change.unknown:,} of the {change.ways:,} ways in {traffic}"
-        logging.getLogger(__name__).warning("%s are not in the graph and are ignored", unknown)
+        logger(__name__).warning("%s are not in the graph and are ignored", unknown)
     return graph
 
 
@@ -277,4 +276,4 @@ def saved_name(args: argparse.Namespace) -> None:
 
     if (args.output is None) == (args.saved is None):
         raise QueryError("give the file of the saved graph once: OUT, or --output OUT")
-    args.output = args.output or args.saved
+    args.output, args.saved = args.output or args.saved, None

@@ -7,7 +7,6 @@ ending follows from its first bytes, as readers go by endings.
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 from vkssp.commands.common import READ, WRITTEN
 from vkssp.errors import QueryError
+from vkssp.log import logger
 from vkssp.options import STANDARD, is_standard_output
 from vkssp.terminal import is_terminal
 
@@ -58,7 +58,7 @@ def _read(args: argparse.Namespace, stack: ExitStack) -> None:
     from vkssp.streams import kept_stream
 
     if is_terminal(sys.stdin):
-        logging.getLogger(__name__).info("reading standard input; end it with Ctrl-D")
+        logger(__name__).info("reading standard input; end it with Ctrl-D")
     path = stack.enter_context(kept_stream(sys.stdin.buffer))
     (name, at), value = places[0], getattr(args, places[0][0])
     setattr(args, name, [*value[:at], str(path), *value[at + 1 :]] if isinstance(value, list) else str(path))
@@ -76,7 +76,9 @@ def _write(args: argparse.Namespace, stack: ExitStack, names: list[str]) -> bool
         ending = Path(f"x{getattr(args, name)[1:]}").suffix
         if is_terminal(sys.stdout) and ending not in _TEXTS:
             raise QueryError("these data are no text for a terminal; send standard output to a file or a program")
-        from vkssp.files import standard_output
+        from vkssp.files import ZARR, standard_output
 
+        if ending == ZARR:
+            raise QueryError("Zarr arrays are a folder, which standard output is not; give a name for it")
         setattr(args, name, stack.enter_context(standard_output(ending)))
     return bool(names)

@@ -11,11 +11,13 @@ from vkssp.errors import DeviceError
 from vkssp.gpu.ffi import array, call, constant, create, enumerate_all, ffi, lib, struct, text
 from vkssp.gpu.instance import DeviceInfo, Instance, choose, describe, queue_family, transfer_family
 from vkssp.gpu.pipeline import Pipelines
+from vkssp.log import logger
 from vkssp.memory import require_addresses
 from vkssp.resource import AFTER_FORK, Resource
 
 #: Environment variable that chooses the device if the caller does not.
 DEVICE_VARIABLE = "VKSSP_DEVICE"
+_log = logger(__name__)
 # Address space that a device and its kernels take, and what a software device takes for each core; measured plus 10 %.
 _ADDRESSES, _THREAD_ADDRESSES = 320 << 20, 10 << 20
 
@@ -73,6 +75,7 @@ class Device(Resource):
         self.caches: dict[str, Any] = {}
         self._is_abandoned = False
         self._of_thread = threading.local()
+        _log.debug("opened device %d, %s (%s)", self.info.index, self.info.name, self.info.driver)
 
     @property
     def handle(self) -> Any:

@@ -16,8 +16,10 @@ from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.limits import check_elimination, check_numbers, check_useful
 from vkssp.hierarchy.metis import require_metis
 from vkssp.hierarchy.supernodes import build
+from vkssp.log import logger
 from vkssp.terminal import progress_bar
 
+_log = logger(__name__)
 # Shares of the time at which stages begin.
 _CORE, _ORDER, _ELIMINATION, _SUPERNODES = 0.05, 0.1, 0.8, 0.9
 
@@ -54,7 +56,8 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     with progress_bar(title="preparing", shown=progress, total=100, unit="%", delay=0.0) as bar:
         while True:
             try:
-                _, share = next(run)
+                stage, share = next(run)
+                _log.debug("preparing: %s", stage)
                 bar.update(int(100 * share) - bar.n)
             except StopIteration as done:
                 prepared: Graph = done.value

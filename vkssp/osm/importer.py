@@ -15,6 +15,7 @@ from vkssp.graph import UNREACHABLE, Graph
 from vkssp.graph.csr import rows_of
 from vkssp.graph.order import z_order
 from vkssp.graph.streets import COORDINATE_SCALE, Streets
+from vkssp.log import logger
 from vkssp.memory import require
 from vkssp.osm.layers import split_layers, with_enclaves
 from vkssp.osm.profile import TURNS, Profile, profile_named
@@ -28,6 +29,7 @@ SECONDS_PER_WEIGHT, SECONDS_PER_WEIGHT_OF_PIECES = 0.1, 0.001
 
 #: Bytes of memory per reference of a way to a node while ways are cut.
 _REFERENCE_BYTES = 120
+_log = logger(__name__)
 
 
 def import_extract(
@@ -104,6 +106,7 @@ def import_extract(
     done = perf_counter()
     report.seconds = done - started
     report.stages = {"read": read - started, "cut": cut - read, "assemble": done - cut}
+    _log.debug("imported %s: %.2f s to read, %.2f to cut, %.2f to assemble", path, *report.stages.values())
     return graph, report
 
 

@@ -18,6 +18,7 @@ from vkssp.graph import Graph, Uint32s
 from vkssp.hierarchy.edges import Edges
 from vkssp.hierarchy.elimination import eliminate
 from vkssp.hierarchy.supernodes import build
+from vkssp.log import logger
 from vkssp.prepared.seed_groups import Groups
 from vkssp.solver.costs import HierarchyCosts, Line, SearchCosts, keep_costs, known_costs, table_work, upward_work
 from vkssp.solver.session import Session
@@ -34,6 +35,7 @@ _QUERIES = _REPETITIONS + _WARM_UP
 
 _Costs = TypeVar("_Costs", SearchCosts, HierarchyCosts)
 _measuring = threading.Lock()
+_log = logger(__name__)
 
 
 def measured_costs(device: Device, kind: type[_Costs], *, anew: bool = False) -> _Costs:
@@ -51,6 +53,7 @@ def measured_costs(device: Device, kind: type[_Costs], *, anew: bool = False) ->
     with _measuring:
         costs = None if anew else known_costs(device.info, kind)
         if costs is None:
+            _log.debug("measuring which queries %s answers faster than the CPU", device.info.name)
             made = _measure_searches(device) if kind is SearchCosts else _measure_hierarchies(device)
             assert isinstance(made, kind)
             keep_costs(device.info, costs := made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import weakref
@@ -27,6 +26,7 @@ from vkssp.graph import Graph, Uint32s
 from vkssp.graph.distance_type import Distances
 from vkssp.graph.traffic import changed_weights
 from vkssp.locks import Claim
+from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups, checked_groups
@@ -53,7 +53,7 @@ _FEW_ROWS = 16
 # Finished rows may take free memory divided by the first number, or the second number of bytes if that is unknown.
 _WAITING_PART, _WAITING_BYTES = 8, 1 << 30
 
-_log = logging.getLogger("vkssp")
+_log = logger(__name__)
 _Answer = TypeVar("_Answer")
 
 

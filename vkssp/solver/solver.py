@@ -22,6 +22,7 @@ from vkssp.graph import Graph, Uint32s
 from vkssp.graph.distance_type import Distances, DistanceType
 from vkssp.graph.metric import duration
 from vkssp.graph.traffic import changed_weights
+from vkssp.log import logger
 from vkssp.prepared.aggregates import Aggregates
 from vkssp.prepared.renumbered import RenumberedGraph
 from vkssp.prepared.seed_groups import Groups
@@ -40,6 +41,8 @@ from vkssp.solver.shared_graph import SharedGraph, Timings, WeightsChange, check
 from vkssp.solver.straightness import straightness
 from vkssp.solver.table_maker import write_weights
 from vkssp.solver.tables import distances, pairs, require_32_bits, table
+
+_log = logger(__name__)
 
 
 class Solver(Resource):
@@ -153,6 +156,8 @@ class Solver(Resource):
         self.device = shared.device
         self._upload_s = self.device.upload_s - uploaded_s
         self._setup_s = time.perf_counter() - began - self._upload_s
+        what = (self._session.name, self.device.info.name, self._setup_s + self._upload_s)
+        _log.debug("made a solver with %s on %s in %.2f s", *what)
 
     def clone(self) -> Solver:
         """Return another solver over the same uploaded graph, with its own buffers, for use by another thread."""
