@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
 
-SUMMARY = "compute the areas that can be reached from a place within given times"
+SUMMARY = "compute the areas that are reached from a place in given times, or from which it is reached"
 EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
 
 
@@ -87,6 +87,9 @@ def run(args: argparse.Namespace) -> Result:
     check_outputs(args, output=None, map="HTML")
     if args.output is not None:
         check_isochrones_ending(args.output)
+    if args.reverse and args.places is None:
+        raise QueryError("--reverse is for --places; give --to in place of --from")
+    reverse = args.reverse or args.destination is not None
     parameters = solver_parameters(args)
     places = None if args.places is None else _places(args)
     graph = load(args)
@@ -103,13 +106,14 @@ def run(args: argparse.Namespace) -> Result:
     with Router(graph, args.algorithm, args.device, metric=metric, avoid=args.avoid, **parameters) as router:
         ready = time.perf_counter()
         if places is None:
-            found = router.isochrones(args.origin, limits, args.width)
+            found = router.isochrones(args.destination or args.origin, limits, args.width, reverse=reverse)
         else:
             each = _write_each(args, router, places, limits)
         answering, algorithm = router.solver.answered_by
         device = answering.info.name
     milliseconds = 1e3 * (time.perf_counter() - ready)
     result: dict[str, Any] = {
+        "reverse": reverse,
         "device": device,
         "algorithm": algorithm,
         "setup_ms": 1e3 * (ready - began),
@@ -142,7 +146,7 @@ def _write_each(
     """Write the isochrones of each place, and return their figures."""
     from vkssp.routing.isochrone import write_isochrones_of_each
 
-    made = router.isochrones_of_each(places.places or [], limits, args.width)
+    made = router.isochrones_of_each(places.places or [], limits, args.width, reverse=args.reverse)
     figures: list[dict[str, Any]] = []
 
     def told() -> Iterator[Sequence[Isochrone]]:

@@ -80,13 +80,13 @@ def run(args: argparse.Namespace) -> Result:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert ends.places is not None
-            solver, areas = opened.solver, opened.service_areas(ends.places, args.limit)
+            solver, areas = opened.solver, opened.service_areas(ends.places, args.limit, reverse=args.reverse)
             nodes = areas.nodes
         else:
             assert ends.nodes is not None
             solver, unit = opened, unit_of(graph, args.metric)
             limit = None if args.limit is None else unit.limits([args.limit], "limit")[0]
-            nodes = opened.nearest(ends.nodes, limit=limit)
+            nodes = opened.nearest(ends.nodes, limit=limit, reverse=args.reverse)
         milliseconds = 1e3 * (time.perf_counter() - ready)
         answering, algorithm = solver.answered_by
         device = answering.info.name

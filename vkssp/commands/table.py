@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -119,16 +120,21 @@ def run(args: argparse.Namespace) -> Result:
     make: Callable[..., Router | Solver | SolverPool] = solver_on
     if sources.places is not None:
         make, parameters = Router, {**parameters, "metric": args.metric, "avoid": args.avoid}
+    forward, searched = None, graph
+    if args.reverse and sources.places is None:
+        turned, arcs = graph.reversed()
+        forward, searched = (graph, arcs), dataclasses.replace(turned, hierarchy=graph.hierarchy)
     began = time.perf_counter()
-    with make(graph, args.algorithm, args.device, **parameters) as opened:
+    with make(searched, args.algorithm, args.device, **parameters) as opened:
         ready = time.perf_counter()
         if isinstance(opened, Router):
             assert sources.places is not None and targets.places is not None
-            solver, table = opened.solver, opened.table(sources.places, targets.places, args.metrics)
+            solver = opened.solver
+            table = opened.table(sources.places, targets.places, args.metrics, reverse=args.reverse)
         else:
             assert sources.nodes is not None
             columns = np.arange(graph.num_nodes) if is_whole else targets.nodes
-            table = table_of_nodes(opened, sources.nodes, columns, args.metrics, limit=args.limit)
+            table = table_of_nodes(opened, sources.nodes, columns, args.metrics, limit=args.limit, forward=forward)
             solver = opened
         snapped = time.perf_counter()
         reached = table.write(args.output, sources.ids, None if is_whole else targets.ids, progress=is_watched(args))

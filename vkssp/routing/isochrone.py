@@ -1,4 +1,4 @@
-"""Isochrones: areas that can be reached within a limit, as polygons that follow the roads.
+"""Isochrones: areas that can be reached from a place, or from which it can be reached, along the roads.
 
 The distances of all nodes say how far each street can be travelled from either of its ends. These parts of streets,
 widened to a band, form the polygons. So a polygon contains only what lies along a road that is reached.
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from vkssp.features.files import AREA_ENDINGS, GEOJSON_ENDINGS, check_ending, wr
 from vkssp.features.geojson import write_collection, write_features
 from vkssp.features.shaped import Shaped
 from vkssp.features.shapes import cut_area
-from vkssp.graph import UNREACHABLE, Uint32s
+from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.geo import (
     METRES_PER_DEGREE,
     POLAR_LATITUDE,
@@ -38,10 +38,10 @@ from vkssp.graph.metric import duration, unit_of
 from vkssp.route import Place
 from vkssp.routing.formatting import format_distance, format_duration
 from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import find_starts
-from vkssp.routing.places import LatLon, checked_place, place_of, starting_points
+from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.places import LatLon, checked_place, ending_points, place_of, starting_points
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.street_reach import Begun, begun_streets, entered_at, open_parts
+from vkssp.routing.street_reach import Begun, begun_streets, reached_spans
 from vkssp.solver.tables import RowSource, rows
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _TOO_FAR = 45.0
 
 @dataclass(frozen=True, eq=False)
 class Isochrone(Shaped):
-    """Area that can be reached within a limit.
+    """Area that can be reached from a place within a limit, or from which the place can be reached.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Isochrone(Shaped):
     metres : float or None
         The limit in metres; None if weights are no distances.
     origin : Place or None
-        The place where the paths begin, if it was given by coordinates.
+        The place where the paths begin or, if `reverse`, end, if it was given by coordinates.
     area : shapely.MultiPolygon
         The area along the roads that are reached, longitude and latitude in degrees; empty if no road is reached. It is
         cut at the 180th meridian, as RFC 7946 requires (section 3.1.9). If it contains a pole, it extends to the
@@ -83,6 +83,8 @@ class Isochrone(Shaped):
     road_m : float
         Metres of road that are reached. A street counts once for both directions. If the graph has no streets, each arc
         counts as a street.
+    reverse : bool
+        Whether it is the area from which the place can be reached.
     """
 
     limit: int
@@ -91,6 +93,7 @@ class Isochrone(Shaped):
     road_m: float
     metres: float | None = None
     origin: Place | None = None
+    reverse: bool = False
 
     @property
     def label(self) -> str:
@@ -106,8 +109,9 @@ class Isochrone(Shaped):
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The label, the limit in all units, and the metres of road."""
-        return {"label": self.label, **self.figures, "road_m": round(self.road_m, 1)}
+        """The label, the limit in all units, the metres of road, and ``reverse`` if that is so."""
+        direction = {"reverse": True} if self.reverse else {}
+        return {"label": self.label, **self.figures, "road_m": round(self.road_m, 1), **direction}
 
     @property
     def figures(self) -> dict[str, float | None]:
@@ -124,13 +128,14 @@ def isochrones_around(
     names: Sequence[str],
     limits: Sequence[float],
     width_m: float,
+    reverse: bool = False,
 ) -> Iterator[list[Isochrone]]:
     """Return the isochrones around each of some places; see `vkssp.Router.isochrones`.
 
     Parameters
     ----------
     solver : Solver or SolverPool
-        Searches in `StreetIndex.searched`.
+        Searches in `StreetIndex.searched` or, if `reverse`, in that graph with every arc reversed.
     index : StreetIndex
         The streets.
     metric : str
@@ -143,6 +148,8 @@ def isochrones_around(
         Limits in seconds, metres or weights.
     width_m : float
         Metres to either side of a road.
+    reverse : bool
+        Whether trips to the places count, not those from them.
     """
     places = [checked_place(index, origin, name) for origin, name in zip(origins, names, strict=True)]
     unit = unit_of(index.graph, metric)
@@ -151,25 +158,26 @@ def isochrones_around(
     width = number_of(width_m)
     if width is None or not WIDTHS_M[0] <= width <= WIDTHS_M[1]:
         raise QueryError(f"width is {shown(width_m)}; give metres, from {WIDTHS_M[0]:,.0f} to {WIDTHS_M[1]:,.0f}")
-    starts = starting_points(index, places, names)
-    seeds = [[(end.node, end.weight) for end in find_starts(index, start)] for start in starts]
+    points, find = (ending_points, find_goals) if reverse else (starting_points, find_starts)
+    searched = solver.graph
+    snaps = points(index, places, names)
+    seeds = [[(end.node, end.weight) for end in find(index, snap)] for snap in snaps]
 
     def make() -> Iterator[list[Isochrone]]:
-        rows = _distances(solver, index, seeds, weights[-1])
-        for place, start, distances in zip(places, starts, rows, strict=True):
-            found = isochrones(index, distances, begun_streets(index, start), weights, width)
-            yield [_around(one, index, place, start, metres) for one in found]
+        rows = _distances(solver, searched, seeds, weights[-1])
+        for place, snap, distances in zip(places, snaps, rows, strict=True):
+            begun = begun_streets(index, snap, reverse=reverse)
+            found = isochrones(index, distances, begun, weights, width, reverse=reverse)
+            yield [_around(one, index, place, snap, metres) for one in found]
 
     return make()
 
 
-def _distances(
-    solver: RowSource, index: StreetIndex, seeds: Sequence[Sequence[Terminal]], limit: int
-) -> Iterator[Uint32s]:
+def _distances(solver: RowSource, graph: Graph, seeds: Sequence[Sequence[Terminal]], limit: int) -> Iterator[Uint32s]:
     """Yield the distances of all nodes from each of some groups of seeds."""
-    num_nodes = index.graph.num_nodes
+    num_nodes = graph.num_nodes
     if len(seeds) > 1:
-        for block in rows(solver, index.searched, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
+        for block in rows(solver, graph, seeds, np.arange(num_nodes, dtype=np.uint32), limit=limit):
             yield from block
         return
     # There are no seeds if areas to avoid shut the place in.
@@ -187,6 +195,8 @@ def isochrones(
     begun: Sequence[Begun],
     limits: Sequence[int],
     width_m: float = DEFAULT_WIDTH_M,
+    *,
+    reverse: bool = False,
 ) -> list[Isochrone]:
     """Compute isochrones from the distances of all nodes.
 
@@ -195,19 +205,21 @@ def isochrones(
     index : StreetIndex
         The streets.
     distances : numpy.ndarray
-        Distance of each node, UNREACHABLE if no path leads there, shape (num_nodes,), uint32.
+        Distance of each node, UNREACHABLE if there is no path, shape (num_nodes,), uint32.
     begun : sequence of Begun
-        Streets on which the paths begin.
+        Streets on which the paths begin or, if `reverse`, end.
     limits : sequence of int
         Weights, in ascending order.
     width_m : float
         Metres to either side of a road that are covered.
+    reverse : bool
+        Whether the distances are those to the place, not those from it.
     """
     plane = _Plane(index)
     area, seen = plane.nothing(), np.zeros(index.num_polylines, np.bool_)
     result = []
     for limit in limits:
-        spans = _spans(index, distances, begun, limit)
+        spans = reached_spans(index, distances, begun, limit, reverse=reverse)
         covered = np.bincount(spans.polyline, spans.high - spans.low, index.num_polylines)
         whole = covered >= 1.0
         new = np.flatnonzero(whole & ~seen)
@@ -218,67 +230,9 @@ def isochrones(
         area = plane.with_bands(area, lines, polyline, width_m)
         seen = whole
         road_m = float((np.minimum(covered, 1.0) * plane.length).sum())
-        result.append(Isochrone(int(limit), duration(index.graph, limit), _degrees(area, width_m), road_m))
+        seconds = duration(index.graph, limit)
+        result.append(Isochrone(int(limit), seconds, _degrees(area, width_m), road_m, reverse=reverse))
     return result
-
-
-class _Spans(NamedTuple):
-    """Parts of polylines, from `low` to `high`, which do not overlap."""
-
-    polyline: npt.NDArray[np.int64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-
-
-def _spans(index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limit: int) -> _Spans:
-    """Return the parts of streets that are reached."""
-    rise, fall = _reached(index, distances, limit)
-    whole = rise + fall >= 1.0
-    rise[whole], fall[whole] = 1.0, 0.0
-    on = np.unique(np.array([one.polyline for one in begun], np.int64))
-    elsewhere = np.ones(index.num_polylines, np.bool_)
-    elsewhere[on] = False
-    up, down = (np.flatnonzero(elsewhere & (share > 0)) for share in (rise, fall))
-    spans = [(up, np.zeros(len(up)), rise[up]), (down, 1.0 - fall[down], np.ones(len(down)))]
-    for polyline in on.tolist():
-        pieces = [(0.0, float(rise[polyline])), (1.0 - float(fall[polyline]), 1.0)]
-        for one in begun:
-            if one.polyline == polyline:
-                part = (one.high - one.low) * min(1.0, limit / one.weight if one.weight else 1.0)
-                pieces.append((one.low, one.low + part) if one.rises else (one.high - part, one.high))
-        for low, high in _merged(pieces):
-            spans.append((np.array([polyline]), np.array([low]), np.array([high])))
-    return _Spans(*(np.concatenate(column) for column in zip(*spans, strict=True)))
-
-
-def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the union of some intervals as intervals that do not touch."""
-    merged: list[tuple[float, float]] = []
-    for low, high in sorted(pieces):
-        if high <= low:
-            continue
-        if merged and low <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    return merged
-
-
-def _reached(index: StreetIndex, distances: Uint32s, limit: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the part of each polyline that is reached from its start, and the part that is reached from its end."""
-    entered, weight = entered_at(index, distances)
-    left = limit - entered
-    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(weight, 1)), 0.0)
-    part[(left >= 0) & (weight == 0)] = 1.0
-    if index.avoided is not None:
-        part = np.minimum(part, open_parts(index))
-    shares = []
-    for backward in (False, True):
-        share = np.zeros(index.num_polylines)
-        along = index.backward == backward
-        np.maximum.at(share, index.polyline_of[along], part[along])
-        shares.append(share)
-    return shares[0], shares[1]
 
 
 #: An area along roads: its part away from the poles in degrees, and its parts on the planes of the north and the south

@@ -181,9 +181,11 @@ def isochrone_page(
         f"<span>{format_distance(one.road_m)} of road</span></div></li>"
         for one, colour in zip(rising, colours, strict=False)
     ]
+    is_reverse = found[0].reverse
+    begin = "From where one reaches" if is_reverse else "Reached from"
     texts = {
-        "title": html.escape(title if title is not None else f"Reached from {_label(origin)}"),
-        "what": "Map of what is reached",
+        "title": html.escape(title if title is not None else f"{begin} {_label(origin)}"),
+        "what": "Map of from where it is reached" if is_reverse else "Map of what is reached",
         "figures": "",
         "places": _places_html([origin]),
         "details": "\n".join(["<ol>", *legend, "</ol>"]),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +36,18 @@ from vkssp.routing.service_areas import ServiceAreas, find_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.table_places import table_of_places
 from vkssp.solver.decay import Decay
-from vkssp.solver.pool import solver_on
+from vkssp.solver.pool import SolverPool, solver_on
 from vkssp.solver.several import Devices
+from vkssp.solver.solver import Solver
 from vkssp.solver.table import Table, checked_metrics
+
+
+class _Backward(NamedTuple):
+    """Solver that searches backward, the graph that it has the weights of, and the arc there of each of its arcs."""
+
+    solver: Solver | SolverPool
+    graph: Graph
+    arcs: npt.NDArray[np.int64]
 
 
 class Router(Resource):
@@ -114,6 +126,8 @@ class Router(Resource):
         self._indices: tuple[StreetIndex, ...] = (index,)
         # The given graph with its current durations, for the metric "distance".
         self._timed = graph
+        self._backward: _Backward | None = None
+        self._making_backward = threading.Lock()
         # Done here, not in the first query. Some drivers compile a kernel when it first runs, so each runs once.
         index.prepare()
         self.solver.warm_up()
@@ -139,9 +153,30 @@ class Router(Resource):
         return index
 
     def _release(self) -> None:
-        solver = getattr(self, "solver", None)
-        if solver is not None:
-            solver.close()
+        backward = getattr(self, "_backward", None)
+        for solver in (None if backward is None else backward.solver, getattr(self, "solver", None)):
+            if solver is not None:
+                solver.close()
+
+    @contextmanager
+    def _facing(self, reverse: bool) -> Iterator[Solver | SolverPool]:
+        """Keep the weights as they are, and hand over the solver or, if `reverse`, one that searches backward."""
+        with self.solver.holding():
+            if not flag(reverse, "reverse"):
+                yield self.solver
+                return
+            with self._making_backward:
+                searched = self.solver.graph
+                if self._backward is None:
+                    graph, arcs = searched.reversed()
+                    turned = replace(graph, hierarchy=searched.hierarchy)
+                    self._backward = _Backward(self.solver.for_graph(turned), searched, arcs)
+                elif self._backward.graph is not searched:  # its weights have changed
+                    backward = self._backward
+                    backward.solver.set_weights(searched.weight[backward.arcs])
+                    self._backward = backward._replace(graph=searched)
+                found = self._backward.solver
+            yield found
 
     def route(
         self,
@@ -257,11 +292,12 @@ class Router(Resource):
         return nearest_nodes(index, places, arriving)
 
     def isochrones(
-        self, origin: PlaceLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
+        self, origin: PlaceLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M, *, reverse: bool = False
     ) -> list[Isochrone]:
         """Return the isochrones of a place for some limits, all from one search.
 
-        The place is snapped as for a route, to a street from which the network can be reached.
+        The place is snapped as for a route, to a street from which the network can be reached or, if `reverse`, which
+        can be reached from the network.
 
         Parameters
         ----------
@@ -272,6 +308,9 @@ class Router(Resource):
             durations. Each is more than 0; any order.
         width_m : float
             Metres to either side of a road that an isochrone covers, from 1 to 10,000.
+        reverse : bool
+            Whether trips to the place count, not those from it: who can reach it. One-way streets and turn
+            restrictions hold for these trips. The first such call makes a second solver, which searches backward.
 
         Returns
         -------
@@ -284,12 +323,14 @@ class Router(Resource):
             If the place is not on the map or in an area to avoid; if there is no limit, or a limit is not more than 0
             or exceeds 32 bits; if the width is out of bounds; or if streets cross each other too often for an area.
         """
-        with self.solver.holding():
-            (found,) = isochrones_around(self.solver, self.index, self.metric, [origin], ["from"], limits, width_m)
+        names = ["to" if reverse else "from"]
+        with self._facing(reverse) as solver:
+            args = (solver, self.index, self.metric, [origin], names, limits, width_m, reverse)
+            (found,) = isochrones_around(*args)
         return found
 
     def isochrones_of_each(
-        self, origins: PlacesLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M
+        self, origins: PlacesLike, limits: Sequence[float], width_m: float = DEFAULT_WIDTH_M, *, reverse: bool = False
     ) -> Iterator[list[Isochrone]]:
         """Return the isochrones of each of many places; with ``block_resident`` many searches run at once.
 
@@ -297,7 +338,7 @@ class Router(Resource):
         ----------
         origins : sequence of (float, float)
             Latitude and longitude in degrees.
-        limits, width_m
+        limits, width_m, reverse
             As for `isochrones`.
 
         Returns
@@ -315,16 +356,16 @@ class Router(Resource):
         names = [f"places[{number}]" for number in range(len(places))]
         if not names:
             raise QueryError("there are no places; give at least one")
-        with self.solver.holding():
-            return isochrones_around(self.solver, self.index, self.metric, places, names, limits, width_m)
+        with self._facing(reverse) as solver:
+            return isochrones_around(solver, self.index, self.metric, places, names, limits, width_m, reverse)
 
-    def service_areas(self, sources: PlacesLike, limit: float | None = None) -> ServiceAreas:
+    def service_areas(self, sources: PlacesLike, limit: float | None = None, *, reverse: bool = False) -> ServiceAreas:
         """Return the service areas of some places: the nodes and the parts of streets to which each is the nearest.
 
         One search finds all of them.
 
-        Places are snapped as for isochrones. Paths lead from the places. Of several equally near places the first is
-        taken.
+        Places are snapped as for isochrones. Paths lead from the places or, if `reverse`, to them. Of several equally
+        near places the first is taken.
 
         Parameters
         ----------
@@ -333,6 +374,8 @@ class Router(Resource):
         limit : float, optional
             Limit in seconds, in metres if the metric is ``"distance"``, or in weights if the graph's weights are no
             durations. Nodes and parts of streets that are farther from all places belong to none.
+        reverse : bool
+            Whether paths to the places count, not those from them, such as to the nearest hospital.
 
         Returns
         -------
@@ -348,16 +391,21 @@ class Router(Resource):
         DistanceOverflowError
             If a distance does not fit into 32 bits, and there is no limit.
         """
-        with self.solver.holding():
+        with self._facing(reverse) as solver:
             index = self.index
             unit = unit_of(index.graph, self.metric)
             most = UNREACHABLE if limit is None else unit.limits([limit], "limit")[0]
-            return find_service_areas(self.solver, index, unit, sources, most)
+            return find_service_areas(solver, index, unit, sources, most, reverse)
 
     assign = FormerName("service_areas")
 
     def table(
-        self, sources: PlacesLike, targets: PlacesLike | None = None, metrics: Sequence[str] | None = None
+        self,
+        sources: PlacesLike,
+        targets: PlacesLike | None = None,
+        metrics: Sequence[str] | None = None,
+        *,
+        reverse: bool = False,
     ) -> Table:
         """Return a table from each source to each target, with the values of the routes between them.
 
@@ -369,6 +417,10 @@ class Router(Resource):
             ``"duration"`` in seconds and ``"distance"`` in metres, both along the path that `route` returns;
             ``"weight"``, in the weights of the router's metric. By default the router's metric: durations, or weights
             if the graph's weights are no durations; or distances.
+        reverse : bool
+            Whether the values are of routes from each target to each source, such as from thousands of homes to a few
+            hospitals. A row is still of a source, and takes one search. If several routes are the best of a pair, a
+            metric that is not minimized may be that of another one than `route` returns.
 
         Returns
         -------
@@ -381,9 +433,10 @@ class Router(Resource):
             If a place is not on the map, in an area to avoid or far from any road; if there are no places; or if a
             metric is not known. While rows are made, if the weights of the router's metric have changed.
         """
-        with self.solver.holding():
+        with self._facing(reverse) as solver:
             wanted = checked_metrics(self.graph, metrics, self.metric)
-            return table_of_places(self.solver, self.index, self.graph, wanted, sources, targets)
+            arcs = self._backward.arcs if reverse and self._backward is not None else None
+            return table_of_places(solver, self.index, self.graph, wanted, sources, targets, arcs)
 
     def accessibility(
         self,

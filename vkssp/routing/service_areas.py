@@ -16,8 +16,8 @@ from vkssp.features.features import Features
 from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import Unit
 from vkssp.route import Place
-from vkssp.routing.phantoms import find_starts
-from vkssp.routing.places import LatLon, listed_places, place_of, starting_points
+from vkssp.routing.phantoms import find_goals, find_starts
+from vkssp.routing.places import LatLon, ending_points, listed_places, place_of, starting_points
 from vkssp.routing.service_areas_file import features, source_features, street_features, write_service_areas
 from vkssp.routing.snap import StreetIndex
 from vkssp.routing.street_reach import Begun, begun_streets
@@ -36,11 +36,13 @@ class ServiceAreas:
     places : tuple of Place
         The places, with the points on streets that they were snapped to.
     nodes : NearestSources
-        For each node the nearest place, by its number, and the weight of the path from it.
+        For each node the nearest place, by its number, and the weight of the path from it or, if `reverse`, to it.
     unit : Unit
         The unit of weights.
     limit : int
         The largest weight of a path; 2**32 - 1 if there is no limit.
+    reverse : bool
+        Whether paths lead to the places, not from them.
     """
 
     places: tuple[Place, ...]
@@ -49,6 +51,7 @@ class ServiceAreas:
     limit: int
     _index: StreetIndex = field(repr=False)
     _begun: tuple[tuple[int, Begun], ...] = field(repr=False)
+    reverse: bool = False
 
     @property
     def graph(self) -> Graph:
@@ -71,7 +74,7 @@ class ServiceAreas:
     @cached_property
     def streets(self) -> StreetCells:
         """The parts of streets that each place serves."""
-        return street_cells(self._index, self.nodes, self._begun, self.limit)
+        return street_cells(self._index, self.nodes, self._begun, self.limit, reverse=self.reverse)
 
     def polyline(self, number: int) -> npt.NDArray[np.float64]:
         """Return the points of a polyline of `streets`, latitude and longitude in degrees, shape (k, 2).
@@ -130,14 +133,20 @@ class ServiceAreas:
 
 
 def find_service_areas(
-    solver: Solver | SolverPool, index: StreetIndex, unit: Unit, places: Sequence[LatLon], limit: int
+    solver: Solver | SolverPool,
+    index: StreetIndex,
+    unit: Unit,
+    places: Sequence[LatLon],
+    limit: int,
+    reverse: bool = False,
 ) -> ServiceAreas:
     """Return the service areas of some places; see `vkssp.Router.service_areas`.
 
     Parameters
     ----------
     solver : Solver or SolverPool
-        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+        Searches in `StreetIndex.searched` or, if `reverse`, in that graph with every arc reversed, and keeps its
+        weights until this returns.
     index : StreetIndex
         The streets.
     unit : Unit
@@ -146,10 +155,13 @@ def find_service_areas(
         Latitude and longitude in degrees.
     limit : int
         The largest weight of a path; UNREACHABLE for no limit.
+    reverse : bool
+        Whether paths lead to the places, not from them.
     """
+    points, find = (starting_points, find_starts) if not reverse else (ending_points, find_goals)
     where = listed_places(index, places, "source")
-    snaps = starting_points(index, where, [f"source {row}" for row in range(len(where))])
-    starts = [find_starts(index, snap) for snap in snaps]
+    snaps = points(index, where, [f"source {row}" for row in range(len(where))])
+    starts = [find(index, snap) for snap in snaps]
     ends = [end for some in starts for end in some]
     if ends:
         most = None if limit == UNREACHABLE else limit
@@ -161,6 +173,7 @@ def find_service_areas(
     else:  # areas to avoid shut all places in
         nowhere = np.full(index.graph.num_nodes, UNREACHABLE, np.uint32)
         nodes = NearestSources(nowhere, nowhere)
-    begun = tuple((number, one) for number, snap in enumerate(snaps) for one in begun_streets(index, snap))
+    each = ((number, begun_streets(index, snap, reverse=reverse)) for number, snap in enumerate(snaps))
+    begun = tuple((number, one) for number, some in each for one in some)
     snapped = tuple(place_of(index, place, snap) for place, snap in zip(where, snaps, strict=True))
-    return ServiceAreas(snapped, nodes, unit, limit, index, begun)
+    return ServiceAreas(snapped, nodes, unit, limit, index, begun, reverse)

@@ -1,25 +1,32 @@
-"""Reach along streets: the weight at which each arc is entered, and the part of each arc that is open."""
+"""Reach along streets: the parts of streets that trips from a place reach, or from which trips to a place come.
+
+Trips from a place reach a street at its ends, and go along it as far as a limit allows. Trips to a place leave a street
+at its ends: the part before an end counts, as far back as the limit allows. So a one-way street is covered from the end
+at which it begins in the first case, and from the end at which it leads out in the second.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vkssp.graph import UNREACHABLE, Uint32s
-from vkssp.routing.lines import Snap
-from vkssp.routing.phantoms import first_arcs, part_weight
+from vkssp.routing.lines import Bools, Snap
+from vkssp.routing.phantoms import first_arcs, part_weight, position
 from vkssp.routing.snap import StreetIndex
 
 #: Weight that stands for no path; greater than any other weight.
 NEVER = 1 << 62
+Floats = npt.NDArray[np.float64]
 
 
 class Begun(NamedTuple):
-    """Part of a street on which paths begin, from a point on it in one direction.
+    """Part of a street beside a place on it: trips from the place begin there, or trips to the place end there.
 
-    `low` and `high` are its bounds as parts of the polyline, `rises` says whether paths begin at the lower bound, and
+    `low` and `high` are its bounds as parts of the polyline, `rises` says whether the place is at the lower bound, and
     `weight` is the weight of the whole part.
     """
 
@@ -30,57 +37,163 @@ class Begun(NamedTuple):
     weight: int
 
 
-def begun_streets(index: StreetIndex, snap: Snap) -> list[Begun]:
-    """Return the parts of streets on which paths from a point begin, up to the first area to avoid."""
+def begun_streets(index: StreetIndex, snap: Snap, *, reverse: bool = False) -> list[Begun]:
+    """Return the parts of streets on which paths from a point begin or, if `reverse`, paths to it end.
+
+    A part extends to the first area to avoid.
+    """
     begun = set()
-    for arc, at in first_arcs(index, snap):
-        part = 1.0 - at
-        if not index.is_open(arc, start := snap if at > 0.0 else None):
+    for arc, at in _last_arcs(index, snap) if reverse else first_arcs(index, snap):
+        part = at if reverse else 1.0 - at
+        # The whole arc if the point is a junction, at which the polyline need not be that of the point.
+        start, end = (None, snap if at < 1.0 else None) if reverse else (snap if at > 0.0 else None, None)
+        if not index.is_open(arc, start, end):
             assert index.avoided is not None
-            part *= index.avoided.free_part(index.piece(arc, start))
-        rises = not bool(index.backward[arc])
-        span = (at, at + part) if rises else (1.0 - at - part, 1.0 - at)
-        begun.add(Begun(int(index.polyline_of[arc]), *span, rises, part_weight(index.graph, arc, part)))
+            part *= index.avoided.free_part(index.piece(arc, start, end)[:: -1 if reverse else 1])
+        low, high = (at - part, at) if reverse else (at, at + part)
+        is_backward = bool(index.backward[arc])
+        span = (1.0 - high, 1.0 - low) if is_backward else (low, high)
+        weight = part_weight(index.graph, arc, part)
+        begun.add(Begun(int(index.polyline_of[arc]), *span, is_backward == reverse, weight))
     return sorted(begun)
 
 
-def entered_at(index: StreetIndex, distances: Uint32s) -> tuple[npt.NDArray[np.int64], Uint32s]:
-    """Return the weight of the path up to and into each arc, and the weight of travelling the whole arc from there.
+def _last_arcs(index: StreetIndex, snap: Snap) -> list[tuple[int, float]]:
+    """Return the arcs along which a trip may end at a point, each with the part of the arc before the point."""
+    if index.knows_turns and snap.is_end:
+        return []  # the nodes of the junction are reached themselves
+    return [(arc, position(index, arc, snap)) for arc in index.arcs(snap.polyline).tolist()]
+
+
+class Approach(NamedTuple):
+    """Ends of arcs from which their streets are covered, shape (num_arcs,) each.
+
+    Attributes
+    ----------
+    node : numpy.ndarray
+        The tail of each arc or, for trips to a place, its head, uint32.
+    weight : numpy.ndarray
+        Weight of the path between the place and the arc, with the turn into it, which covers no length, int64. `NEVER`
+        if there is no path, and for ferries, since a trip neither begins nor ends in the middle of the sea.
+    along : numpy.ndarray
+        Weight of travelling the whole arc, without the turn into it, uint32.
+    falls : numpy.ndarray
+        Whether the arc is covered from the end of its polyline, bool.
+    """
+
+    node: Uint32s
+    weight: npt.NDArray[np.int64]
+    along: Uint32s
+    falls: Bools
+
+
+def approach(index: StreetIndex, distances: Uint32s, *, reverse: bool = False) -> Approach:
+    """Return the ends of arcs from which their streets are covered.
 
     Parameters
     ----------
     index : StreetIndex
         The streets.
     distances : numpy.ndarray
-        Distance of each node, UNREACHABLE if no path leads there, shape (num_nodes,), uint32.
-
-    Returns
-    -------
-    entered : numpy.ndarray
-        Weight of the path up to the arc, with the turn into it. `NEVER` if no path leads there, and for ferries, since
-        a trip cannot end in the middle of the sea; shape (num_arcs,), int64.
-    weight : numpy.ndarray
-        Weight of the arc without the turn into it, which covers no length; shape (num_arcs,), uint32.
+        Distance of each node from a place or, if `reverse`, to it; UNREACHABLE if there is no path, shape (num_nodes,),
+        uint32.
+    reverse : bool
+        Whether trips to the place count, not those from it.
     """
     graph = index.graph
-    entered = np.repeat(distances, np.diff(graph.first_out)).astype(np.int64)
-    entered[entered == UNREACHABLE] = NEVER
+    node = graph.head if reverse else graph.tail
+    weight = distances[node].astype(np.int64)
+    weight[weight == UNREACHABLE] = NEVER
+    falls = ~index.backward if reverse else index.backward
     if graph.streets is None:
-        return entered, graph.weight
-    weight = graph.streets.without_turns(graph.weight)
-    entered += graph.weight - weight
-    entered[graph.streets.carried] = NEVER
-    return entered, weight
+        return Approach(node, weight, graph.weight, falls)
+    along = graph.streets.without_turns(graph.weight)
+    if not reverse:  # a trip that begins on an arc does not turn into it
+        weight += graph.weight - along
+    weight[graph.streets.carried] = NEVER
+    return Approach(node, weight, along, falls)
 
 
-def open_parts(index: StreetIndex) -> npt.NDArray[np.float64]:
-    """Return the part of each arc before the first area to avoid, shape (num_arcs,)."""
+def open_parts(index: StreetIndex, *, reverse: bool = False) -> Floats:
+    """Return the part of each arc before the first area to avoid or, in reverse, after the last, shape (num_arcs,)."""
     assert index.avoided is not None
     part = np.ones(index.graph.num_arcs)
     touched = np.flatnonzero(index.avoided.touched[index.polyline_of])
     # Several arcs may run along a street in the same direction.
     sides = index.polyline_of[touched].astype(np.int64) * 2 + index.backward[touched]
     _, one, which = np.unique(sides, return_index=True, return_inverse=True)
-    free = [index.avoided.free_part(index.piece(arc)) for arc in touched[one].tolist()]
+    turn = -1 if reverse else 1
+    free = [index.avoided.free_part(index.piece(arc)[::turn]) for arc in touched[one].tolist()]
     part[touched] = np.array(free, np.float64)[which]
     return part
+
+
+class Spans(NamedTuple):
+    """Parts of polylines, from `low` to `high`, which do not overlap."""
+
+    polyline: npt.NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+
+def reached_spans(
+    index: StreetIndex, distances: Uint32s, begun: Sequence[Begun], limit: int, *, reverse: bool = False
+) -> Spans:
+    """Return the parts of streets that lie within a limit.
+
+    Parameters
+    ----------
+    index, distances, reverse
+        As for `approach`.
+    begun : sequence of Begun
+        Parts of streets beside the place.
+    limit : int
+        The largest weight of a path.
+    """
+    rise, fall = _reached(index, distances, limit, reverse)
+    whole = rise + fall >= 1.0
+    rise[whole], fall[whole] = 1.0, 0.0
+    on = np.unique(np.array([one.polyline for one in begun], np.int64))
+    elsewhere = np.ones(index.num_polylines, np.bool_)
+    elsewhere[on] = False
+    up, down = (np.flatnonzero(elsewhere & (share > 0)) for share in (rise, fall))
+    spans = [(up, np.zeros(len(up)), rise[up]), (down, 1.0 - fall[down], np.ones(len(down)))]
+    for polyline in on.tolist():
+        pieces = [(0.0, float(rise[polyline])), (1.0 - float(fall[polyline]), 1.0)]
+        for one in begun:
+            if one.polyline == polyline:
+                part = (one.high - one.low) * min(1.0, limit / one.weight if one.weight else 1.0)
+                pieces.append((one.low, one.low + part) if one.rises else (one.high - part, one.high))
+        for low, high in _merged(pieces):
+            spans.append((np.array([polyline]), np.array([low]), np.array([high])))
+    return Spans(*(np.concatenate(column) for column in zip(*spans, strict=True)))
+
+
+def _merged(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the union of some intervals as intervals that do not touch."""
+    merged: list[tuple[float, float]] = []
+    for low, high in sorted(pieces):
+        if high <= low:
+            continue
+        if merged and low <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
+        else:
+            merged.append((low, high))
+    return merged
+
+
+def _reached(index: StreetIndex, distances: Uint32s, limit: int, reverse: bool) -> tuple[Floats, Floats]:
+    """Return the part of each polyline that is covered from its start, and the part that is covered from its end."""
+    there = approach(index, distances, reverse=reverse)
+    left = limit - there.weight
+    part = np.where(left >= 0, np.minimum(1.0, left / np.maximum(there.along, 1)), 0.0)
+    part[(left >= 0) & (there.along == 0)] = 1.0
+    if index.avoided is not None:
+        part = np.minimum(part, open_parts(index, reverse=reverse))
+    shares = []
+    for falls in (False, True):
+        share = np.zeros(index.num_polylines)
+        chosen = there.falls == falls
+        np.maximum.at(share, index.polyline_of[chosen], part[chosen])
+        shares.append(share)
+    return shares[0], shares[1]

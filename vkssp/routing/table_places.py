@@ -57,20 +57,22 @@ class _Snapped:
 
 
 class _Places:
-    """Rows of a table between places."""
+    """Rows of a table between places; if `reverse`, of the paths from the targets to the source of each row."""
 
-    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped) -> None:
+    def __init__(self, maker: Maker, index: StreetIndex, sources: _Snapped, targets: _Snapped, reverse: bool) -> None:
         self._maker, self._index, self._sources, self._columns = maker, index, sources, targets
-        self._goals = [Goals(index.graph, many_goals(index, targets.nearest), maker.figures)]
+        self._find_starts, find_goals = (many_goals, many_starts) if reverse else (many_starts, many_goals)
+        self._reverse = reverse
+        self._goals = [Goals(index.graph, find_goals(index, targets.nearest), maker.figures)]
         if targets.differs.any():
-            self._goals.append(Goals(index.graph, many_goals(index, targets.other), maker.figures))
+            self._goals.append(Goals(index.graph, find_goals(index, targets.other), maker.figures))
         self._nodes = nodes_for(maker.graph, self._goals)
         self._most = max(1, CONNECTIONS // max(map(len, self._goals)))
         self._direct: dict[tuple[bool, bool], Direct] = {}
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows in blocks."""
-        row, starts = 0, many_starts(self._index, self._sources.nearest)
+        row, starts = 0, self._find_starts(self._index, self._sources.nearest)
         for found in self._maker.found(starts, self._nodes, self._most):
             rows = np.arange(row, row + len(found.distances))
             row += len(rows)
@@ -87,7 +89,11 @@ class _Places:
         here, there = self._sources, self._columns
         if (of_source, of_target) not in self._direct:
             ends = here.other if of_source else here.nearest, there.other if of_target else there.nearest
-            self._direct[of_source, of_target] = many_direct(self._index, *ends)
+            if self._reverse:
+                found_back = many_direct(self._index, *ends[::-1])
+                self._direct[of_source, of_target] = found_back._replace(start=found_back.goal, goal=found_back.start)
+            else:
+                self._direct[of_source, of_target] = many_direct(self._index, *ends)
         start, goal, direct, arc, part = self._direct[of_source, of_target]
         place = np.full(len(here.nearest), -1, np.int64)
         place[rows] = np.arange(len(rows))
@@ -97,7 +103,7 @@ class _Places:
         at = row[is_best], goal[is_best]
         weight[at] = lesser[is_best]
         for figure, values in zip(self._maker.figures, sums, strict=True):
-            values[at] = figure.begun(arc[is_best], part[is_best])
+            values[at] = figure.part(arc[is_best], part[is_best])
         return weight, sums
 
     def _try_others(
@@ -136,7 +142,7 @@ class _Places:
 
     def _from_others(self, rows: npt.NDArray[np.int64]) -> Rows:
         """Return the rows of searches from the other points of some sources."""
-        starts = many_starts(self._index, [self._sources.other[row] for row in rows.tolist()])
+        starts = self._find_starts(self._index, [self._sources.other[row] for row in rows.tolist()])
         pieces = list(self._maker.found(starts, self._nodes, self._most))
         distances = np.concatenate([piece.distances for piece in pieces])
         return Rows(distances, np.concatenate([piece.sums for piece in pieces], axis=1))
@@ -149,13 +155,14 @@ def table_of_places(
     metrics: tuple[str, ...],
     sources: Sequence[LatLon],
     targets: Sequence[LatLon] | None = None,
+    arcs: npt.NDArray[np.int64] | None = None,
 ) -> Table:
     """Return a table between places; see `vkssp.Router.table`.
 
     Parameters
     ----------
     solver : Solver or SolverPool
-        Searches in `StreetIndex.searched`, and keeps its weights until this returns.
+        Searches in `StreetIndex.searched`, or backward in that graph, and keeps its weights until this returns.
     index : StreetIndex
         The streets.
     graph : Graph
@@ -164,10 +171,16 @@ def table_of_places(
         See `vkssp.solver.table.checked_metrics`.
     sources, targets : sequence of (float, float)
         Latitude and longitude in degrees; by default the targets are the sources.
+    arcs : numpy.ndarray, optional
+        If the solver searches backward: for each of its arcs the arc of `StreetIndex.searched`, int64. The table is of
+        the routes from the targets to the sources then.
     """
-    maker = Maker(solver, metrics, graph, None if index.avoided is None else index.avoided.arc_ids)
+    reverse, ids = arcs is not None, None if index.avoided is None else index.avoided.arc_ids
+    if arcs is not None:
+        ids = arcs if ids is None else ids[arcs]
+    maker = Maker(solver, metrics, graph, ids, index.searched if reverse else None)
     begin = _snapped(index, sources, "source")
     end = begin if targets is None else _snapped(index, targets, "target")
-    here, there = _Snapped(index, *begin, leaving=True), _Snapped(index, *end, leaving=False)
-    rows = _Places(maker, index, here, there)
+    here, there = _Snapped(index, *begin, leaving=not reverse), _Snapped(index, *end, leaving=reverse)
+    rows = _Places(maker, index, here, there, reverse)
     return Table((len(here.nearest), len(there.nearest)), metrics, rows.blocks, sources=begin[0], targets=end[0])

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from vkssp.graph import UNREACHABLE
 from vkssp.graph.geo import between, haversine
 from vkssp.routing.snap import StreetIndex
-from vkssp.routing.street_reach import NEVER, Begun, entered_at, open_parts
+from vkssp.routing.street_reach import NEVER, Begun, approach, open_parts
 from vkssp.solver.nearest import NearestSources
 
 # Parts of a street that are narrower are errors of rounding.
@@ -71,7 +71,12 @@ _Part = tuple[float, float, Approach]
 
 
 def street_cells(
-    index: StreetIndex, nodes: NearestSources, begun: Sequence[tuple[int, Begun]], limit: int = UNREACHABLE
+    index: StreetIndex,
+    nodes: NearestSources,
+    begun: Sequence[tuple[int, Begun]],
+    limit: int = UNREACHABLE,
+    *,
+    reverse: bool = False,
 ) -> StreetCells:
     """Return the place that serves each part of each street, sorted by polyline and position.
 
@@ -85,12 +90,14 @@ def street_cells(
         The parts of streets on which the paths from each place begin, with the number of the place.
     limit : int
         Parts that are farther away are left out; UNREACHABLE for no limit.
+    reverse : bool
+        Whether paths lead to the places, not from them.
     """
     most = NEVER - 1 if limit == UNREACHABLE else limit
-    arcs = _entered_arcs(index, nodes, most)
+    arcs = _entered_arcs(index, nodes, most, reverse)
     alone = _alone(index, arcs, begun)
     is_alone = alone[arcs.side // 2]
-    approaches = _approaches(index, arcs.taken(is_alone), begun)
+    approaches = _approaches(index, arcs.taken(is_alone), begun, reverse)
     rows = [(line, *part) for line, some in approaches.items() for part in earliest(some, most)]
     compared = _ends_compared(index.num_polylines, arcs.taken(~is_alone), most)
     one_by_one = [np.array(column) for column in zip(*rows, strict=True)] if rows else [each[:0] for each in compared]
@@ -102,8 +109,8 @@ def street_cells(
 class _Arcs(NamedTuple):
     """Arcs that are reached, sorted by their sides of polylines, the best arc of a side first.
 
-    `side` is twice the polyline, plus one if the arc runs backward. `entered` and `weight` are the results of
-    `entered_at`, `source` is the place nearest to the arc's tail.
+    `side` is twice the polyline, plus one if it is covered from its end. `entered` and `weight` are the weights of the
+    results of `approach`, `source` is the place nearest to the arc's tail or, in reverse, its head.
     """
 
     arc: Int64s
@@ -124,13 +131,13 @@ class _Arcs(NamedTuple):
         return first
 
 
-def _entered_arcs(index: StreetIndex, nodes: NearestSources, most: int) -> _Arcs:
-    """Return the arcs that are entered within a weight."""
-    entered, weight = entered_at(index, nodes.distance)
-    arcs = np.flatnonzero(entered <= most)
-    side = 2 * index.polyline_of[arcs].astype(np.int64) + index.backward[arcs]
-    source = nodes.source[index.graph.tail[arcs]].astype(np.int64)
-    found = _Arcs(arcs, side, entered[arcs], weight[arcs].astype(np.int64), source)
+def _entered_arcs(index: StreetIndex, nodes: NearestSources, most: int, reverse: bool) -> _Arcs:
+    """Return the arcs that are entered or, in reverse, left within a weight."""
+    there = approach(index, nodes.distance, reverse=reverse)
+    arcs = np.flatnonzero(there.weight <= most)
+    side = 2 * index.polyline_of[arcs].astype(np.int64) + there.falls[arcs]
+    source = nodes.source[there.node[arcs]].astype(np.int64)
+    found = _Arcs(arcs, side, there.weight[arcs], there.along[arcs].astype(np.int64), source)
     order = np.lexsort((found.source, found.entered, side))
     return _Arcs(*(column[order] for column in found))
 
@@ -150,9 +157,11 @@ def _alone(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) 
     return alone
 
 
-def _approaches(index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]]) -> dict[int, list[Approach]]:
+def _approaches(
+    index: StreetIndex, arcs: _Arcs, begun: Sequence[tuple[int, Begun]], reverse: bool
+) -> dict[int, list[Approach]]:
     """Return the paths along the polylines of some arcs, and of the places."""
-    opened = None if index.avoided is None else open_parts(index)
+    opened = None if index.avoided is None else open_parts(index, reverse=reverse)
     approaches: dict[int, list[Approach]] = defaultdict(list)
     for arc, side, entered, weight, source in zip(*(column.tolist() for column in arcs), strict=True):
         part = 1.0 if opened is None else float(opened[arc])

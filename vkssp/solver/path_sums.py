@@ -34,15 +34,18 @@ class Figure:
     turn: Floats | None = None
     decimals: int | None = None
 
-    def begun(self, arcs: npt.NDArray[np.int64], parts: Floats) -> Floats:
-        """Return the values of the parts of arcs that paths begin on; 0 where there is no arc, but -1."""
-        turn = self._turn(arcs)
-        values: Floats = parts * (self._of(self.whole, arcs) - turn)
+    def part(self, arcs: npt.NDArray[np.int64], shares: Floats) -> Floats:
+        """Return the values of parts of arcs, without the turns into them; 0 where there is no arc, but -1."""
+        values: Floats = shares * (self._of(self.whole, arcs) - self._turn(arcs))
         return values if self.decimals is None else np.round(values, self.decimals)
 
-    def ended(self, arcs: npt.NDArray[np.int64], parts: Floats) -> Floats:
-        """Return the values of the parts of arcs that paths end on, including the turns into them; 0 without an arc."""
-        return self.begun(arcs, parts) + self._turn(arcs)
+    def begun(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+        """Return the values of arcs from points on, where paths begin; 0 where there is no arc."""
+        return self.part(arcs, 1.0 - at)
+
+    def ended(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+        """Return the values of arcs up to points, where paths end, with the turns into them; 0 without an arc."""
+        return self.part(arcs, at) + self._turn(arcs)
 
     def _turn(self, arcs: npt.NDArray[np.int64]) -> Floats:
         return np.zeros(len(arcs)) if self.turn is None else self._of(self.turn, arcs)
@@ -52,6 +55,18 @@ class Figure:
         found = np.zeros(len(arcs))
         found[arcs >= 0] = values[arcs[arcs >= 0]]
         return found
+
+
+class BackwardFigure(Figure):
+    """Value of each arc for paths that are searched backward: a search begins where a path ends."""
+
+    def begun(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+        """Return the values of arcs up to the points at which paths end."""
+        return super().ended(arcs, at)
+
+    def ended(self, arcs: npt.NDArray[np.int64], at: Floats) -> Floats:
+        """Return the values of arcs from the points on at which paths begin."""
+        return super().begun(arcs, at)
 
 
 def metres_of(graph: Graph) -> Figure:
@@ -126,9 +141,9 @@ class Tree:
                 best.setdefault(int(self._group[start.node]), start)
         begun = {group: start.node for group, start in best.items()}
         arcs = np.array([start.arc for start in best.values()], np.int64)
-        parts = np.array([1.0 - start.at for start in best.values()])
+        at = np.array([start.at for start in best.values()])
         first = np.zeros((len(self._figures), len(distances)))
-        first[:, list(begun.values())] = [figure.begun(arcs, parts) for figure in self._figures]
+        first[:, list(begun.values())] = [figure.begun(arcs, at) for figure in self._figures]
         arc = self._arcs_into(distances, begun)
         has = np.flatnonzero(arc >= 0)
         parent = np.arange(len(distances), dtype=np.int64)

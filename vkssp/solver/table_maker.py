@@ -18,7 +18,7 @@ from vkssp.graph import UNREACHABLE, Graph, Uint32s
 from vkssp.graph.metric import duration, unit_of
 from vkssp.prepared.seed_groups import Groups
 from vkssp.prepared.terminals import checked_limit, nodes_of
-from vkssp.solver.path_sums import Figure, Floats, Tree, metres_of, weights_of
+from vkssp.solver.path_sums import BackwardFigure, Figure, Floats, Tree, metres_of, weights_of
 from vkssp.solver.phantom_node import PhantomNodes
 from vkssp.solver.row_maker import OVERFLOW, joined
 from vkssp.solver.table import Table, checked_metrics
@@ -111,6 +111,8 @@ class Maker:
         The graph that the figures come from, with durations as weights; by default the searched graph.
     arc_ids : numpy.ndarray, optional
         Id in `whole` of each searched arc, int64; by default the arc's own id.
+    forward : Graph, optional
+        The graph that the searched graph is with every arc reversed, so that rows are of the paths to their starts.
     """
 
     def __init__(
@@ -119,13 +121,17 @@ class Maker:
         metrics: tuple[str, ...],
         whole: Graph | None = None,
         arc_ids: npt.NDArray[np.int64] | None = None,
+        forward: Graph | None = None,
     ) -> None:
         self.solver, self.graph, self.metrics = solver, solver.graph, metrics
-        self._whole, self._unit = solver.graph if whole is None else whole, duration(solver.graph, 1)
+        facing = solver.graph if forward is None else forward  # reversed graphs have no streets, and so no unit
+        self._whole, self._unit = facing if whole is None else whole, duration(facing, 1)
         # Metrics that do not follow from the weights are summed up along the paths.
         summed = {"distance": metres_of} | ({"duration": weights_of} if self._unit is None else {})
         self._summed = [name for name in metrics if name in summed]
         self.figures = [summed[name](self._whole) for name in self._summed]
+        if forward is not None:
+            self.figures = [BackwardFigure(one.whole, one.turn, one.decimals) for one in self.figures]
         self._tree = Tree(self.graph, self.figures, arc_ids) if self.figures else None
 
     def found(self, starts: PhantomNodes, nodes: Uint32s, most: int, limit: int | None = None) -> Iterator[Rows]:
@@ -154,7 +160,7 @@ class Maker:
         for weight in rows(self.solver, self.graph, Groups.of_nodes(sources), targets, limit=limit):
             values: Block = {"weight": weight}
             if "duration" in self.metrics:
-                values["duration"] = unit_of(self.graph, "duration").values(weight)
+                values["duration"] = unit_of(self._whole, "duration").values(weight)
             yield {name: values[name] for name in self.metrics}
 
     def block(self, weight: npt.NDArray[np.uint64], sums: Floats) -> Block:
@@ -186,6 +192,7 @@ def table_of_nodes(
     metrics: Sequence[str] | None = None,
     *,
     limit: int | None = None,
+    forward: tuple[Graph, npt.NDArray[np.int64]] | None = None,
 ) -> Table:
     """Return a table between nodes; see `vkssp.Router.table`, and `vkssp.Solver.table` for bare weights.
 
@@ -199,6 +206,9 @@ def table_of_nodes(
         See `DTYPES`; by default durations, or weights if they are no durations.
     limit : int, optional
         Weight beyond which a target counts as unreachable and is not looked for.
+    forward : tuple of (Graph, numpy.ndarray), optional
+        If the graph of the solver is another one with every arc reversed: that graph, and its arc for each arc of the
+        solver's graph, int64. The table is of the paths from the targets to the sources then.
 
     Raises
     ------
@@ -208,7 +218,8 @@ def table_of_nodes(
     kind = solver.distance_type
     most = checked_limit(limit, kind)
     with solver.holding():
-        maker = Maker(solver, checked_metrics(solver.graph, metrics))
+        facing, arcs = (solver.graph, None) if forward is None else forward
+        maker = Maker(solver, checked_metrics(facing, metrics), facing, arcs, None if forward is None else facing)
         if maker.figures:
             require_32_bits(solver, f"the metric {maker.metrics[0]}")
         rows = nodes_of(maker.graph, sources, "sources")
