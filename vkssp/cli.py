@@ -9,11 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from vkssp.commands import FORMER, command, command_parser, make_parser, names
 from vkssp.commands.common import Result
 from vkssp.commands.messages import messages_shown
+from vkssp.commands.settings import apply, read_settings, settings_of
 from vkssp.commands.streams import standard_streams
 from vkssp.errors import VksspError
 from vkssp.former import FormerNameWarning
@@ -24,6 +26,8 @@ from vkssp.terminal import as_json, print_error, print_json, print_lines
 _NUMBER = re.compile(r"-\d|-\.\d")
 _ENDING = re.compile(r"-\.[a-z]")
 _PREFIX = "vkssp: "
+# Commands that show what is wrong with the configuration file, or do not depend on it.
+_WITHOUT_SETTINGS = ("config", "doctor", "completion")
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -68,6 +72,11 @@ def _parsed(given: list[str]) -> argparse.Namespace:
         parser.error("the command comes before everything else")
     name, *rest = given
     parser = command_parser(name)
+    if name not in _WITHOUT_SETTINGS and not {"-h", "--help", "--help-all"} & set(rest):
+        settings = read_settings()
+        if settings.exists:
+            parsers = {other: partial(command_parser, other) for other in names()}
+            apply(settings_of(name, parser, settings, parsers), parser)
     args, unknown = parser.parse_known_args(rest)
     if unknown:
         hint = "" if unknown[0].startswith("-") else " (the values of a list are joined by commas, such as 5,10,15)"
@@ -97,15 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     former = given[0] if given else ""
     if former in FORMER:
         given[0] = FORMER[former]
-    args = _parsed(given)
     try:
+        args = _parsed(given)
         with messages_shown(args.verbosity), shortage_named(), _former_names_shown():
             if former in FORMER:
                 logging.getLogger("vkssp").warning("'%s' is called '%s' now; use this name", former, given[0])
             with standard_streams(args) as (is_data, is_written):
                 result = command(args.command).run(args)
             _print(result, args, is_data=is_data, is_written=is_written)
-        return int(result[0].pop("exit_code", 0))
+        return getattr(args, "exit_code", 0)
     except OSError as error:  # such as a name that is too long, a forbidden folder, or a full disk
         message = f"{error.filename or 'standard output'}: {error.strerror or error}; check the path and the room left"
     except VksspError as error:

@@ -92,6 +92,14 @@ class Cache(FunctionCache):
                 self.flush()  # type: ignore[no-untyped-call]
 
 
+def folder_of(function: Callable[..., Any]) -> tuple[Path | None, str]:
+    """Return the folder of the compiled code of a function, or None and the reason why none can be kept."""
+    try:
+        return Path(Cache(function).cache_path), ""
+    except RuntimeError as error:
+        return None, str(error)
+
+
 @cache
 def _digest(folder: Path) -> bytes:
     """Return a digest of the source files of a folder."""

@@ -32,6 +32,10 @@ class Help(str):
         return made
 
 
+class Preferred(str):
+    """Text that the user has as a default, which is left out where it has no effect."""
+
+
 def file_name(text: str) -> str:
     """Return the name of a file; refuse an empty name, which comes from an unset shell variable."""
     if not text:
@@ -110,6 +114,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reading(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `read_graph` from the options of `add_reading`."""
-    return {name: getattr(args, name) for name in _NAMES}
+def reading(args: argparse.Namespace, *, is_extract: bool = False) -> dict[str, Any]:
+    """Return the arguments of `read_graph` from the options of `add_reading`; defaults of the user are for extracts."""
+    given = {name: getattr(args, name) for name in _NAMES}
+    return {name: None if isinstance(value, Preferred) and not is_extract else value for name, value in given.items()}

@@ -62,9 +62,32 @@ def printable(value: object) -> str:
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), str(value))
 
 
+class Marked(str):
+    """Line that begins with a word in a colour, on terminals that have it.
+
+    Attributes
+    ----------
+    mark, colour : str
+        The word, and its colour; see `coloured`.
+    """
+
+    mark: str
+    colour: str
+
+    def __new__(cls, mark: str, colour: str, text: str) -> Marked:
+        """Make a line of a mark and a text."""
+        made = super().__new__(cls, mark + text)
+        made.mark, made.colour = mark, colour
+        return made
+
+
 def print_lines(lines: Iterable[object]) -> None:
     """Print each of some values on a line of standard output."""
-    _print("\n".join(map(printable, lines)))
+    _print("\n".join(_marked(line) if isinstance(line, Marked) else printable(line) for line in lines))
+
+
+def _marked(line: Marked) -> str:
+    return coloured(line.mark, line.colour, sys.stdout) + printable(line[len(line.mark) :])
 
 
 def print_json(value: Any) -> None:

@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "graphs": ("import", "info", "prepare"),
     "places on a map": ("route", "nearest", "isochrone", "table", "service-areas"),
     "whole networks": ("distances", "accessibility", "centrality", "equilibrium"),
-    "this machine": ("devices", "algorithms", "bench"),
+    "this machine": ("devices", "algorithms", "bench", "doctor", "config", "completion"),
 }
 #: Former names of subcommands.
 FORMER = {"assign": "service-areas"}
@@ -105,5 +105,6 @@ def make_parser(*, whole: bool = True) -> CommandParser:
         return parser
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name in names():
-        _described(name, commands.add_parser(name, help=command(name).SUMMARY, **_description(name)))
+        sub = commands.add_parser(name, help=command(name).SUMMARY, **_description(name))
+        parser.commands[name] = _described(name, sub)
     return parser

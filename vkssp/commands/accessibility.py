@@ -21,7 +21,7 @@ from vkssp.commands.common import (
     numbers,
     solver_parameters,
 )
-from vkssp.commands.parser import CommandParser
+from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
@@ -143,7 +143,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--decay",
         type=_decay,
-        action="append",
+        action=Repeated,
         default=[],
         metavar="KIND:N",
         help=Help(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from vkssp.commands.common import GENERATORS, Result
-from vkssp.commands.parser import CommandParser
+from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.options import Help, add_reading, file_name, output_name
 
 SUMMARY = "time algorithms on graphs, and verify every distance"
@@ -33,7 +33,7 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--run",
-        action="append",
+        action=Repeated,
         default=[],
         metavar="NAME[,PARAMETER=N...]",
         help="algorithm with parameters; may be repeated",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from vkssp.choices import AUTO, DISTANCE_BITS, ORDERS, REDUCTIONS
-from vkssp.commands.parser import CommandParser
+from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.options import Help, add_reading, file_name, output_name, reading
 from vkssp.terminal import is_terminal
 
@@ -142,7 +142,7 @@ def add_solver(parser: CommandParser, *, several: bool = False) -> None:
     search.add_argument(
         "--set",
         type=setting,
-        action="append",
+        action=Repeated,
         default=[],
         metavar="NAME=N",
         help="parameter of the algorithm, such as delta=1000; may be repeated",
@@ -242,9 +242,12 @@ def load(args: argparse.Namespace, path: str | None = None) -> Graph:
     """Return the graph that the arguments name, or the graph at another path, with traffic if the arguments have it."""
     from vkssp.graph.traffic import with_traffic
     from vkssp.log import logger
+    from vkssp.osm import is_extract
     from vkssp.reading import read_graph
 
-    graph = read_graph(args.graph if path is None else path, progress=is_watched(args), **reading(args))
+    path = args.graph if path is None else path
+    options = reading(args, is_extract=args.format is None and is_extract(path))
+    graph = read_graph(path, progress=is_watched(args), **options)
     traffic = getattr(args, "traffic", None)
     if traffic is None:
         return graph

@@ -14,7 +14,7 @@ from vkssp.errors import QueryError
 from vkssp.options import Help, file_name
 from vkssp.terminal import print_error, printable
 
-SUMMARY = "assign traffic to a network so that no traveller has a faster path"
+SUMMARY = "assign traffic so that no traveller has a faster path"
 EXAMPLE = "vkssp equilibrium SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-5 --output flows.csv"
 
 

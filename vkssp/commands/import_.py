@@ -9,7 +9,7 @@ from vkssp.commands.parser import CommandParser
 from vkssp.errors import QueryError
 from vkssp.options import Help, add_reading, file_name, reading
 
-SUMMARY = "import an OpenStreetMap extract or another file, and save the graph"
+SUMMARY = "import an OpenStreetMap extract or another graph, and save it"
 EXAMPLE = "vkssp import andorra.osm.pbf andorra.graph"
 
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> Result:
             f"{graph.num_nodes:,} nodes, {graph.num_arcs:,} arcs",
             f"wrote {args.output}",
         ]
-    others = {name: value for name, value in reading(args).items() if name not in ("profile", "turns")}
+    others = {name: value for name, value in reading(args, is_extract=True).items() if name not in ("profile", "turns")}
     refuse(others, args.extract, "an OpenStreetMap extract")
     graph, report = import_extract(
         args.extract,

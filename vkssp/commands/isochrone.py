@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vkssp.routing.places_file import Ends
     from vkssp.routing.router import Router
 
-SUMMARY = "compute the areas that are reached from a place in given times, or from which it is reached"
+SUMMARY = "compute the areas within given times from a place, or to it"
 EXAMPLE = "vkssp isochrone andorra.graph --from 42.5075,1.5218 --minutes 5,10,15 --map isochrones.html"
 
 

@@ -29,6 +29,14 @@ class Exclusive:
         return action
 
 
+class Repeated(argparse.Action):
+    """Option that may be given several times; its value is the list of all."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        """Add a value to the list."""
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), values])
+
+
 class _HelpAction(argparse.Action):
     """Option that prints the short help, or all of it, and ends the program."""
 
@@ -81,6 +89,8 @@ class CommandParser(argparse.ArgumentParser):
         The commands.
     exclusive : list of Exclusive
         Groups of options that exclude each other.
+    commands : dict of str to CommandParser
+        Parsers of subcommands by their names.
     """
 
     def __init__(self, prog: str, description: str, examples: Sequence[str] = (), **_: Any) -> None:
@@ -89,6 +99,7 @@ class CommandParser(argparse.ArgumentParser):
         self._positionals.title = "arguments"
         self.examples, self._rare = examples, list[Any]()
         self.exclusive: list[Exclusive] = []
+        self.commands: dict[str, CommandParser] = {}
 
     def rare_group(self, title: str) -> Any:
         """Add a group of arguments that only the help with all options lists."""

@@ -18,7 +18,7 @@ from vkssp.commands.common import (
     load,
     solver_parameters,
 )
-from vkssp.commands.parser import CommandParser
+from vkssp.commands.parser import CommandParser, Repeated
 from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.options import Help
 
@@ -41,7 +41,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--via",
         type=latlon,
-        action="append",
+        action=Repeated,
         default=[],
         metavar="LAT,LON",
         help=Help("place to pass; may be repeated", ", in the order of travel"),

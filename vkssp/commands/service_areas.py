@@ -12,7 +12,7 @@ from vkssp.commands.routing import add_avoid, add_metric
 from vkssp.errors import QueryError
 from vkssp.options import Help, file_name, output_name
 
-SUMMARY = "find which of many places is the nearest to each node and street"
+SUMMARY = "find the nearest of many places to each node and street"
 EXAMPLE = "vkssp service-areas andorra.graph --sources places.csv --output areas.geojson"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vkssp.solver.pool import SolverPool
     from vkssp.solver.solver import Solver
 
-SUMMARY = "compute a table of durations, distances or weights between many places or nodes"
+SUMMARY = "compute a table of the routes between many places or nodes"
 EXAMPLE = "vkssp table andorra.graph --sources places.csv --output table.csv"
 
 

@@ -54,10 +54,13 @@ def prepare(graph: Graph, *, progress: bool = False) -> Graph:
     """
     run, progress = stages(checked_graph(graph)), flag(progress, "progress")
     with progress_bar(title="preparing", shown=progress, total=100, unit="%", delay=0.0) as bar:
+        last = ""
         while True:
             try:
                 stage, share = next(run)
-                _log.debug("preparing: %s", stage)
+                if stage != last:
+                    _log.debug("preparing: %s", stage)
+                    last = stage
                 bar.update(int(100 * share) - bar.n)
             except StopIteration as done:
                 prepared: Graph = done.value
