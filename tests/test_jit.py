@@ -142,6 +142,17 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert sum(end(begin(folder))) == 1
 
 
+def test_the_folder_of_compiled_code_or_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vkssp.cpu.kernels import dijkstra
+
+    function = next(one.py_func for one in vars(dijkstra).values() if hasattr(one, "py_func"))
+    folder, reason = jit_cache.folder_of(function)
+    assert folder is not None and folder.is_dir() and reason == ""
+    monkeypatch.setattr(jit_cache, "is_trusted", lambda *_: False)
+    folder, reason = jit_cache.folder_of(function)
+    assert folder is None and "belongs to another user" in reason
+
+
 class _Event:
     """What numba hands to listeners."""
 
