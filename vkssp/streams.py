@@ -42,18 +42,24 @@ def kept_stream(stream: IO[bytes]) -> Iterator[Path]:
     ------
     FormatError
         If the stream cannot be read, or there is no room for its content.
+    QueryError
+        If the stream is not of bytes.
     """
     folder = tempfile.mkdtemp(prefix="vkssp-")
     name = "standard input"
     with undoing(lambda: shutil.rmtree(folder, ignore_errors=True)):
         try:
             start = stream.read(_PEEKED)
-            path = Path(folder, name + _ending_of(start))
-            with open(path, "xb") as file:
-                file.write(start)
-                shutil.copyfileobj(stream, file, _PEEKED)
-        except OSError as error:
-            raise FormatError(f"cannot keep {name} in {folder}: {error.strerror or error}; give a file") from error
+            if isinstance(start, bytes):
+                path = Path(folder, name + _ending_of(start))
+                with open(path, "xb") as file:
+                    file.write(start)
+                    shutil.copyfileobj(stream, file, _PEEKED)
+        except (OSError, ValueError) as error:  # the latter of a closed stream
+            reason = getattr(error, "strerror", None) or error
+            raise FormatError(f"cannot keep {name} in {folder}: {reason}; give a file") from error
+        if not isinstance(start, bytes):
+            raise QueryError(f"a stream holds {type(start).__name__}; give one of bytes, such as sys.stdin.buffer")
         try:
             yield path
         except (FormatError, GraphError, MemoryShortageError, QueryError) as error:

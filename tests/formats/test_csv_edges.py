@@ -116,6 +116,15 @@ def test_columns_are_for_tables(tmp_path: Path) -> None:
         read_graph("rmat:3", edge_columns=[0, 1])
 
 
+def test_streams_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r"a stream holds str; give one of bytes, such as sys\.stdin\.buffer"):
+        read_graph(io.StringIO("1 2\n"))  # type: ignore[arg-type]
+    closed = io.BytesIO(b"1 2\n")
+    closed.close()
+    with pytest.raises(FormatError, match="cannot keep standard input"):
+        read_graph(closed)
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_quoted_columns_that_are_not_wanted(tmp_path: Path, delimiter: str) -> None:
     wanted = [(0, 1, 5), (1, 2, 6), (2, 3, 7), (3, 0, 8)]

@@ -109,7 +109,11 @@ def _run_command(command: str) -> None:
     while re.match(r"\w+=", words[0]):
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
-    if words[0] == "vkssp" and environment == os.environ:
+    if {"|", "<", ">"} & set(words):
+        # As installed, whatever the PATH says.
+        start = f'set -o pipefail; vkssp() {{ {shlex.quote(sys.executable)} -m vkssp "$@"; }}; '
+        subprocess.run(["bash", "-c", start + command], env=environment, check=True, capture_output=True)
+    elif words[0] == "vkssp" and environment == os.environ:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as told:
             code = main(words[1:])
         if code:
