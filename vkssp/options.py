@@ -54,7 +54,7 @@ def output_name(ending: str) -> Callable[[str], str]:
 
 def is_standard_output(name: str) -> bool:
     """Return whether the name of a file to write, from `output_name`, means standard output in a format."""
-    return re.fullmatch(r"-\.\w+", name) is not None
+    return re.fullmatch(r"-(\.\w+)+", name) is not None
 
 
 def columns_of(text: str) -> list[str | int]:

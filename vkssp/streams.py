@@ -19,11 +19,14 @@ from vkssp.signals import undoing
 _BEGINNINGS = (
     (b"\x93NUMPY", ".npy"),
     (b"PAR1", ".parquet"),
-    (b"PK\x03\x04", ".graph"),
-    (b"<?xml", ".osm"),
-    (b"<osm", ".osm"),
+    (b"SQLite format 3\0", ".gpkg"),
+    (b"fgb\x03", ".fgb"),
     (b"{", ".geojson"),
 )
+# The first XML element after comments, and the endings of the names that readers expect of the file.
+_COMMENT, _ELEMENT, _XML = re.compile(rb"<!--.*?-->", re.DOTALL), re.compile(rb"<([A-Za-z_]\w*)"), (b"kml", b"gpx")
+# A zip file is a saved graph if its first part is an array, whose name begins at byte 30; else it is a Shapefile.
+_ZIP, _SAVED = b"PK\x03\x04", re.compile(rb".{30}\w+\.npy", re.DOTALL)
 # Compressions with the endings of compressed files.
 _COMPRESSIONS = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"))
 # A block of a .osm.pbf file begins with four bytes of its header's length, and the header with the block's type.
@@ -79,4 +82,9 @@ def _ending_of(start: bytes) -> str:
                 return inner + ending if inner == ".osm" else ""
             return ""
     plain = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if plain.startswith((b"<?xml", b"<osm", b"<kml", b"<gpx")):
+        first = _ELEMENT.search(_COMMENT.sub(b"", plain))
+        return f".{first[1].decode()}" if first is not None and first[1] in _XML else ".osm"
+    if plain.startswith(_ZIP):
+        return ".graph" if _SAVED.match(plain) else ".shp.zip"
     return ".osm.pbf" if _PBF.match(start) else next((end for magic, end in _BEGINNINGS if plain.startswith(magic)), "")

@@ -23,6 +23,7 @@ from vkssp.cli import main
 from vkssp.commands import GROUPS, command, command_parser, names
 from vkssp.commands.parser import CommandParser, filled, spelling
 from vkssp.formats import FORMATS
+from vkssp.graph.distance_type import DISTANCE_TYPES
 from vkssp.log import logger
 from vkssp.osm.profile import PROFILES, TURNS
 from vkssp.solver.table_file import DTYPES
@@ -46,7 +47,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_words_are_those_of_the_modules_that_use_them() -> None:
     assert choices.ALGORITHMS == tuple(sorted(ALGORITHMS)) and choices.FORMATS == tuple(FORMATS)
     assert choices.PROFILES == tuple(PROFILES) and choices.TURNS == tuple(TURNS)
-    assert tuple(DTYPES) == choices.TABLE_METRICS
+    assert tuple(DTYPES) == choices.TABLE_METRICS and tuple(DISTANCE_TYPES) == choices.DISTANCE_BITS
 
 
 @pytest.mark.parametrize("name", ["", *names()])
@@ -249,7 +250,7 @@ def test_results_go_to_pipes_without_messages(andorra: Path) -> None:
     page = run("route", graph, *ends, "--map", "-", "-q")
     assert page.stdout.startswith(b"<!DOCTYPE html>") and page.stderr == b""
     reach = run("accessibility", graph, "-", "--limits", "300", "-o", "-", "-q", stdin=PLACES)
-    assert reach.stdout.startswith(b"node,lat,lon,count_300\n")
+    assert reach.stdout.startswith(b"node,lat,lon,count_300s\n")
 
 
 def test_parquet_by_a_pipe(andorra: Path) -> None:
@@ -258,12 +259,33 @@ def test_parquet_by_a_pipe(andorra: Path) -> None:
     assert parquet.read_table(io.BytesIO(done.stdout)).num_rows == 4
 
 
+@pytest.mark.parametrize("ending", [".geojson", ".gpx", ".kml", ".fgb", ".parquet", ".csv", ".gpkg", ".shp.zip"])
+def test_map_files_by_pipes_are_as_on_disk(andorra: Path, tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pyogrio")
+    pytest.importorskip("pyarrow")
+    query, file = (
+        ["nearest", str(andorra), "--at", "42.5075,1.5218", "--number", "3", "-q", "-o"],
+        tmp_path / f"n{ending}",
+    )
+    run(*query, str(file))
+    if ending not in (".gpkg", ".shp.zip"):
+        assert run(*query, f"-{ending}").stdout == file.read_bytes()
+    table = ["table", str(andorra), "-q", "-o", "-", "--sources"]
+    piped, named = run(*table, "-", stdin=file.read_bytes()), run(*table, str(file))
+    assert piped.stdout == named.stdout and piped.stdout.count(b"\n") == 10 and piped.stderr == b""
+    assert piped.stdout.splitlines()[-1].startswith(b"2,2,")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ("table - --sources - -o t.csv", "standard input can be only one of graph and sources"),
         ("route GRAPH --from 42.5,1.5 --to 42.5,1.5 -o - --map -", "standard output can be only one of output and map"),
         ("table GRAPH --sources - -o -.zarr", "Zarr arrays are a folder, which standard output is not"),
+        ("route GRAPH --from 42.5,1.5 --to 42.5,1.5 -o -.gpkg", ".gpkg files need a place on a disk"),
+        ("route GRAPH --from 42.5,1.5 --to 42.5,1.5 -o -.shp.zip", ".shp.zip files need a place on a disk"),
+        ("nearest GRAPH --at 42.5,1.5 -o -.shp", ".shp files need a place on a disk"),
+        ("route GRAPH --from 42.5,1.5 --to 42.5,1.5 -o -.csv", "cannot write a route to standard output.csv"),
         ("table GRAPH --sources - -o -.xls", "its name must end in one of .npy"),
         ("distances GRAPH --source 0 -o -.csv", "as a NumPy array: its name must end in .npy"),
         ("import GRAPH a.graph -o b.graph", "give the file of the saved graph once"),

@@ -7,7 +7,6 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
-from vkssp.checks import is_storable
 from vkssp.commands.common import (
     PLACE_FILES,
     VALUE_OUTPUT,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from vkssp.solver.decay import Decay
 
 SUMMARY = "compute what can be reached from everywhere: opportunities within limits, and the nearest of them"
-EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5,15 -o a.csv"
+EXAMPLE = "vkssp accessibility andorra.graph shops.csv --grid 500 --minutes 5 -o a.csv"
 
 # Signs and names of units of limits.
 _SIGNS = {"duration": "s", "distance": "m"}
@@ -79,6 +78,8 @@ def _digits(number: float) -> str:
 
 def _names(text: str) -> list[str]:
     """Return the names in ``NAME,...``."""
+    from vkssp.checks import is_storable
+
     names = [name.strip() for name in text.split(",")]
     if not all(names) or not is_storable(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of names of columns, such as jobs,beds")

@@ -10,7 +10,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from vkssp.commands.common import READ, WRITTEN
@@ -19,6 +18,8 @@ from vkssp.log import logger
 from vkssp.options import STANDARD, is_standard_output
 from vkssp.terminal import is_terminal
 
+# Endings of files that are written in several steps, or are several files.
+_ON_DISK = (".gpkg", ".shp", ".shp.zip")
 # Endings of files that hold text, which a terminal can show.
 _TEXTS = (".csv", ".json", ".geojson", ".html", ".tntp", ".kml", ".gpx")
 
@@ -73,12 +74,14 @@ def _write(args: argparse.Namespace, stack: ExitStack, names: list[str]) -> bool
     if len(names) > 1:
         raise QueryError(f"standard output can be only one of {' and '.join(names)}; give files for the others")
     for name in names:
-        ending = Path(f"x{getattr(args, name)[1:]}").suffix
+        ending = getattr(args, name)[1:].lower()
         if is_terminal(sys.stdout) and ending not in _TEXTS:
             raise QueryError("these data are no text for a terminal; send standard output to a file or a program")
         from vkssp.files import ZARR, standard_output
 
         if ending == ZARR:
             raise QueryError("Zarr arrays are a folder, which standard output is not; give a name for it")
+        if ending in _ON_DISK:
+            raise QueryError(f"{ending} files need a place on a disk, which standard output is not; give a file name")
         setattr(args, name, stack.enter_context(standard_output(ending)))
     return bool(names)

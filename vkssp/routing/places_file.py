@@ -302,7 +302,7 @@ def _from_table(
                 what = "point or polygon" if areas else "point"
                 raise FormatError(f"{path}, row {row} has no {what}, but {kind or 'nothing'}; leave it out")
     names = table.get("id", table.get("name"))
-    ids = list(range(len(places))) if names is None else _named(names)
+    ids = _named([row if name is None else name for row, name in enumerate(names or [None] * len(places))])
     return Ends(places, None, ids, {name: numbers(name) for name in columns}, _all_areas(shapes, len(ids)))
 
 
